@@ -139,7 +139,11 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "ctx-convert writes what its agent would send as another session"
         }
         ErrorKind::NoId => "write another file with -o",
+        ErrorKind::NoSuchLine(_) => {
+            "both must have the same lines, as ctx-compact --batch leaves them"
+        }
         ErrorKind::Read(_)
+        | ErrorKind::NoConversation(_)
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord
         | ErrorKind::FailedCheck(_)

@@ -195,3 +195,118 @@ fn with_o_the_output_appears_whole() {
         (2, 1)
     );
 }
+
+/// 17: several threads write what one writes, and say the same of it in the same order.
+#[test]
+fn the_number_of_jobs_changes_nothing() {
+    let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\nno JSON\n";
+    let some = batch(&[30, 2, 41, 6, 25]);
+    let input = [some.as_str(), strange, &some, strange].concat();
+    let run = |jobs: &str, flags: &[&str]| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let done = Case::new(CTX_COMPACT)
+            .within(dir.path())
+            .file("b.jsonl", &input)
+            .args(["--batch", "--budget", "600", "--jobs", jobs])
+            .args(flags.to_vec())
+            .stdin(input.as_str())
+            .stdout_any()
+            .stderr_has("the format is not known")
+            .code(3)
+            .run();
+        // In place a warning names the file as it is told, and as a filter stdin.
+        (
+            text(done.stdout),
+            text(done.stderr),
+            done.dir().join("b.jsonl"),
+            dir,
+        )
+    };
+    for flags in [&[][..], &["-n", "--json"], &["-q", "b.jsonl"]] {
+        let (stdout, stderr, file, _dir) = run("1", flags);
+        let file = std::fs::read(file).expect("the file");
+        assert!(stderr.contains(":6: the format") && stderr.contains(":13: the format"));
+        for jobs in ["2", "7"] {
+            let (other_out, other_err, other, _dir) = run(jobs, flags);
+            assert_eq!((&other_out, &other_err), (&stdout, &stderr), "{jobs} jobs");
+            assert_eq!(std::fs::read(other).expect("the file"), file);
+        }
+    }
+}
+
+/// 17: whoever gathers the lines of many runs finds those that failed; the next run takes the tag
+/// away again.
+#[test]
+fn a_conversation_that_fails_can_be_tagged() {
+    let strange = "{\"id\":7,\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
+    let tagged =
+        "{\"_ctx\":{\"failed\":\"the format is not known, so nothing can be compacted\"},\"id\":7,";
+    let run = |input: &str, flags: &[&str], output: &str| {
+        Case::new(CTX_COMPACT)
+            .args(["--batch", "--keep-messages", "6"])
+            .args(flags.to_vec())
+            .stdin(input)
+            .stdout(output)
+            .stderr_has(":1: the format is not known")
+            .code(3)
+            .run();
+    };
+    let with_tag = strange.replacen("{\"id\":7,", tagged, 1);
+    run(strange, &["--tag-failed"], &with_tag);
+    run(&with_tag, &["--tag-failed"], &with_tag);
+    run(&with_tag, &[], strange);
+    Case::new(CTX_COMPACT)
+        .file("b.jsonl", strange)
+        .args(["--batch", "--tag-failed", "b.jsonl"])
+        .stderr("ctx-compact: --tag-failed with a file that is compacted in place; as a filter: ctx-compact --batch --tag-failed -o NEW < FILE\n")
+        .code(2)
+        .run();
+}
+
+/// 17: a part of a corpus may have one conversation; the status says the same of it as of many.
+#[test]
+fn also_where_all_conversations_fail_the_status_is_3() {
+    let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
+    Case::new(CTX_COMPACT)
+        .args(["--batch"])
+        .stdin(strange)
+        .stdout(strange)
+        .stderr_has("<stdin>:1: the format is not known")
+        .code(3)
+        .run();
+}
+
+/// 17: that no temporary file can be made is no fault of a conversation: nothing must pass as done.
+#[test]
+fn a_failing_disk_ends_a_batch() {
+    for jobs in ["1", "3"] {
+        Case::new(CTX_COMPACT)
+            .args(["--batch", "--keep-messages", "6", "--jobs", jobs])
+            .env("TMPDIR", "/no/such/folder")
+            .stdin(batch(&[30, 31]))
+            .stderr("ctx-compact: cannot use a temporary file: No such file or directory (os error 2) at path \"/no/such/folder\"; TMPDIR names the folder for it\n")
+            .code(2)
+            .run();
+    }
+}
+
+#[test]
+fn jobs_are_for_batches() {
+    Case::new(CTX_COMPACT)
+        .args(["--jobs", "2", "a.jsonl"])
+        .stderr("ctx-compact: --jobs without --batch; one session is one job; several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact\n")
+        .code(2)
+        .run();
+}
+
+/// 17: as a filter it takes nothing out of a store and puts nothing into one, so that workers share
+/// none.
+#[test]
+fn a_filter_of_batches_needs_no_store() {
+    let done = Case::new(CTX_COMPACT)
+        .args(["--batch", "--keep-messages", "6"])
+        .stdin(batch(&[30, 31]))
+        .stdout_any()
+        .run();
+    assert_eq!(done.dir().read_dir().expect("the folder").count(), 0);
+}

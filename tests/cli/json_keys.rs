@@ -172,6 +172,10 @@ const RUNS: [(&str, &str); 59] = [
         "ctx-score --json --evidence questions.json --future s.jsonl half.jsonl half.jsonl",
     ),
     ("ctx-score", "ctx-score --json s.jsonl summed.jsonl"),
+    (
+        "ctx-score",
+        r#"echo "{\"messages\":[$(paste -sd, half.jsonl)]}" > b.jsonl; ctx-score --json --batch b.jsonl b.jsonl"#,
+    ),
     ("meta.json", "ctx-snapshot --json --count s.jsonl"),
     ("meta.json", "ctx-snapshot --json s.jsonl"),
     ("meta.json", "ctx-snapshot --json bad.jsonl"),

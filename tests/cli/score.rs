@@ -380,3 +380,97 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
         .stdout_has(&format!("\"items_kept\":{}", report["items_kept"]))
         .run();
 }
+
+/// The records as one line of a batch.
+fn conversation(records: &str) -> String {
+    let list: Vec<&str> = records.lines().collect();
+    format!("{{\"messages\":[{}]}}\n", list.join(","))
+}
+
+/// 17: line by line, with sums, means and the one that has kept least.
+#[test]
+fn two_batches_are_scored_line_by_line() {
+    let (before, after) = (conversation(BEFORE), conversation(AFTER));
+    let broken = "no JSON\n";
+    let run = |flags: &[&str], code: i32, stderr: &str, stdout: &str| {
+        Case::new(CTX_SCORE)
+            .file("before.jsonl", [&*before, &before, "\n", broken].concat())
+            .file("after.jsonl", [&*before, &after, "\n", broken].concat())
+            .args(["--batch"])
+            .args(flags.to_vec())
+            .args(files())
+            .stdout(stdout)
+            .stderr(stderr)
+            .code(code)
+            .run();
+    };
+    let told = "ctx-score: after.jsonl:4: not JSON: expected ident at line 1 column 2: it is no conversation\n";
+    let table = concat!(
+        "total retained recoverable lost score class\n",
+        "    2        2           0    0 1.000 asks\n",
+        "    2        2           0    0 1.000 constraints\n",
+        "   10        8           0    2 0.806 identifiers\n",
+        "    2        1           0    1 0.500 errors\n",
+        "    2        1           0    1 0.500 commands\n",
+        "   18       14           0    4 0.861 items kept\n",
+        "\n2 conversations scored, the least kept is 0.723, in line 2; 1 could not be scored\n",
+    );
+    for jobs in ["1", "2", "7"] {
+        run(&["--jobs", jobs], 3, told, table);
+        run(&["--jobs", jobs, "--min", "0.7"], 3, told, table);
+        let warned =
+            "ctx-score: warning: after.jsonl:2: the share of items kept of 0.723 is under 0.8\n";
+        run(
+            &["--jobs", jobs, "--min", "0.8"],
+            3,
+            &(warned.to_owned() + told),
+            table,
+        );
+    }
+    let case = || {
+        Case::new(CTX_SCORE)
+            .file("before.jsonl", &before)
+            .file("after.jsonl", &after)
+            .args(["--batch"])
+            .args(files())
+    };
+    case()
+        .args(["--min", "0.8"])
+        .stdout_any()
+        .stderr_has("after.jsonl:1: the share")
+        .code(1)
+        .run();
+    let json = case().args(["--json"]).stdout_any().run().stdout;
+    let json = String::from_utf8(json).expect("UTF-8");
+    let lines: Vec<&str> = json.lines().collect();
+    assert!(
+        lines[0].starts_with("{\"before\":\"before.jsonl\",\"after\":\"after.jsonl\",\"line\":1,")
+    );
+    assert!(lines[1].starts_with("{\"before\":\"before.jsonl\",\"after\":\"after.jsonl\",\"conversations\":1,\"failed\":0,\"items_kept\":0.7231,"), "{}", lines[1]);
+    let written = case().args(["--json", "-o", "score.jsonl"]).run();
+    assert_eq!(written.read("score.jsonl"), json.as_bytes());
+}
+
+#[test]
+fn what_is_about_one_session_is_refused_in_a_batch() {
+    score()
+        .args(["--batch", "--future", "before.jsonl"])
+        .args(files())
+        .stderr("ctx-score: --future with --batch; leave it out: it is about one session\n")
+        .code(2)
+        .run();
+    score()
+        .args(["--jobs", "2"])
+        .args(files())
+        .stderr("ctx-score: --jobs without --batch; leave it out: two sessions are one job\n")
+        .code(2)
+        .run();
+    Case::new(CTX_SCORE)
+        .file("before.jsonl", conversation(BEFORE).repeat(2))
+        .file("after.jsonl", conversation(AFTER))
+        .args(["--batch"])
+        .args(files())
+        .stderr("ctx-score: after.jsonl: there is no line 2; both must have the same lines, as ctx-compact --batch leaves them\n")
+        .code(2)
+        .run();
+}

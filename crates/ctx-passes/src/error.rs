@@ -39,6 +39,12 @@ pub enum ErrorKind {
     /// A line is bad, and such lines are refused.
     #[error("{0}")]
     BadLine(String),
+    /// A line of a batch is no conversation.
+    #[error("{0}: it is no conversation")]
+    NoConversation(String),
+    /// One of two batches that are compared has fewer lines.
+    #[error("there is no line {0}")]
+    NoSuchLine(u64),
     /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),

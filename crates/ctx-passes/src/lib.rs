@@ -17,6 +17,7 @@ mod error;
 pub mod extract;
 #[cfg(all(test, feature = "clap"))]
 mod flags;
+mod in_order;
 mod in_turn;
 pub mod ledger;
 mod note;

@@ -119,7 +119,7 @@ struct Args {
     /// How to print what was found
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
-    /// Check N files at a time [default: one per core]
+    /// Check N files, or N conversations of a --batch file, at a time [default: one per core]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -198,6 +198,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         allow: args.allow.clone(),
         all: args.all,
         batch: args.read.batch,
+        // What is left of the threads when each file has one.
+        threads: jobs_of(args.jobs).get() / paths.len().max(1),
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
     };

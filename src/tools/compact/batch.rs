@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use ctx_cli::{ExitStatus, Failure, Io, STDIN_NAME, Verbosity, json_failure, json_line, printable};
+use ctx_cli::{
+    ExitStatus, Failure, Io, STDIN_NAME, Verbosity, jobs_of, json_failure, json_line, printable,
+};
 use ctx_passes::compact::{BatchLine, BatchPass, Plan, Report, SessionFile, compact_batch};
 use ctx_passes::{Notes, PassError};
 use ctx_store::Store;
@@ -54,12 +57,18 @@ pub(super) fn filter(
     let mut tally = Tally::default();
     let mut notes = Notes::new();
     let done = batch.read(|batch| {
-        let pass = BatchPass::new(plan, args.read.dialect(), None);
+        let pass = BatchPass {
+            plan,
+            dialect: args.read.dialect(),
+            name: None,
+            jobs: jobs(args, plan),
+            tag_failed: args.tag_failed,
+        };
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
             let told = tally.take(args, STDIN_NAME, line, said, &mut waiting, io);
             told.map_err(PassError::caller)
         };
-        compact_batch(pass, batch, &mut take, &mut notes)
+        compact_batch(&pass, batch, &mut take, &mut notes)
     });
     passes::telling(STDIN_NAME, io, |said| said.append(notes));
     done?;
@@ -95,7 +104,7 @@ pub(super) fn in_place(
             let told = tally.take(args, &name, line, said, &mut Written::Nowhere, io);
             told.map_err(PassError::caller)
         };
-        file.run_batch(&mut take, &mut notes)
+        file.run_batch(jobs(args, plan), &mut take, &mut notes)
     })?;
     passes::telling(&name, io, |said| said.append(notes));
     let end = ended.map_err(|error| passes::failure(error, &name))?;
@@ -109,6 +118,14 @@ pub(super) fn in_place(
         return Err(failure(error).status(ExitStatus::Uncertain));
     }
     Ok(tally)
+}
+
+/// Who pays for a model, or runs one, says himself how many questions come at a time.
+fn jobs(args: &Args, plan: &Plan) -> NonZeroUsize {
+    match args.jobs {
+        None if plan.model.is_some() => NonZeroUsize::MIN,
+        given => jobs_of(given),
+    }
 }
 
 /// Where the new lines go.
@@ -155,7 +172,8 @@ impl Tally {
                 let failure = passes::failure(error, name);
                 self.conversations += 1;
                 self.failed += 1;
-                self.end(failure.exit_status());
+                // Also where all of them failed: a part of a fleet may have only one.
+                self.end(ExitStatus::Partial);
                 io.report(&failure);
                 if tells {
                     io.write(json_failure(name, line, &failure).as_bytes())?;

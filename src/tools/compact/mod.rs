@@ -7,6 +7,7 @@ mod page;
 mod plan;
 mod text;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -58,8 +59,8 @@ use ctx_passes::compact::{Asked, Outcome, Report};
 /// lines.
 ///
 /// With --batch each line is a conversation, {"messages":[…]}, and is compacted by itself, as a
-/// filter line by line; what else the line holds stays as it is. A line that cannot be compacted
-/// stays as it is, is named on stderr, and makes the exit status 3. Nothing is put into the
+/// filter line by line, and on all cores; what else the line holds stays as it is. A line that
+/// cannot be compacted stays as it is, is named on stderr, and makes the exit status 3. Nothing is put into the
 /// memory files. In place all lines are one change. --json prints an object for each
 /// conversation (in place, with -n, or with -o).
 ///
@@ -76,6 +77,18 @@ struct Args {
     /// As a filter with -o or -n, since else stdout has the session. docs/json.md has all keys.
     #[arg(long)]
     json: bool,
+    /// Compact N conversations of a --batch at a time [default: one per core]
+    ///
+    /// The output is the same whatever N is. Where a model writes the summaries the default is 1:
+    /// N is then how many questions it gets at a time. Several files come one after another.
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Tag each conversation of a --batch that cannot be compacted: {"_ctx":{"failed":"WHY"},…
+    ///
+    /// So that it can be found where many runs write into one place. As a filter only;
+    /// ctx-split --strip removes the tag, and so does the next run.
+    #[arg(long, requires = "batch")]
+    tag_failed: bool,
 
     #[command(flatten)]
     policy: PolicyArgs,
@@ -183,6 +196,17 @@ impl Args {
         if !self.is_filter() && self.output.output.is_some() {
             return Err(Failure::new("-o with a file that is compacted in place")
                 .hint("as a filter: ctx-compact -o NEW < FILE"));
+        }
+        if self.jobs.is_some() && !self.read.batch {
+            return Err(Failure::new("--jobs without --batch").hint(
+                "one session is one job; several files: printf '%s\\0' *.jsonl | xargs -0 -P 8 -n 1 ctx-compact",
+            ));
+        }
+        if self.tag_failed && !self.is_filter() {
+            return Err(
+                Failure::new("--tag-failed with a file that is compacted in place")
+                    .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"),
+            );
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! `ctx-score`: what of a session survived.
 
+mod batch;
 mod page;
 mod table;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -65,7 +67,13 @@ use crate::target::OutputArgs;
 /// of its context words beside it still; `A_ctxfar` the same for values that the last
 /// messages of BEFORE, as many as fit into --window-tokens, do not hold.
 ///
-/// --json prints an object; docs/json.md has all keys.
+/// With --batch each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and line N is
+/// scored against line N. The table has sums, and of the scores the means; --min goes by each
+/// conversation. Lines that are no conversation are named on stderr, and make the exit status 3.
+/// No store is read.
+///
+/// --json prints an object; with --batch one for each conversation, and one for all of them.
+/// docs/json.md has all keys.
 #[derive(Debug, Parser)]
 struct Args {
     /// The session as it was; - is stdin
@@ -92,6 +100,9 @@ struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Score N conversations of a --batch at a time [default: one per core]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
     /// Exit with 1 when the share of items kept is under N, from 0 to 1
     #[arg(long, value_name = "N", value_parser = parse_fraction)]
     min: Option<f64>,
@@ -122,8 +133,11 @@ pub const TOOL: Tool = Tool {
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     if args.read.batch {
+        return batch::run(&args, io);
+    }
+    if args.jobs.is_some() {
         return Err(
-            Failure::new("--batch is not for scores").hint("score one conversation at a time")
+            Failure::new("--jobs without --batch").hint("leave it out: two sessions are one job")
         );
     }
     if args.list == Some(Listed::Questions) && args.evidence.is_none() {

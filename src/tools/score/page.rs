@@ -3,7 +3,13 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
-    exit_status: &[(1, "less is kept than --min or --min-evidence asks for")],
+    exit_status: &[
+        (1, "less is kept than --min or --min-evidence asks for"),
+        (
+            3,
+            "some lines of a --batch are no conversation; the others were scored",
+        ),
+    ],
     environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
     files: &[],
     examples: &[
@@ -18,6 +24,10 @@ pub(super) const PAGE: Page = Page {
         (
             "ctx-summarize --budget 8000 s.jsonl | ctx-score --min 0.6 s.jsonl -",
             "Fail when a summary keeps too little, for CI",
+        ),
+        (
+            "ctx-score --batch --min 0.5 corpus.jsonl smaller.jsonl",
+            "Each conversation of a corpus, on all cores",
         ),
         (
             "ctx-score before.jsonl after.jsonl --future whole.jsonl",

@@ -3,23 +3,14 @@
 use std::fmt::Write;
 
 use ctx_cli::{aligned, percent, printable};
-use ctx_ledger::score::{Needed, Score};
-use ctx_passes::score::{Listed, Mark, Measure, measures, recall};
+use ctx_ledger::score::{Needed, Row, Score};
+use ctx_passes::score::{BatchScore, Listed, Mark, Measure, measures, recall};
+use ctx_transcript::counted;
 
 /// The classes that have items, and the items kept; then what was needed later, and the
 /// questions.
 pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
-    let mut rows = vec![heading("total retained recoverable lost score class")];
-    let mut sums = [0; 4];
-    for row in score.rows().into_iter().filter(|row| row.total > 0) {
-        let counts = [row.total, row.retained, row.recoverable, row.lost];
-        for (sum, count) in sums.iter_mut().zip(counts) {
-            *sum += count;
-        }
-        rows.push(line(counts, row.score, row.class.as_str()));
-    }
-    rows.push(line(sums, Some(score.items_kept()), "items kept"));
-    let mut shown = aligned(&rows);
+    let mut shown = of_rows(score.rows(), score.items_kept());
     if let Some(needed) = needed {
         shown.push('\n');
         shown.push_str(&of_needed(needed));
@@ -29,6 +20,34 @@ pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>
         shown.push_str(&of_marks(marks));
     }
     shown
+}
+
+/// The same of all conversations of a batch: sums and means, and which has kept least.
+pub(super) fn of_batch(score: &BatchScore) -> String {
+    let mut shown = of_rows(score.rows(), score.items_kept());
+    let _ = write!(shown, "\n{} scored", counted(score.scored, "conversation"));
+    if let Some((line, kept)) = score.least {
+        let _ = write!(shown, ", the least kept is {kept:.3}, in line {line}");
+    }
+    if score.failed > 0 {
+        let _ = write!(shown, "; {} could not be scored", score.failed);
+    }
+    shown.push('\n');
+    shown
+}
+
+fn of_rows(classes: [Row; 8], items_kept: f64) -> String {
+    let mut rows = vec![heading("total retained recoverable lost score class")];
+    let mut sums = [0; 4];
+    for row in classes.into_iter().filter(|row| row.total > 0) {
+        let counts = [row.total, row.retained, row.recoverable, row.lost];
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum += count;
+        }
+        rows.push(line(counts, row.score, row.class.as_str()));
+    }
+    rows.push(line(sums, Some(items_kept), "items kept"));
+    aligned(&rows)
 }
 
 fn of_needed(needed: Needed) -> String {

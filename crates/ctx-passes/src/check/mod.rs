@@ -1,5 +1,6 @@
 //! Checks whether a session is legal and within limits, and how large it is.
 
+mod batch;
 mod finding;
 mod limits;
 mod log;
@@ -11,12 +12,14 @@ mod understood;
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
 use ctx_transcript::problems::NamedRule;
-use ctx_transcript::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
+use ctx_transcript::{Class, Dialect, Message, Outline, Record, Validator};
 
+use self::batch::Checking;
 use self::understood::{Listing, Understood};
 
 use crate::Session;
 use crate::count::CalibrationPass;
+use crate::in_turn::InTurn;
 pub use finding::{Fault, Finding, Remark};
 pub use limits::Limits;
 pub use repair::{RepairPass, RepairedSession};
@@ -38,6 +41,8 @@ pub struct Plan {
     pub all: bool,
     /// Whether each record is a conversation.
     pub batch: bool,
+    /// How many threads check the conversations of a batch.
+    pub threads: usize,
     /// Set if tokens and bytes of results are asked for.
     pub counter: Option<MessageCounter>,
     /// Whether the usage that an agent has recorded says how large its session is.
@@ -48,12 +53,20 @@ pub struct Plan {
 pub struct CheckPass<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// The session; a batch has one for each record.
+    /// The session, where it is no batch.
     conversation: Option<ConversationCheck>,
+    /// The conversations of a batch.
+    batch: Option<Batch>,
     /// Set where the size is what an agent has recorded.
     calibration: Option<CalibrationPass>,
     understood: Understood<'p>,
     report: Report,
+}
+
+/// Who checks the conversations of a batch.
+enum Batch {
+    Here(Checking),
+    Threads(InTurn<Checking>),
 }
 
 impl Plan {
@@ -95,6 +108,34 @@ impl ConversationCheck {
         self.size.add_outline(outline);
         None
     }
+
+    /// The end of a conversation; `line` is its line in a batch.
+    fn close(self, line: Option<u64>, plan: &Plan, report: &mut Report) {
+        let Self { validator, size } = self;
+        let (mut problems, open) = validator.finish_with_open();
+        if plan.strict {
+            problems.extend(open);
+        } else {
+            report.open += open.len();
+        }
+        for problem in problems {
+            report.add(problem.into(), plan.listing());
+        }
+        report.findings.extend(plan.limits.exceeded(&size, line));
+        report.size = size;
+    }
+}
+
+impl Batch {
+    fn start(plan: &Plan, dialect: &'static dyn Dialect) -> Self {
+        let plan = plan.clone();
+        let threads = plan.threads;
+        let checking = Checking { plan, dialect };
+        if threads > 1 {
+            return Self::Threads(InTurn::start_on(threads, checking, Report::default()));
+        }
+        Self::Here(checking)
+    }
 }
 
 impl<'p> CheckPass<'p> {
@@ -107,6 +148,9 @@ impl<'p> CheckPass<'p> {
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
+            batch: dialect
+                .filter(|_| plan.batch)
+                .map(|dialect| Batch::start(plan, dialect)),
             understood: Understood::new(
                 dialect,
                 plan.listing(),
@@ -130,8 +174,17 @@ impl<'p> CheckPass<'p> {
             }
         }
         let object = record.whole_object();
-        if let (true, Some(object), Some(dialect)) = (self.plan.batch, object, self.dialect) {
-            self.batch(record.line, object, dialect);
+        if let (Some(batch), Some(object)) = (&mut self.batch, object) {
+            match batch {
+                Batch::Here(checking) => {
+                    let found = checking.conversation(record.line, object);
+                    self.report.merge(found, self.plan.listing());
+                }
+                Batch::Threads(threads) => {
+                    let text = object.text();
+                    threads.push((record.line, text.to_owned()), text.len());
+                }
+            }
             return;
         }
         let Some(session) = &mut self.conversation else {
@@ -151,73 +204,20 @@ impl<'p> CheckPass<'p> {
         }
     }
 
-    fn batch(&mut self, line: u64, object: &Object<'_>, dialect: &dyn Dialect) {
-        let report = &mut self.report;
-        let no_message = |what: &str, report: &mut Report| {
-            let finding = Finding::problem(Some(line), "no-message", what.to_owned());
-            report.add(finding, self.plan.listing());
-        };
-        let Some(conversation) = Conversation::of(object) else {
-            no_message("no list of messages", report);
-            return;
-        };
-        let mut checked = ConversationCheck::new(dialect);
-        let mut has_message = false;
-        for (number, object) in conversation.messages.iter().enumerate() {
-            if let Some(unread) = dialect.unread(object) {
-                self.understood
-                    .unread(line, Some(number), object, unread, report);
-            }
-            if let Some(outline) = dialect.outline(object) {
-                has_message = true;
-                checked.push(line, &outline, self.plan, || dialect.message(object));
-            }
-        }
-        if !has_message {
-            no_message("a conversation without a message", report);
-        }
-        self.close(checked, Some(line));
-    }
-
-    /// The end of a conversation; `line` is its line in a batch.
-    fn close(&mut self, checked: ConversationCheck, line: Option<u64>) {
-        let ConversationCheck {
-            validator,
-            mut size,
-        } = checked;
-        let calibration = self.calibration.take().map(CalibrationPass::finish);
-        if let Some(calibration) = calibration {
-            size.calibrated = calibration.estimate.map(|estimate| estimate.high);
-            size.window = calibration.window;
-        }
-        let (problems, open) = validator.finish_with_open();
-        let report = &mut self.report;
-        let mut problems = problems;
-        if self.plan.strict {
-            problems.extend(open);
-        } else {
-            report.open += open.len();
-        }
-        for problem in problems {
-            report.add(problem.into(), self.plan.listing());
-        }
-        report
-            .findings
-            .extend(self.plan.limits.exceeded(&size, line));
-        report.size.messages += size.messages;
-        report.size.turns += size.turns;
-        report.size.tokens += size.tokens;
-        report.size.calibrated = size.calibrated;
-        report.size.window = size.window;
-        report.size.tool_bytes += size.tool_bytes;
-    }
-
     /// What was found in `session`, of which all records were seen.
     pub fn finish(mut self, session: &Session) -> Report {
-        if let Some(conversation) = self.conversation.take() {
-            self.close(conversation, None);
-        }
         let (plan, mut report) = (self.plan, self.report);
+        if let Some(mut conversation) = self.conversation.take() {
+            if let Some(calibration) = self.calibration.take().map(CalibrationPass::finish) {
+                let estimate = calibration.estimate;
+                conversation.size.calibrated = estimate.map(|estimate| estimate.high);
+                conversation.size.window = calibration.window;
+            }
+            conversation.close(None, plan, &mut report);
+        }
+        if let Some(Batch::Threads(threads)) = self.batch {
+            report.merge(threads.finish(), plan.listing());
+        }
         self.understood.finish(session, plan.batch, &mut report);
         report.add_flaws(session.flaws(), plan.strict, plan.listing());
         report.findings.sort();

@@ -83,6 +83,27 @@ impl Report {
         }
     }
 
+    /// Adds that of other conversations of the same batch.
+    pub(super) fn merge(&mut self, other: Self, listing: Listing<'_>) {
+        for finding in other.findings {
+            match finding.fault {
+                Fault::Problem => self.add(finding, listing),
+                Fault::Limit => self.findings.push(finding),
+            }
+        }
+        for (rule, count) in other.unlisted {
+            *self.unlisted.entry(rule).or_default() += count;
+        }
+        for (rule, count) in other.allowed {
+            *self.allowed.entry(rule).or_default() += count;
+        }
+        self.open += other.open;
+        self.size.messages += other.size.messages;
+        self.size.turns += other.size.turns;
+        self.size.tokens += other.size.tokens;
+        self.size.tool_bytes += other.size.tool_bytes;
+    }
+
     /// The findings that are shown: of the problems the first, unless `all`.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
         let problems = self.listed_problems();

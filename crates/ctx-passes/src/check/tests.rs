@@ -284,3 +284,42 @@ fn what_cannot_be_repaired_is_refused() {
     let copy = repair(&["broken"], false).expect("nothing that could be wrong");
     assert_eq!(copy.bytes, b"broken\n");
 }
+
+/// 17: several threads find in a batch what one finds, whatever the portions that they get.
+#[test]
+fn a_batch_is_checked_alike_by_any_number_of_threads() {
+    let conversation = |records: &[&str]| format!("{{\"messages\":[{}]}}", records.join(","));
+    let long = format!(r#"{{"role":"user","content":"{}"}}"#, "word ".repeat(9_000));
+    let kinds = [
+        conversation(&[USER, CALL, RESULT]),
+        conversation(&[USER, ORPHAN, &long]),
+        "{\"other\":1}".to_owned(),
+        "broken".to_owned(),
+        conversation(&[r#"{"role":"critic","content":"x"}"#, &long]),
+        conversation(&[USER, CALL]),
+    ];
+    let records: Vec<&str> = (0..300)
+        .map(|number| &*kinds[number * number % 7 % 6])
+        .collect();
+    for all in [false, true] {
+        let checked = |threads| {
+            let plan = Plan {
+                batch: true,
+                all,
+                threads,
+                counter: Some(MessageCounter::new(Encoding::Chars4)),
+                limits: Limits {
+                    messages: Some(2),
+                    ..Limits::default()
+                },
+                ..Plan::default()
+            };
+            format!("{:?}", check(lines(&records), &plan).expect("read"))
+        };
+        let alone = checked(1);
+        assert!(alone.contains("orphan-result") && alone.contains("max-messages"));
+        for threads in [2, 7] {
+            assert_eq!(checked(threads), alone);
+        }
+    }
+}

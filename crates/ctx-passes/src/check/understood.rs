@@ -93,32 +93,10 @@ impl<'p> Understood<'p> {
             return;
         };
         self.has_message = self.has_message || is_message || dialect.outline(object).is_some();
-        if let Some(unread) = record.unread(dialect) {
-            self.unread(record.line, None, object, unread, report);
+        if let Some(found) = record.unread(dialect) {
+            let finding = unread((record.line, None), object, found, self.dialect, report);
+            report.add(finding, self.listing);
         }
-    }
-
-    /// What is not read of an object, which is the message of that number in a batch.
-    pub(super) fn unread(
-        &self,
-        line: u64,
-        number: Option<usize>,
-        object: &Object<'_>,
-        unread: Unread,
-        report: &mut Report,
-    ) {
-        let rule = unread.rule.as_str();
-        let mut message = match number {
-            Some(number) => format!("message {}: {unread}", number + 1),
-            None => unread.why,
-        };
-        // Once is enough.
-        if !report.has(rule)
-            && let Some(foreign) = Foreign::of(object, self.dialect)
-        {
-            message = format!("{message}: {}", told(&foreign));
-        }
-        report.add(Finding::problem(Some(line), rule, message), self.listing);
     }
 
     /// The end: a session without a message is none.
@@ -152,6 +130,28 @@ impl<'p> Understood<'p> {
         let finding = Finding::problem(self.first, "no-message", what);
         report.add(finding, self.listing);
     }
+}
+
+/// What is not read of an object in that line, which is the message of that number in a batch.
+pub(super) fn unread(
+    (line, number): (u64, Option<usize>),
+    object: &Object<'_>,
+    found: Unread,
+    dialect: Option<&'static dyn Dialect>,
+    report: &Report,
+) -> Finding {
+    let rule = found.rule.as_str();
+    let mut message = match number {
+        Some(number) => format!("message {}: {found}", number + 1),
+        None => found.why,
+    };
+    // Once is enough in a session.
+    if !report.has(rule)
+        && let Some(foreign) = Foreign::of(object, dialect)
+    {
+        message = format!("{message}: {}", told(&foreign));
+    }
+    Finding::problem(Some(line), rule, message)
 }
 
 fn told(foreign: &Foreign) -> String {

@@ -2,8 +2,9 @@
 //! goes through as it came, so that one bad record does not stop a million others.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 
-use ctx_transcript::{Conversation, Dialect, Frame, Object, Record};
+use ctx_transcript::{Conversation, Dialect, Frame, Object, Origin, Record, Tag};
 
 use super::content::{Content, temporary};
 use super::outcome::Report;
@@ -11,35 +12,53 @@ use super::plan::Plan;
 use super::stream::compact_stream;
 use crate::count::warn_no_conversation;
 use crate::error::rewritable;
-use crate::{Invalid, Notes, PassError, Session};
+use crate::in_order::in_order;
+use crate::{ErrorKind, Invalid, Notes, PassError, Session};
 
 /// Where the lines of a batch go, one by one, with what there is to be said of each.
 pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<(), PassError> + 't;
 
-/// Compacts each conversation of a batch. It is read as lines: `raw`, without a dialect.
+/// Compacts each conversation of a batch, several at a time. It is read as lines: `raw`, without a
+/// dialect.
 pub fn compact_batch(
-    mut pass: BatchPass<'_>,
+    pass: &BatchPass<'_>,
     batch: &mut Session,
     take: &mut TakeLine<'_>,
     notes: &mut Notes,
 ) -> Result<(), PassError> {
-    batch.each(|record| {
-        let mut said = Notes::new();
-        let line = pass.push(record, &mut said);
-        take(line, said)
-    })?;
+    let mut no_conversation = 0;
+    in_order(
+        pass.jobs,
+        |push| {
+            batch.each(|record| {
+                let line = (record.origin(), record.untagged().into_owned());
+                push(line, record.bytes.len())
+            })
+        },
+        |(origin, bytes)| pass.line(&origin, bytes),
+        |done| {
+            let Done { line, notes, other } = done?;
+            no_conversation += u64::from(other);
+            take(line, notes)
+        },
+    )?;
     batch.bad().report(notes);
-    warn_no_conversation(pass.no_conversation, notes);
+    warn_no_conversation(no_conversation, notes);
     Ok(())
 }
 
-/// Compacts the conversations of a batch, line by line.
+/// How the conversations of a batch are compacted.
 pub struct BatchPass<'p> {
-    plan: &'p Plan,
+    /// What is done with each.
+    pub plan: &'p Plan,
     /// The dialect of all, where somebody named it; else each is looked at.
-    dialect: Option<&'static dyn Dialect>,
-    name: Option<String>,
-    no_conversation: u64,
+    pub dialect: Option<&'static dyn Dialect>,
+    /// What the user calls the file; none of stdin.
+    pub name: Option<String>,
+    /// How many are compacted at a time.
+    pub jobs: NonZeroUsize,
+    /// Whether one that cannot be compacted says so in a tag.
+    pub tag_failed: bool,
 }
 
 /// What became of a line.
@@ -51,55 +70,70 @@ pub struct BatchLine {
     pub ended: Option<Result<Report, PassError>>,
 }
 
-impl<'p> BatchPass<'p> {
-    /// `name` is what the user calls the file; none of stdin.
-    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, name: Option<&str>) -> Self {
-        Self {
-            plan,
-            dialect,
-            name: name.map(str::to_owned),
-            no_conversation: 0,
-        }
+/// What a thread has made of a line.
+struct Done {
+    line: BatchLine,
+    notes: Notes,
+    /// Whether it is an object that holds no conversation.
+    other: bool,
+}
+
+impl BatchPass<'_> {
+    /// Compacts the conversation of a line, whose bytes are without a tag, so that the places in it
+    /// are those that are written. One in a line that is too long to be looked at, or in a bad one,
+    /// stays.
+    fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done, PassError> {
+        let record = origin.clone().record(&bytes);
+        let mut notes = Notes::new();
+        let conversation = |object| Some((object, Conversation::of(object)?));
+        let object = record.whole_object();
+        let (new, ended) = match object.and_then(conversation) {
+            None => (None, None),
+            Some((object, conversation)) => {
+                match self.conversation(&record, object, &conversation, &mut notes) {
+                    Ok((report, new)) => (new, Some(Ok(report))),
+                    // A full disk is no fault of the conversation, and the next would fail as well.
+                    Err(error) if matches!(error.kind, ErrorKind::Temporary(_)) => {
+                        return Err(error);
+                    }
+                    Err(error) => {
+                        let tagged = self.tag_failed.then(|| tagged(&record, &error));
+                        (tagged.flatten(), Some(Err(error.at(record.line))))
+                    }
+                }
+            }
+        };
+        let other = object.is_some() && ended.is_none();
+        Ok(Done {
+            line: BatchLine {
+                bytes: new.unwrap_or(bytes),
+                ended,
+            },
+            notes,
+            other,
+        })
     }
 
-    /// The next record. A conversation in a line that is too long to be looked at, or in a bad
-    /// one, stays.
-    fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> BatchLine {
-        let untagged = record.untagged();
-        let as_it_came = |ended| BatchLine {
-            bytes: untagged.to_vec(),
-            ended,
-        };
-        // It is read again without its tag, so that the places in it are those that are written.
-        let plain = record.origin().record(&untagged);
-        let Some(object) = plain.whole_object() else {
-            return as_it_came(None);
-        };
-        let Some(conversation) = Conversation::of(object) else {
-            self.no_conversation += 1;
-            return as_it_came(None);
-        };
+    /// The report on the conversation of a line, and the new line, if there is one.
+    fn conversation(
+        &self,
+        record: &Record<'_>,
+        object: &Object<'_>,
+        conversation: &Conversation<'_>,
+        notes: &mut Notes,
+    ) -> Result<(Report, Option<Vec<u8>>), PassError> {
         let mut inner = Notes::new();
-        let compacted = self.compact(object, &conversation, &mut inner);
+        let compacted = self.compact(object, conversation, &mut inner);
         notes.extend_within(record.line, inner);
-        let (mut report, list) = match compacted {
-            Ok(compacted) => compacted,
-            Err(error) => return as_it_came(Some(Err(error.at(record.line)))),
-        };
+        let (mut report, list) = compacted?;
         if let Some(error) = report.no_summary.take() {
-            return as_it_came(Some(Err(error.at(record.line))));
+            return Err(error);
         }
         report.name.clone_from(&self.name);
         report.line = Some(record.line);
-        let Some(list) = list else {
-            return as_it_came(Some(Ok(report)));
-        };
-        let mut bytes = untagged[..untagged.len() - object.text().len()].to_vec();
-        bytes.extend_from_slice(&list);
-        BatchLine {
-            bytes,
-            ended: Some(Ok(report)),
-        }
+        let before = record.bytes.len() - object.text().len();
+        let new = list.map(|list| [&record.bytes[..before], &list].concat());
+        Ok((report, new))
     }
 
     /// The report on a conversation, and the rest of the line from its object on with the new
@@ -123,4 +157,16 @@ impl<'p> BatchPass<'p> {
         let new = content.bytes()?;
         Ok((report, (new != lines).then(|| frame.with(&new))))
     }
+}
+
+/// The line with a tag that says why it stays as it is, for who gathers lines of many runs.
+fn tagged(record: &Record<'_>, error: &PassError) -> Option<Vec<u8>> {
+    let why = serde_json::Value::from(error.kind.to_string());
+    let tag = Tag {
+        others: vec![format!("\"failed\":{why}")],
+        ..Tag::default()
+    };
+    let mut line = Vec::new();
+    let written = record.splice()?.write(record.bytes, &tag, &mut line);
+    written.ok().map(|()| line)
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use ctx_store::{Look, NewContent, ReplaceOutcome, SnapshotKind, StoreError, hash};
@@ -27,9 +28,10 @@ pub struct BatchEnd {
 }
 
 impl SessionFile<'_> {
-    /// Compacts each of its lines, a conversation, or says what would be done.
+    /// Compacts each of its lines, a conversation, `jobs` at a time, or says what would be done.
     pub fn run_batch(
         &self,
+        jobs: NonZeroUsize,
         take: &mut TakeLine<'_>,
         notes: &mut Notes,
     ) -> Result<BatchEnd, PassError> {
@@ -37,7 +39,7 @@ impl SessionFile<'_> {
         if self.plan.dry_run {
             let look = Look::at(path).map_err(unchanged)?;
             look.refuse_users().map_err(unchanged)?;
-            self.lines(look.file().map_err(unchanged)?, take, notes)?;
+            self.lines(look.file().map_err(unchanged)?, jobs, take, notes)?;
             return Ok(BatchEnd::default());
         }
         let claimed = store.begin_replacement(path, self.stores.session);
@@ -57,7 +59,7 @@ impl SessionFile<'_> {
                 written.map_err(PassError::temporary)?;
                 take(line, said)
             };
-            self.lines(replacement.bytes()?, &mut take_and_write, notes)
+            self.lines(replacement.bytes()?, jobs, &mut take_and_write, notes)
         })?;
         new.rewind().map_err(PassError::temporary)?;
         let sha256 = hash(&mut new).map_err(PassError::temporary)?;
@@ -87,6 +89,7 @@ impl SessionFile<'_> {
     fn lines(
         &self,
         file: File,
+        jobs: NonZeroUsize,
         take: &mut TakeLine<'_>,
         notes: &mut Notes,
     ) -> Result<(), PassError> {
@@ -96,7 +99,13 @@ impl SessionFile<'_> {
             ..Options::default()
         };
         let mut batch = Session::open(Box::new(file), &options, self.invalid)?;
-        let pass = BatchPass::new(self.plan, self.dialect, Some(&self.name()));
-        compact_batch(pass, &mut batch, take, notes)
+        let pass = BatchPass {
+            plan: self.plan,
+            dialect: self.dialect,
+            name: Some(self.name()),
+            jobs,
+            tag_failed: false,
+        };
+        compact_batch(&pass, &mut batch, take, notes)
     }
 }

@@ -112,7 +112,7 @@ fn counted(tokens: u64, calibration: &Calibration, notes: &mut Notes) -> u64 {
 
 /// Makes the writer that asks a model for a summary of so many tokens, or of as many as there
 /// is room for.
-pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer, PassError>;
+pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer, PassError> + Send + Sync;
 
 /// What is tried, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

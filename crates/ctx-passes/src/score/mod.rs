@@ -1,5 +1,6 @@
 //! How much of a session survived in another one, read from the records of both.
 
+mod batch;
 mod exam;
 mod further;
 mod later;
@@ -17,13 +18,14 @@ use ctx_transcript::{Dialect, Message, Object, Record, Zone};
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
 use crate::{ErrorKind, PassError, Session};
+pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
 pub use further::Further;
 pub use later::{Later, Measure, measures};
 pub use least::shortfalls;
 pub use listed::Listed;
 pub use stored::{Referred, referred};
-pub use told::Told;
+pub use told::{Told, ToldBatch};
 
 /// A longer session is not scored unasked, and a longer result not at all: its text is
 /// searched in memory.

@@ -3,6 +3,7 @@
 use ctx_ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
 
+use super::batch::BatchScore;
 use super::exam::{Mark, Recall, recall};
 use super::later::{Measure, measures};
 
@@ -11,10 +12,26 @@ use super::later::{Measure, measures};
 pub struct Told<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
     items_kept: f64,
     classes: InOrder<'a, Figures>,
     future: Option<InOrder<'a, ToldMeasure>>,
     evidence: Option<ToldExam<'a>>,
+}
+
+/// What the object of all conversations of a batch holds.
+#[derive(Serialize)]
+pub struct ToldBatch<'a> {
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    conversations: u64,
+    failed: u64,
+    items_kept: f64,
+    /// Null without conversations.
+    least_kept: Option<f64>,
+    least_line: Option<u64>,
+    classes: InOrder<'a, Figures>,
 }
 
 /// An object whose members stand in this order.
@@ -78,18 +95,46 @@ impl<'a> Told<'a> {
         needed: Option<Needed>,
         marks: Option<&[Mark<'a>]>,
     ) -> Self {
-        let rows = score.rows().into_iter();
-        let classes = rows.map(|row| (row.class.as_str(), Figures::from(row)));
         let future = needed.map(|needed| measures(needed).map(ToldMeasure::of));
         Self {
             before,
             after,
+            line: None,
             items_kept: rounded(score.items_kept()),
-            classes: InOrder(classes.collect()),
+            classes: classes(score.rows()),
             future: future.map(|shares| InOrder(shares.into())),
             evidence: marks.map(ToldExam::of),
         }
     }
+
+    /// Of a conversation in that line of a batch.
+    #[must_use]
+    pub fn in_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+}
+
+impl<'a> ToldBatch<'a> {
+    /// The score of what the batch `before` is `after`; stdin has no name.
+    pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
+        Self {
+            before,
+            after,
+            conversations: score.scored,
+            failed: score.failed,
+            items_kept: rounded(score.items_kept()),
+            least_kept: score.least.map(|(_, kept)| rounded(kept)),
+            least_line: score.least.map(|(line, _)| line),
+            classes: classes(score.rows()),
+        }
+    }
+}
+
+fn classes<'a>(rows: [Row; 8]) -> InOrder<'a, Figures> {
+    let rows = rows.into_iter();
+    let named = rows.map(|row| (row.class.as_str(), Figures::from(row)));
+    InOrder(named.collect())
 }
 
 impl<'a> ToldExam<'a> {
