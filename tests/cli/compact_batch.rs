@@ -216,8 +216,8 @@ fn the_number_of_jobs_changes_nothing() {
             .run();
         // In place a warning names the file as it is told, and as a filter stdin.
         (
-            text(done.stdout),
-            text(done.stderr),
+            text(done.stdout.clone()),
+            done.stderr.clone(),
             done.dir().join("b.jsonl"),
             dir,
         )
@@ -241,20 +241,33 @@ fn a_conversation_that_fails_can_be_tagged() {
     let strange = "{\"id\":7,\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
     let tagged =
         "{\"_ctx\":{\"failed\":\"the format is not known, so nothing can be compacted\"},\"id\":7,";
-    let run = |input: &str, flags: &[&str], output: &str| {
+    let run = |input: &str, flags: &[&str], code: i32, output: &str| {
         Case::new(CTX_COMPACT)
             .args(["--batch", "--keep-messages", "6"])
             .args(flags.to_vec())
             .stdin(input)
             .stdout(output)
             .stderr_has(":1: the format is not known")
-            .code(3)
+            .code(code)
             .run();
     };
     let with_tag = strange.replacen("{\"id\":7,", tagged, 1);
-    run(strange, &["--tag-failed"], &with_tag);
-    run(&with_tag, &["--tag-failed"], &with_tag);
-    run(&with_tag, &[], strange);
+    run(strange, &["--tag-failed"], 0, &with_tag);
+    run(&with_tag, &["--tag-failed"], 0, &with_tag);
+    run(&with_tag, &[], 3, strange);
+    let unreachable = conversation(3);
+    let strict = ["--batch", "--strict-target", "--budget", "150"];
+    let strict = || Case::new(CTX_COMPACT).args(strict).stdin(&*unreachable);
+    strict()
+        .stdout(&*unreachable)
+        .stderr_has("out of reach")
+        .code(1)
+        .run();
+    strict()
+        .args(["--tag-failed"])
+        .stdout(unreachable.replacen('{', "{\"_ctx\":{\"failed\":\"unreachable\"},", 1))
+        .stderr_has("out of reach")
+        .run();
     Case::new(CTX_COMPACT)
         .file("b.jsonl", strange)
         .args(["--batch", "--tag-failed", "b.jsonl"])

@@ -23,6 +23,7 @@ mod examples;
 mod extract;
 mod faults;
 mod find;
+mod fleet;
 mod folders;
 mod formats;
 mod full_stdout;

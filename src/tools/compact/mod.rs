@@ -83,9 +83,10 @@ struct Args {
     /// N is then how many questions it gets at a time. Several files come one after another.
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Tag each conversation of a --batch that cannot be compacted: {"_ctx":{"failed":"WHY"},…
+    /// Tag what cannot be compacted in a --batch, {"_ctx":{"failed":"WHY"},…, and exit with 0
     ///
-    /// So that it can be found where many runs write into one place. As a filter only;
+    /// So that it is found in the output, where many runs write into one place, and no run fails
+    /// because of one conversation. WHY is the error, or no-gain or unreachable. As a filter only;
     /// ctx-split --strip removes the tag, and so does the next run.
     #[arg(long, requires = "batch")]
     tag_failed: bool,

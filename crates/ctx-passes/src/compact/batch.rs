@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use ctx_transcript::{Conversation, Dialect, Frame, Object, Origin, Record, Tag};
 
 use super::content::{Content, temporary};
-use super::outcome::Report;
+use super::outcome::{Attention, Report};
 use super::plan::Plan;
 use super::stream::compact_stream;
 use crate::count::warn_no_conversation;
@@ -57,7 +57,7 @@ pub struct BatchPass<'p> {
     pub name: Option<String>,
     /// How many are compacted at a time.
     pub jobs: NonZeroUsize,
-    /// Whether one that cannot be compacted says so in a tag.
+    /// Whether one that stays as it is, and should not, says so in a tag.
     pub tag_failed: bool,
 }
 
@@ -86,19 +86,26 @@ impl BatchPass<'_> {
         let record = origin.clone().record(&bytes);
         let mut notes = Notes::new();
         let conversation = |object| Some((object, Conversation::of(object)?));
+        let tag = |record: &Record<'_>, why: &str| {
+            let tagged = self.tag_failed.then(|| tagged(record, why));
+            tagged.flatten()
+        };
         let object = record.whole_object();
         let (new, ended) = match object.and_then(conversation) {
             None => (None, None),
             Some((object, conversation)) => {
                 match self.conversation(&record, object, &conversation, &mut notes) {
+                    Ok((report, None)) if report.attention != Attention::None => {
+                        (tag(&record, report.outcome.as_str()), Some(Ok(report)))
+                    }
                     Ok((report, new)) => (new, Some(Ok(report))),
                     // A full disk is no fault of the conversation, and the next would fail as well.
                     Err(error) if matches!(error.kind, ErrorKind::Temporary(_)) => {
                         return Err(error);
                     }
                     Err(error) => {
-                        let tagged = self.tag_failed.then(|| tagged(&record, &error));
-                        (tagged.flatten(), Some(Err(error.at(record.line))))
+                        let tagged = tag(&record, &error.kind.to_string());
+                        (tagged, Some(Err(error.at(record.line))))
                     }
                 }
             }
@@ -160,8 +167,8 @@ impl BatchPass<'_> {
 }
 
 /// The line with a tag that says why it stays as it is, for who gathers lines of many runs.
-fn tagged(record: &Record<'_>, error: &PassError) -> Option<Vec<u8>> {
-    let why = serde_json::Value::from(error.kind.to_string());
+fn tagged(record: &Record<'_>, why: &str) -> Option<Vec<u8>> {
+    let why = serde_json::Value::from(why);
     let tag = Tag {
         others: vec![format!("\"failed\":{why}")],
         ..Tag::default()

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Two machines and one store, as far as one machine can show it: the folder is mounted twice by
+# bindfs, and each mount has locks of its own, or, with --shared-locks, the same ones.
+#
+#     tests/fleet/two_mounts.sh [--shared-locks]        (CTX_BIN=target/debug; needs bindfs and root)
+#
+# Sixteen sessions' worth of snapshots and compactions run through both at once. In either case no
+# session may lose a line that is in no snapshot; with shared locks the store is whole as well.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+bin=$(realpath "${CTX_BIN:-target/debug}")
+shared=${1:-}
+flags=()
+[ "$shared" = --shared-locks ] && flags=(--enable-lock-forwarding --multithreaded)
+work=$(mktemp -d)
+trap 'fusermount -u "$work/a"; fusermount -u "$work/b"; rm -rf "$work"' EXIT
+mkdir -p "$work"/{real/s,a,b,before}
+for machine in a b; do bindfs "${flags[@]}" "$work/real" "$work/$machine"; done
+
+for session in 1 2 3 4 5 6 7 8; do
+    for turn in $(seq 40); do
+        words=$(printf 'word%.0s ' {1..40})
+        echo '{"role":"user","content":"ask '"$session $turn"' about src/file_'"$turn"'.rs '"$words"'"}'
+        echo '{"role":"assistant","content":"done '"$turn $words"'"}'
+    done > "$work/real/s/$session.jsonl"
+done
+cp "$work"/real/s/* "$work/before"
+
+machine() {
+    local folder=$work/$1
+    for session in 1 2 3 4 5 6 7 8; do
+        for _ in 1 2 3; do
+            code=0
+            "$bin/ctx-snapshot" --store "$folder/ctx" "$folder/s/$session.jsonl" > /dev/null 2>> "$work/said" || code=$?
+            echo "ctx-snapshot ended with $code" >> "$work/ended.$1"
+            code=0
+            "$bin/ctx-compact" -q --force --keep-messages 6 --store "$folder/ctx" "$folder/s/$session.jsonl" \
+                > /dev/null 2>> "$work/said" || code=$?
+            echo "ctx-compact ended with $code" >> "$work/ended.$1"
+        done
+    done
+}
+machine a & machine b & wait
+cat "$work"/ended.* | sort | uniq -c
+
+# Each first content is in a snapshot, and each session is one that can be read.
+for session in 1 2 3 4 5 6 7 8; do
+    found=no
+    for snapshot in "$work"/real/ctx/memory/session-summaries/*.jsonl; do
+        cmp -s "$snapshot" "$work/before/$session.jsonl" && found=yes
+    done
+    [ $found = yes ] || { echo "LOST: session $session"; exit 1; }
+done
+"$bin/ctx-check" -q "$work"/real/s/*.jsonl || { echo "BROKEN: a session"; exit 1; }
+echo "no session has lost anything"
+if "$bin/ctx-snapshot" --verify --read-data --store "$work/real/ctx" > "$work/verified" 2>&1; then
+    echo "the store is whole"
+else
+    grep -v ': OK$' "$work/verified" | sed "s,$work/real/,," | head -n 4
+    [ "$shared" != --shared-locks ]
+fi
