@@ -56,7 +56,7 @@ fn a_part_with_a_failing_conversation_says_so() {
     );
     assert_eq!(done.code, 0);
     assert!(done.stderr.contains("<stdin>:30: the format is not known"));
-    let untagged = good(dir.path(), "ctx-split --batch --strip one.jsonl");
+    let untagged = good(dir.path(), "ctx-split --strip one.jsonl");
     assert_eq!(read(dir.path(), "all.jsonl"), untagged);
 }
 
@@ -144,7 +144,7 @@ fn nothing_but_the_output_is_left_behind() {
         .within(dir.path())
         .args(["--batch", "--min", "0.1", "batch.jsonl", "one.jsonl"])
         .stdout_has("58 conversations scored")
-        .stderr_has("one.jsonl:30: ")
+        .stderr_has("one.jsonl:30:1: the format")
         .code(3)
         .run();
 }

@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             3,
-            "some of several files, or of the conversations of a --batch, failed; or no model gave a summary, and large results were put into files; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
+            "some of several files, or some or all conversations of a --batch, failed; or no model gave a summary, and large results were put into files; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
         ),
         (
             4,
@@ -94,7 +94,7 @@ pub(super) const PAGE: Page = Page {
             "As a filter",
         ),
         (
-            "parallel --pipe --block 10M ctx-compact --batch --budget 8000 < corpus.jsonl > smaller.jsonl",
+            "ctx-compact --batch --tag-failed --budget 8000 < corpus.jsonl > smaller.jsonl",
             "A corpus of conversations, one a line, on all cores",
         ),
         (
