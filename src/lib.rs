@@ -4,6 +4,7 @@
 //! binary names its own tool instead, so that it links only what it uses.
 
 pub mod cache;
+pub mod completing;
 pub mod counting;
 pub mod folders;
 pub mod hints;
@@ -13,6 +14,7 @@ pub mod models;
 pub mod output;
 pub mod passes;
 pub mod policy;
+pub mod progress;
 pub mod session;
 pub mod store;
 pub mod target;
@@ -20,7 +22,18 @@ pub mod tools;
 pub mod trash;
 pub mod triggers;
 
-use ctx_cli::Tool;
+use std::process::ExitCode;
+
+use ctx_cli::{Binary, Tool};
+
+/// All that a binary does: `tool`, whose manual page is `manual`.
+pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
+    ctx_cli::main(&Binary {
+        tool,
+        manual,
+        completed: completing::of,
+    })
+}
 
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]

@@ -10,7 +10,7 @@ use crate::{output, store};
 
 /// Runs a pass over a session, and says what it notes.
 pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
-    let mut notes = Notes::new();
+    let mut notes = Notes::watched(crate::progress::watch());
     let result = pass(&mut notes);
     for note in notes.take() {
         let text = format_args!("{}: {}", within(name, &note.lines), note.text);

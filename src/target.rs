@@ -198,6 +198,11 @@ impl OutputArgs {
         Ok(Target::Session(self.name(), succession))
     }
 
+    /// Whether it goes to stdout.
+    pub fn is_stdout(&self) -> bool {
+        self.output.as_deref().is_none_or(is_stdin)
+    }
+
     fn name(&self) -> String {
         let path = self.output.as_deref().unwrap_or(Path::new("-"));
         path.display().to_string()

@@ -1,5 +1,8 @@
 //! `ctx-check`: see [`ctx_tools::tools::check`].
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::check::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::check::TOOL,
+        include_str!("../../man/ctx-check.1"),
+    )
 }

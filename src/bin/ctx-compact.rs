@@ -1,5 +1,8 @@
 //! `ctx-compact`: see its module.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::compact::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::compact::TOOL,
+        include_str!("../../man/ctx-compact.1"),
+    )
 }

@@ -1,5 +1,8 @@
 //! `ctx-count`: see [`ctx_tools::tools::count`].
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::count::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::count::TOOL,
+        include_str!("../../man/ctx-count.1"),
+    )
 }

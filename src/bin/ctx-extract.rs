@@ -1,5 +1,8 @@
 //! `ctx-extract`: see `ctx_tools::tools::extract`.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::extract::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::extract::TOOL,
+        include_str!("../../man/ctx-extract.1"),
+    )
 }

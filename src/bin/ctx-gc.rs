@@ -1,5 +1,8 @@
 //! Retention: moves old snapshots into the trash.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::gc::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::gc::TOOL,
+        include_str!("../../man/ctx-gc.1"),
+    )
 }

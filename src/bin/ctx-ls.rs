@@ -1,5 +1,8 @@
 //! `ctx-ls`: see [`ctx_tools::tools::ls`].
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::ls::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::ls::TOOL,
+        include_str!("../../man/ctx-ls.1"),
+    )
 }

@@ -1,5 +1,8 @@
 //! `ctx-prune`: see its module.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::prune::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::prune::TOOL,
+        include_str!("../../man/ctx-prune.1"),
+    )
 }

@@ -1,5 +1,8 @@
 //! Restores a snapshot.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::rollback::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::rollback::TOOL,
+        include_str!("../../man/ctx-rollback.1"),
+    )
 }

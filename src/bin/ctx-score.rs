@@ -1,5 +1,8 @@
 //! `ctx-score`: see its module.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::score::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::score::TOOL,
+        include_str!("../../man/ctx-score.1"),
+    )
 }

@@ -1,5 +1,8 @@
 //! Saves the exact bytes of a session.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::snapshot::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::snapshot::TOOL,
+        include_str!("../../man/ctx-snapshot.1"),
+    )
 }

@@ -1,5 +1,8 @@
 //! `ctx-stats`: see [`ctx_tools::tools::stats`].
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_tools::tools::stats::TOOL)
+    ctx_tools::main(
+        &ctx_tools::tools::stats::TOOL,
+        include_str!("../../man/ctx-stats.1"),
+    )
 }

@@ -72,7 +72,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 59] = [
+const RUNS: [(&str, &str); 60] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     ("ctx-count --list-models", "ctx-count --list-models --json"),
     (

@@ -44,6 +44,7 @@ mod memory_days;
 mod nights;
 mod not_understood;
 mod offload;
+mod on_terminal;
 mod output;
 mod page;
 mod pages;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap_complete::{Shell, generate};
-use ctx_cli::Tool;
+use ctx_cli::{Shell, Tool};
 
 /// The completions of one tool: path → content.
 pub(crate) fn of(tool: &Tool) -> [(PathBuf, Vec<u8>); 3] {
@@ -13,9 +12,5 @@ pub(crate) fn of(tool: &Tool) -> [(PathBuf, Vec<u8>); 3] {
         (format!("completions/zsh/_{name}"), Shell::Zsh),
         (format!("completions/fish/{name}.fish"), Shell::Fish),
     ]
-    .map(|(path, shell)| {
-        let mut content = Vec::new();
-        generate(shell, &mut tool.full_command(), name, &mut content);
-        (PathBuf::from(path), content)
-    })
+    .map(|(path, shell)| (PathBuf::from(path), shell.script(name).into_bytes()))
 }

@@ -1,5 +1,7 @@
 //! All tools in one program.
 
+mod manuals;
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -8,7 +10,7 @@ use ctx_cli::ExitStatus;
 fn main() -> ExitCode {
     let program = std::env::args_os().next().unwrap_or_default();
     if let Some(tool) = ctx_all::called_as(&program) {
-        return ctx_cli::main(tool);
+        return ctx_tools::main(tool, manuals::of(tool.name));
     }
     let tools: Vec<&str> = ctx_all::tools().iter().map(|tool| tool.name).collect();
     // When stderr itself is gone there is nobody to tell.

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
+use crate::{Failure, Progress};
 
 /// How stdin is called in messages.
 pub const STDIN_NAME: &str = "<stdin>";
@@ -49,14 +49,18 @@ impl Input {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let name = input_name(path);
         if is_stdin(path) {
-            let reader = Box::new(io::stdin());
+            let size = metadata(path).ok().filter(Metadata::is_file);
+            let size = size.map(|meta| meta.len());
+            let reader = Progress::current().over(&name, size, Box::new(io::stdin()));
             return Ok(Self { name, reader });
         }
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
-        if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        let meta = file.metadata().ok();
+        if meta.as_ref().is_some_and(Metadata::is_dir) {
             return Err(is_directory(&name));
         }
-        let reader = Box::new(file);
+        let size = meta.map(|meta| meta.len());
+        let reader = Progress::current().over(&name, size, Box::new(file));
         Ok(Self { name, reader })
     }
 
@@ -74,7 +78,9 @@ impl Input {
             copy.seek(SeekFrom::Start(place))?;
             Ok(copy)
         };
-        let reader = Box::new(open().map_err(|error| cannot_read(&name, &error))?);
+        let file = open().map_err(|error| cannot_read(&name, &error))?;
+        let size = file.metadata().ok().map(|meta| meta.len());
+        let reader = Progress::current().over(&name, size, Box::new(file));
         Ok(Self { name, reader })
     }
 }

@@ -5,7 +5,8 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
 
-use crate::{ExitStatus, Failure, printable};
+use crate::completing::Shell;
+use crate::{ExitStatus, Failure, Progress, ShowProgress, printable};
 
 /// Flags that every tool has.
 #[derive(Args, Clone, Debug, Default)]
@@ -26,6 +27,28 @@ pub struct CommonArgs {
         help_heading = "Messages"
     )]
     pub color: Colour,
+    /// When to show on a terminal how far a long run is
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        global = true,
+        help_heading = "Messages"
+    )]
+    pub progress: ShowProgress,
+    /// Show the manual page; into a pipe it goes as roff, for man/man1
+    #[arg(long, hide_short_help = true, help_heading = "Manual and completion")]
+    pub man: bool,
+    /// Print the script with which SHELL completes flags, names, ids and files
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SHELL",
+        hide_short_help = true,
+        help_heading = "Manual and completion"
+    )]
+    pub completions: Option<Shell>,
 }
 
 /// When output is coloured.
@@ -84,7 +107,10 @@ impl Io {
                 wants_colour(common.color, io::stderr().is_terminal()),
             ],
             committed: None,
-            out: io::BufWriter::with_capacity(STDOUT_BUFFER, raw_stdout()),
+            out: io::BufWriter::with_capacity(
+                STDOUT_BUFFER,
+                Progress::current().beside(raw_stdout()),
+            ),
         }
     }
 
@@ -186,7 +212,8 @@ impl Io {
     /// One write per message: messages of several processes do not interleave.
     fn say_whole(message: &str) {
         // When stderr itself is gone there is nobody to tell.
-        let _ = io::stderr().write_all(message.as_bytes());
+        let write = || io::stderr().write_all(message.as_bytes());
+        let _ = Progress::current().aside(write);
     }
 }
 
@@ -208,6 +235,16 @@ pub enum Paint {
     Green,
     /// Warnings.
     Yellow,
+    /// One of several kinds.
+    Blue,
+    /// Another one.
+    Magenta,
+    /// One more.
+    Cyan,
+    /// Headings and sums.
+    Bold,
+    /// What matters least.
+    Dim,
 }
 
 fn painted(colour: bool, paint: Paint, text: &str) -> String {
@@ -218,17 +255,27 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
         Paint::Red => 31,
         Paint::Green => 32,
         Paint::Yellow => 33,
+        Paint::Blue => 34,
+        Paint::Magenta => 35,
+        Paint::Cyan => 36,
+        Paint::Bold => 1,
+        Paint::Dim => 2,
     };
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-fn wants_colour(choice: Colour, terminal: bool) -> bool {
+pub(crate) fn wants_colour(choice: Colour, terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match choice {
         Colour::Always => true,
         Colour::Never => false,
         Colour::Auto if is_set("NO_COLOR") => false,
         Colour::Auto if is_set("CLICOLOR_FORCE") => true,
-        Colour::Auto => terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb"),
+        Colour::Auto => terminal && is_capable(),
     }
+}
+
+/// Whether a terminal understands more than text.
+pub(crate) fn is_capable() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }

@@ -5,6 +5,8 @@
 //! colour, closed pipes, the exit status) happens there once. This crate knows
 //! no tool, and what belongs to one subject of the library crates stays there.
 
+mod bar;
+mod completing;
 mod escape;
 mod failure;
 mod folders;
@@ -12,25 +14,31 @@ mod input;
 mod io;
 mod json;
 mod listing;
+mod manual;
 mod memory;
 mod parallel;
+mod plain_roff;
 mod process;
+mod progress;
 mod status;
 mod table;
 mod tool;
 
+pub use bar::{Portion, bar};
+pub use completing::{Shell, Typed};
 pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
 pub use folders::{FolderArgs, Operands, Walk};
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use json::{json_failure, json_line, json_name};
-pub use listing::{Align, Listing, short_bytes, short_count, short_time};
+pub use listing::{Align, Cell, Listing, short_bytes, short_count, short_time};
 pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
 pub use process::main;
+pub use progress::{Progress, ShowProgress};
 pub use status::ExitStatus;
 pub use table::{aligned, labelled, percent};
-pub use tool::{Page, Tool};
+pub use tool::{Binary, Page, Tool};
 
 /// What a tool's `run` returns.
 pub type Outcome = Result<ExitStatus, Failure>;

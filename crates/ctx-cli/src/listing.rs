@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::{Io, Paint};
+
 /// On which side of its column a cell stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -17,8 +19,11 @@ pub enum Align {
 /// A table with a heading. Its texts must be fit for a terminal.
 pub struct Listing {
     columns: Vec<Align>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Cell>>,
 }
+
+/// A text, and its colour where there is any.
+pub type Cell = (String, Option<Paint>);
 
 /// What stands between two columns.
 const GAP: usize = 2;
@@ -28,7 +33,12 @@ impl Listing {
     pub fn new(columns: &[(&str, Align)]) -> Self {
         Self {
             columns: columns.iter().map(|(_, align)| *align).collect(),
-            rows: vec![columns.iter().map(|(name, _)| (*name).to_owned()).collect()],
+            rows: vec![
+                columns
+                    .iter()
+                    .map(|(name, _)| ((*name).to_owned(), Some(Paint::Bold)))
+                    .collect(),
+            ],
         }
     }
 
@@ -41,38 +51,90 @@ impl Listing {
 
     /// One more row, of as many cells as there are columns.
     pub fn push(&mut self, row: Vec<String>) {
+        self.push_painted(row.into_iter().map(|text| (text, None)).collect());
+    }
+
+    /// One more row, of cells in colours.
+    pub fn push_painted(&mut self, row: Vec<Cell>) {
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);
     }
 
     /// The lines, none wider than `most` columns of a terminal, where that is given.
     pub fn text(&self, most: Option<usize>) -> String {
+        self.lines(most, |_, text| text.to_owned())
+    }
+
+    /// The same for a terminal, in colours where it takes any.
+    pub fn painted(&self, most: Option<usize>, io: &Io) -> String {
+        self.lines(most, |paint, text| match paint {
+            Some(paint) => io.paint(paint, text),
+            None => text.to_owned(),
+        })
+    }
+
+    fn lines(&self, most: Option<usize>, paint: impl Fn(Option<Paint>, &str) -> String) -> String {
         let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].width());
+            let cells = self.rows.iter().map(|row| row[column].0.width());
             cells.max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let lines = self.rows.iter().map(|row| self.line(row, &widths, most));
-        lines.collect()
+        let mut out = String::new();
+        for row in &self.rows {
+            for (text, colour) in self.line(row, &widths, most) {
+                out.push_str(&paint(colour, &text));
+            }
+            out.push('\n');
+        }
+        out
     }
 
-    fn line(&self, row: &[String], widths: &[usize], most: Option<usize>) -> String {
-        let mut line = String::new();
-        for (at, cell) in row.iter().enumerate() {
-            if at > 0 {
-                line.push_str(&" ".repeat(GAP));
-            }
-            let space = " ".repeat(widths[at] - cell.width());
+    /// A line in pieces, each of one colour.
+    fn line(&self, row: &[Cell], widths: &[usize], most: Option<usize>) -> Vec<Cell> {
+        let mut pieces: Vec<Cell> = Vec::new();
+        let blank = |columns: usize| (" ".repeat(columns), None);
+        for (at, (text, colour)) in row.iter().enumerate() {
+            let gap = if at > 0 { GAP } else { 0 };
+            let space = widths[at] - text.width();
+            let cell = (text.clone(), *colour);
             match self.columns[at] {
-                Align::Left => line.extend([cell.as_str(), &space]),
-                Align::Right => line.extend([space.as_str(), cell]),
+                Align::Left => pieces.extend([blank(gap), cell, blank(space)]),
+                Align::Right => pieces.extend([blank(gap + space), cell]),
             }
         }
-        line.truncate(line.trim_end().len());
-        let mut line = most.map_or(line.clone(), |most| cut(&line, most));
-        line.push('\n');
-        line
+        while pieces
+            .last()
+            .is_some_and(|(text, _)| text.trim_end().is_empty())
+        {
+            pieces.pop();
+        }
+        if let Some((last, _)) = pieces.last_mut() {
+            last.truncate(last.trim_end().len());
+        }
+        match most {
+            Some(most) => cut_pieces(pieces, most),
+            None => pieces,
+        }
     }
+}
+
+/// The pieces, or as many of them as fit with a mark that something is missing.
+fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
+    let width = |pieces: &[Cell]| pieces.iter().map(|(text, _)| text.width()).sum::<usize>();
+    if width(&pieces) <= most {
+        return pieces;
+    }
+    let mut kept: Vec<Cell> = Vec::new();
+    for (text, colour) in pieces {
+        let left = most - width(&kept);
+        // The mark needs a column.
+        if text.width() >= left {
+            kept.push((cut(&(text + "  "), left), colour));
+            break;
+        }
+        kept.push((text, colour));
+    }
+    kept
 }
 
 /// The text, or as much of it as fits with a mark that something is missing.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-use crate::{ExitStatus, Failure, Io, Outcome};
+use crate::{ExitStatus, Failure, Io, Outcome, Progress};
 
 /// What `--jobs` means: without it, one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
@@ -20,7 +20,13 @@ pub fn in_parallel<T: Send + Sync>(
     jobs: NonZeroUsize,
     work: impl Fn(&Path) -> T + Sync,
 ) -> Vec<T> {
-    with_threads(paths, jobs, Builder::new, work)
+    let progress = Progress::current();
+    progress.files(paths.len());
+    with_threads(paths, jobs, Builder::new, |path| {
+        let result = work(path);
+        progress.file_done();
+        result
+    })
 }
 
 /// `builder` makes each thread.

@@ -8,25 +8,35 @@ use std::sync::atomic::AtomicBool;
 
 use clap::FromArgMatches;
 
+use crate::completing::answer;
 use crate::memory::return_large_blocks;
-use crate::{CommonArgs, ExitStatus, Failure, Io, Tool, printable};
+use crate::{Binary, CommonArgs, ExitStatus, Failure, Io, Progress, Tool, manual, printable};
 
 /// Parses the command line, runs the tool, reports its failure, and turns all
 /// of that into the exit status.
-pub fn main(tool: &Tool) -> ExitCode {
+pub fn main(binary: &Binary) -> ExitCode {
+    if let Some(answered) = answer(binary) {
+        return answered;
+    }
+    let tool = binary.tool;
     return_large_blocks();
     // Past `ulimit -f` a write must fail with EFBIG, which the tools handle;
     // the signal's default action would kill them in the middle of it.
     let flag = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 
+    if let Some(told) = manual::asked(binary) {
+        return told_of_itself(tool, told);
+    }
     let matches = match tool.full_command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return ExitCode::from(usage(tool, &error).code()),
     };
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
+    Progress::begin(tool.name, &common);
     let mut io = Io::of_process(tool.name, &common);
     let outcome = (tool.run)(&matches, &mut io);
+    Progress::current().end();
     let outcome = outcome.and_then(|status| io.end(status));
     let status = outcome.unwrap_or_else(|failure| {
         // What was written before the failure is still data.
@@ -36,6 +46,16 @@ pub fn main(tool: &Tool) -> ExitCode {
         failure.exit_status()
     });
     ExitCode::from(status.code())
+}
+
+/// The status of a tool that told of itself, and did nothing else.
+fn told_of_itself(tool: &Tool, told: io::Result<()>) -> ExitCode {
+    let Err(error) = told else {
+        return ExitCode::SUCCESS;
+    };
+    let failure = Failure::stdout(&error);
+    Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
+    ExitCode::from(failure.exit_status().code())
 }
 
 /// clap's own messages: help and version to stdout, usage errors to stderr.

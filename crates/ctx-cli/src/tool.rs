@@ -3,7 +3,18 @@
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command};
 
-use crate::{CommonArgs, Io, Outcome};
+use crate::{CommonArgs, Io, Outcome, Typed};
+
+/// What a binary is made of.
+#[derive(Clone, Copy)]
+pub struct Binary {
+    /// What it does.
+    pub tool: &'static Tool,
+    /// Its manual page, in roff.
+    pub manual: &'static str,
+    /// Gives the arguments of a command their values, for a line that is being typed.
+    pub completed: fn(Command, &Typed) -> Command,
+}
 
 /// One tool: what its binary, its man page, its completions and its tests are made of.
 #[derive(Clone, Copy)]

@@ -11,6 +11,8 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// The answer is no longer.
     pub max_tokens: u64,
+    /// Which of how many questions it is, as far as that is known; from 1.
+    pub part: (usize, usize),
 }
 
 /// What was answered.

@@ -189,6 +189,7 @@ mod tests {
             instructions: "sum up",
             text,
             max_tokens: 9,
+            part: (1, 1),
         }
     }
 

@@ -131,6 +131,7 @@ mod tests {
         instructions: "be short",
         text: "a\n\"b\"",
         max_tokens: 600,
+        part: (1, 1),
     };
 
     fn body(url: &str) -> String {

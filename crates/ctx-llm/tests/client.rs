@@ -60,6 +60,7 @@ fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Us
         instructions: "summarize",
         text: "user: hello",
         max_tokens: 50,
+        part: (1, 1),
     };
     let clock = Clock {
         now: &noon,

@@ -1,5 +1,8 @@
 //! Searches the memory of all sessions.
 
 fn main() -> std::process::ExitCode {
-    ctx_cli::main(&ctx_memory_tool::TOOL)
+    ctx_tools::main(
+        &ctx_memory_tool::TOOL,
+        include_str!("../../../man/ctx-memory.1"),
+    )
 }

@@ -1,6 +1,6 @@
 //! A model that is asked for better words, where one is configured.
 
-use ctx_cli::{Failure, Io};
+use ctx_cli::{Failure, Io, Progress};
 use ctx_llm::{LlmError, Question, Usage};
 use ctx_memory::consolidate::{Answer, Asked};
 use ctx_passes::summarize::{ModelSource, took};
@@ -74,8 +74,10 @@ impl<'a> Model<'a> {
             instructions: PROMPT,
             text: &text,
             max_tokens: self.counter.count(&text) + BEYOND,
+            part: (1, 1),
         };
         let mut usage = Usage::default();
+        Progress::current().stage("asking the model");
         let completion = self.source.ask(&question, chrono::Utc::now, &mut usage);
         let completion = completion.map_err(|error| error.to_string())?;
         let mut source = Source::default();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ctx_llm::Usage;
+use ctx_transcript::Watch;
 
 /// How much a note matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,17 +28,32 @@ pub struct Note {
     pub text: String,
 }
 
-/// The notes of a pass, in the order in which they came up, and what models were asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The notes of a pass, in the order in which they came up, and what models were asked; and who
+/// watches how far it is.
+#[derive(Clone, Debug, Default)]
 pub struct Notes {
     notes: Vec<Note>,
     usage: Usage,
+    watch: Watch,
 }
 
 impl Notes {
     /// None yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// None yet, of a pass that somebody watches.
+    pub fn watched(watch: Watch) -> Self {
+        Self {
+            watch,
+            ..Self::default()
+        }
+    }
+
+    /// Who watches the pass.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Something that the user should know.

@@ -71,6 +71,7 @@ fn messages_are_counted_once_and_only_in_the_context() {
         batch: false,
         threads: 1,
         reach: false,
+        of_session: false,
     };
     let mut pass = CountPass::new(&plan, Some(&Tree));
     each(|record| {

@@ -23,6 +23,13 @@ impl Share {
     }
 }
 
+/// The messages of a role.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfRole {
+    messages: u64,
+    tokens: ByKind,
+}
+
 /// The messages of some conversations, counted.
 ///
 /// Whichever way they are cut (by role, by kind, by tool), the tokens add up to
@@ -36,7 +43,7 @@ pub struct Tally {
     /// All tokens, by kind.
     pub tokens: ByKind,
     parts: ByKind,
-    roles: BTreeMap<Role, Share>,
+    roles: BTreeMap<Role, OfRole>,
     tools: BTreeMap<String, Share>,
     /// Calls that wait for their result: id to tool. An id may come again; the
     /// nearest earlier call is meant.
@@ -63,7 +70,8 @@ impl Tally {
         self.parts.overhead += begun;
         self.tokens += tokens;
         let role = self.roles.entry(message.role).or_default();
-        role.add(begun, tokens.total());
+        role.messages += begun;
+        role.tokens += tokens;
         tokens
     }
 
@@ -123,9 +131,10 @@ impl Tally {
         self.messages += other.messages;
         self.tokens += other.tokens;
         self.parts += other.parts;
-        for (role, share) in &other.roles {
+        for (role, theirs) in &other.roles {
             let mine = self.roles.entry(*role).or_default();
-            mine.add(share.count, share.tokens);
+            mine.messages += theirs.messages;
+            mine.tokens += theirs.tokens;
         }
         for (tool, share) in &other.tools {
             self.tool(tool).add(share.count, share.tokens);
@@ -135,9 +144,18 @@ impl Tally {
     /// Messages by role; `(other)` holds what belongs to none: the priming of
     /// the replies, and texts that are no messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
+        let share = |it: &OfRole| Share {
+            count: it.messages,
+            tokens: it.tokens.total(),
+        };
         let rows = self.roles.iter();
-        let rows = rows.map(|(role, share)| (role.as_str().to_owned(), *share));
+        let rows = rows.map(|(role, it)| (role.as_str().to_owned(), share(it)));
         self.with_rest(rows)
+    }
+
+    /// The tokens of the messages of each role, by kind.
+    pub fn kinds_of_roles(&self) -> impl Iterator<Item = (Role, ByKind)> + '_ {
+        self.roles.iter().map(|(role, it)| (*role, it.tokens))
     }
 
     /// Parts by kind; for the overhead, messages.

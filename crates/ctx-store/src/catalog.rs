@@ -89,6 +89,12 @@ impl Store {
         Ok(catalog)
     }
 
+    /// The ids of the committed snapshots, by their names alone: none of them is looked at.
+    pub fn snapshot_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        let files = snapshot_files(&self.snapshots())?.into_iter();
+        Ok(files.filter(|it| it.is_meta).map(|it| it.id).collect())
+    }
+
     /// The sessions of which the store has snapshots, bytes of one, or offloaded files.
     pub fn sessions(&self) -> Result<BTreeSet<SessionId>, StoreError> {
         let files = snapshot_files(&self.snapshots())?.into_iter();

@@ -197,7 +197,7 @@ impl Run<'_, '_> {
         let count = texts.len();
         let mut summaries = Vec::with_capacity(count);
         for (number, text) in (1..).zip(texts) {
-            let summary = match self.question("", text, target) {
+            let summary = match self.question("", text, target, (number, count)) {
                 Err(LlmError::Refused(_) | LlmError::Empty { .. }) => {
                     self.done.excerpts += 1;
                     fit(text, target.min(most), self.job.counter)
@@ -211,11 +211,17 @@ impl Run<'_, '_> {
 
     fn last(mut self, earlier: &str, record: &str) -> Result<ModelSummary, LlmError> {
         self.done.cut = false;
-        self.done.text = self.question(earlier, record, self.job.target)?;
+        self.done.text = self.question(earlier, record, self.job.target, (1, 1))?;
         Ok(self.done)
     }
 
-    fn question(&mut self, earlier: &str, record: &str, target: u64) -> Result<String, LlmError> {
+    fn question(
+        &mut self,
+        earlier: &str,
+        record: &str,
+        target: u64,
+        part: (usize, usize),
+    ) -> Result<String, LlmError> {
         // Nothing but earlier summaries may be old; the paragraph must stay.
         let record = Some(record).filter(|record| !record.is_empty());
         let record = record.unwrap_or("(nothing)");
@@ -229,6 +235,7 @@ impl Run<'_, '_> {
             instructions: &system,
             text: &message,
             max_tokens: most_output(self.job, target),
+            part,
         })?;
         self.done.answers += 1;
         self.done.cut = completion.cut;

@@ -7,6 +7,7 @@ mod legal;
 mod linear;
 mod secrets;
 mod server;
+mod terminal;
 
 pub use case::{Case, Finished};
 pub use fire::{
@@ -18,3 +19,4 @@ pub use legal::{Api, legal_session, refusal};
 pub use linear::assert_linear;
 pub use secrets::{Planted, positions, secrets};
 pub use server::{Act, Server};
+pub use terminal::Terminal;

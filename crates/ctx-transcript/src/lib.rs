@@ -52,6 +52,7 @@ mod unread;
 mod usage;
 mod validity;
 pub mod view;
+mod watch;
 mod within;
 mod zones;
 
@@ -84,4 +85,5 @@ pub use tag::{Tag, Zone};
 pub use unread::{Unread, UnreadRule};
 pub use usage::{ReplyId, Usage, UsageOf};
 pub use validity::{Problem, Rule, Validator};
+pub use watch::{Observer, Watch, Watched};
 pub use zones::{EarlyEnd, ZoneReader};

@@ -3,6 +3,7 @@
 mod calibrate;
 mod json;
 mod table;
+mod terminal;
 
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -159,6 +160,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         // What is left of the threads when each file has one.
         threads: jobs.get() / paths.len().max(1),
         reach: args.by == Some(Breakdown::Reach),
+        of_session: args.columns(io).is_some() && args.counting.models.model.is_none(),
     };
     if args.annotate {
         let store = args.store.lazy(&TOOL, matches);
@@ -176,9 +178,20 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (files, status) = of_each(paths, Some(jobs), work, io, |file, io| {
         report(&file.counts, &file.name, io);
     })?;
-    let shown = shown(&args, &counting, &files);
+    let shown = match args.columns(io) {
+        Some(columns) => terminal::of(&args, &counting, &files, columns, io),
+        None => shown(&args, &counting, &files),
+    };
     target.write(shown.as_bytes(), io)?;
     Ok(status)
+}
+
+impl Args {
+    /// The columns of the terminal that people read the counts on.
+    fn columns(&self, io: &Io) -> Option<usize> {
+        let is_shown = !self.json && !self.annotate && !self.calibrate;
+        io.columns().filter(|_| is_shown && self.output.is_stdout())
+    }
 }
 
 fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File, Failure> {
@@ -235,11 +248,16 @@ fn report(counts: &Counts, name: &str, io: &mut Io) {
     passes::telling(name, io, |notes| counts.report(notes));
 }
 
-fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {
+fn total(files: &[File]) -> Counts {
     let mut total = Counts::default();
     for file in files {
         total.merge(&file.counts);
     }
+    total
+}
+
+fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {
+    let total = total(files);
     if args.json {
         json::of(args, counting, files, &total)
     } else if let Some(by) = args.by {

@@ -5,7 +5,9 @@ use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use ctx_transcript::{Dialect, Frame, FromStart, Options, Record, dialect, dialect_of_lines};
+use ctx_transcript::{
+    Dialect, Frame, FromStart, Options, Record, Watch, dialect, dialect_of_lines,
+};
 
 use crate::Time;
 use crate::error::rewritable;
@@ -28,6 +30,8 @@ pub struct Content {
     lines: Option<Arc<[u64]>>,
     /// What of that log is not understood.
     pub(super) unread: FirstUnread,
+    /// Who watches its reading.
+    pub(super) watch: Watch,
 }
 
 impl Content {
@@ -37,7 +41,17 @@ impl Content {
         dialect: Option<&'static dyn Dialect>,
         invalid: Invalid,
     ) -> Result<Self, PassError> {
-        let session = session(&file, b"", dialect, invalid)?;
+        Self::open_watched(file, dialect, invalid, Watch::default())
+    }
+
+    /// The same, with somebody who watches its reading.
+    pub(super) fn open_watched(
+        file: File,
+        dialect: Option<&'static dyn Dialect>,
+        invalid: Invalid,
+        watch: Watch,
+    ) -> Result<Self, PassError> {
+        let session = session(&file, b"", dialect, invalid, &watch)?;
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
@@ -56,6 +70,7 @@ impl Content {
             last_change: None,
             lines: None,
             unread: FirstUnread::default(),
+            watch,
             file,
         })
     }
@@ -89,6 +104,7 @@ impl Content {
             is_document: false,
             lines: None,
             unread: FirstUnread::default(),
+            watch: self.watch.clone(),
             ..*self
         }
     }
@@ -173,7 +189,13 @@ impl Content {
 
     /// Opened from its beginning.
     pub(super) fn session(&self) -> Result<Session, PassError> {
-        let mut session = session(&self.file, b"", Some(self.dialect), self.invalid)?;
+        let mut session = session(
+            &self.file,
+            b"",
+            Some(self.dialect),
+            self.invalid,
+            &self.watch,
+        )?;
         session.refuses_strangers = self.is_detected;
         session.lines.clone_from(&self.lines);
         Ok(session)
@@ -181,7 +203,13 @@ impl Content {
 
     /// Opened from its beginning, with these bytes behind it.
     pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session, PassError> {
-        let mut session = session(&self.file, behind, Some(self.dialect), self.invalid)?;
+        let mut session = session(
+            &self.file,
+            behind,
+            Some(self.dialect),
+            self.invalid,
+            &self.watch,
+        )?;
         session.refuses_strangers = self.is_detected;
         Ok(session)
     }
@@ -214,6 +242,7 @@ fn session(
     behind: &[u8],
     dialect: Option<&'static dyn Dialect>,
     invalid: Invalid,
+    watch: &Watch,
 ) -> Result<Session, PassError> {
     let options = Options {
         dialect,
@@ -225,7 +254,9 @@ fn session(
         let file = from_start(file)?.take(length);
         Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
     };
-    Session::open_twice(reader()?, reader()?, &options, invalid)
+    // The second one follows the first: one of them tells how far it is.
+    let first = Box::new(watch.over(reader()?, length));
+    Session::open_twice(first, reader()?, &options, invalid)
 }
 
 fn from_start(file: &File) -> Result<FromStart, PassError> {

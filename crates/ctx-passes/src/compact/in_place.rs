@@ -68,7 +68,7 @@ impl SessionFile<'_> {
         if would_act {
             look.refuse_users().map_err(unchanged)?;
         }
-        let log = self.content(look.file().map_err(unchanged)?)?;
+        let log = self.content(look.file().map_err(unchanged)?, notes)?;
         if would_act {
             let min_idle = (self.min_idle)(log.dialect);
             let is_idle = look.refuse_unless_idle(store, session, min_idle);
@@ -109,9 +109,10 @@ impl SessionFile<'_> {
             session,
             path,
         } = self.stores;
+        notes.watch().stage("reading the session");
         let claimed = store.begin_replacement(path, session);
         let replacement = claimed.map_err(unchanged)?;
-        let log = self.content(replacement.bytes()?)?;
+        let log = self.content(replacement.bytes()?, notes)?;
         let min_idle = (self.min_idle)(log.dialect);
         let replacement = replacement.when_idle(min_idle).map_err(unchanged)?;
         match Linked::of(&log, self.plan)? {
@@ -174,6 +175,7 @@ impl SessionFile<'_> {
                 offloading = Offloading::of(plan, content, self.stores)?;
                 let ledger = job.take_ledger();
                 job.offloaded(offloading.as_ref())?;
+                notes.watch().stage("compacting");
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
                     let outcome = job.report.outcome;
                     if outcome.is_without_result() {
@@ -196,6 +198,7 @@ impl SessionFile<'_> {
                     return Ok(job.report);
                 };
                 let report = &mut job.report;
+                notes.watch().stage("scoring what is left");
                 if scored
                     && new
                         .content
@@ -210,6 +213,7 @@ impl SessionFile<'_> {
                 }
                 let files = offloading.as_ref();
                 let files = files.map_or(&[][..], |offloading| &offloading.paths);
+                notes.watch().stage("saving and replacing the file");
                 self.replace(report, &new, content, linked, files, replacement)?;
             }
         }
@@ -220,8 +224,9 @@ impl SessionFile<'_> {
         self.stores.path.display().to_string()
     }
 
-    fn content(&self, file: File) -> Result<Content, PassError> {
-        let mut content = Content::open(file, self.dialect, self.invalid)?;
+    fn content(&self, file: File, notes: &Notes) -> Result<Content, PassError> {
+        let watch = notes.watch().clone();
+        let mut content = Content::open_watched(file, self.dialect, self.invalid, watch)?;
         refuse_document(&content)?;
         content.last_change = self.last_change;
         Ok(content)

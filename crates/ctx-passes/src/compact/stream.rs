@@ -15,9 +15,11 @@ use crate::{Notes, PassError};
 /// as it came.
 pub fn compact_stream(
     plan: &Plan,
-    content: Content,
+    mut content: Content,
     notes: &mut Notes,
 ) -> Result<(Report, Content), PassError> {
+    notes.watch().stage("compacting");
+    content.watch = notes.watch().clone();
     let linked = Linked::of(&content, plan)?;
     let Some(linked) = linked else {
         let (mut report, new) = summed_up(plan, &content, notes)?;

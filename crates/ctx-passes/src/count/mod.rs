@@ -5,7 +5,9 @@ mod batch;
 mod breakdown;
 mod calibrated;
 mod calibration;
+mod of_session;
 mod reach;
+mod slices;
 mod taken_out;
 mod told;
 
@@ -22,7 +24,9 @@ use batch::Counting;
 pub use breakdown::{Breakdown, Row};
 pub use calibrated::Calibrated;
 pub use calibration::{Calibration, CalibrationPass, LastReply, Reply};
+pub use of_session::OfSession;
 pub use reach::{Reach, Volume};
+pub use slices::Slice;
 pub use told::{OfModel, Telling, Told};
 
 /// What was found in a session.
@@ -36,6 +40,8 @@ pub struct Counts {
     pub tally: Tally,
     /// Where the bytes are, if that was asked for.
     pub reach: Reach,
+    /// What it tells of its model, if that was asked for.
+    pub of_session: OfSession,
     /// Lines that are no JSON object.
     pub bad: BadLines,
     /// Objects in a format we do not know, counted as text.
@@ -137,6 +143,7 @@ pub fn tokens(
         batch: false,
         threads: 1,
         reach: false,
+        of_session: false,
     };
     let mut pass = CountPass::new(&plan, session.dialect());
     session.each(|record| -> Result<(), PassError> {
@@ -158,6 +165,8 @@ pub struct Plan {
     pub threads: usize,
     /// Whether it is asked where the bytes are.
     pub reach: bool,
+    /// Whether it is asked what the session tells of its model.
+    pub of_session: bool,
 }
 
 /// Counts the records of a session.
@@ -166,6 +175,7 @@ pub struct CountPass {
     dialect: Option<&'static dyn Dialect>,
     counts: Counts,
     batch: Option<InTurn<Counting>>,
+    calibration: Option<CalibrationPass>,
 }
 
 impl CountPass {
@@ -185,6 +195,8 @@ impl CountPass {
             dialect,
             counts: Counts::default(),
             batch: threaded.map(start),
+            calibration: (plan.of_session && !plan.batch)
+                .then(|| CalibrationPass::new(plan.counter, dialect)),
         }
     }
 
@@ -194,7 +206,13 @@ impl CountPass {
             self.counts.reach.record(record, self.dialect);
         }
         match &mut self.batch {
-            None => drop(self.count(record)),
+            None => {
+                let tokens = self.count(record);
+                if let Some(calibration) = &mut self.calibration {
+                    // What is not in the context is not counted.
+                    calibration.push(record, Some(tokens).filter(|_| !record.is_outside()));
+                }
+            }
             Some(batch) => {
                 self.counts.seen(record);
                 if let Some(object) = record.whole_object() {
@@ -228,6 +246,9 @@ impl CountPass {
     pub fn finish(mut self, bad: &BadLines) -> Counts {
         if let Some(batch) = self.batch {
             self.counts.merge(&batch.finish());
+        }
+        if let Some(calibration) = self.calibration {
+            self.counts.of_session = OfSession::of(calibration.finish());
         }
         self.counts.bad = bad.clone();
         self.counts

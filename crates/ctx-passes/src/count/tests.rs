@@ -17,6 +17,7 @@ fn plan(batch: bool, threads: usize) -> Plan {
         batch,
         threads,
         reach: false,
+        of_session: false,
     }
 }
 

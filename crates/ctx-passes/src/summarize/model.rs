@@ -106,9 +106,12 @@ impl Model {
             counter,
         };
         let mut usage = Usage::default();
+        let watch = notes.watch().clone();
         let answered = summarize(&job, &mut |asked| {
+            watch.asking(|| what_is_asked(asked, counter));
             self.source.ask(asked, self.now, &mut usage)
         });
+        watch.stage("checking the summary");
         notes.asked(usage);
         let summary = answered?;
         let rules = Rules {
@@ -158,6 +161,19 @@ impl Model {
         }
         let missing = missing_headings(&summary.text, &headings);
         (!missing.is_empty()).then(|| format!("these sections are missing: {}", missing.join(", ")))
+    }
+}
+
+/// For whoever waits for the answer.
+fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> String {
+    let sent = counter.count(asked.instructions) + counter.count(asked.text);
+    let sent = match sent {
+        0..10_000 => sent.to_string(),
+        _ => format!("{}k", sent / 1_000),
+    };
+    match asked.part {
+        (_, 1) => format!("asking the model: {sent} tokens sent"),
+        (part, of) => format!("asking the model: part {part} of {of}, {sent} tokens sent"),
     }
 }
 

@@ -1,0 +1,197 @@
+//! Completion in a shell: the scripts that shells read, and the answers to what they ask.
+//!
+//! Each script calls its tool with what was typed so far and `CTX_COMPLETE`, the name of the
+//! shell. The tool then answers instead of running, by the engine of `clap_complete`; what
+//! values there are it asks [`Binary::completed`].
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Command, ValueEnum};
+use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
+
+use crate::Binary;
+
+/// The variable in which the scripts name their shell.
+const VARIABLE: &str = "CTX_COMPLETE";
+
+/// The shells that there are scripts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+impl Shell {
+    /// The script that has the shell ask the tool `name`, which it finds by `PATH`.
+    pub fn script(self, name: &str) -> String {
+        let script = match self {
+            Self::Bash => include_str!("completing/bash.sh"),
+            Self::Zsh => include_str!("completing/zsh.zsh"),
+            Self::Fish => include_str!("completing/fish.fish"),
+        };
+        script.replace("TOOL", name)
+    }
+
+    fn engine(self) -> &'static dyn EnvCompleter {
+        match self {
+            Self::Bash => &Bash,
+            Self::Zsh => &Zsh,
+            Self::Fish => &Fish,
+        }
+    }
+}
+
+/// A command line that is being typed.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    words: Vec<OsString>,
+    /// Which of the words is completed.
+    index: usize,
+}
+
+impl Typed {
+    /// The words from the name of the tool on, and which of them is completed.
+    pub fn new(words: Vec<OsString>, index: usize) -> Self {
+        Self { words, index }
+    }
+
+    fn of_shell(shell: Shell, words: Vec<OsString>) -> Self {
+        let last = words.len().saturating_sub(1);
+        let given = std::env::var("_CLAP_COMPLETE_INDEX").ok();
+        let given = given.and_then(|index| index.parse().ok());
+        // Fish hands over what stands before the cursor, and no more.
+        let index = given.filter(|_| shell != Shell::Fish).unwrap_or(last);
+        Self::new(words, index)
+    }
+
+    /// What there is of the word that is completed.
+    pub fn current(&self) -> &OsStr {
+        self.words
+            .get(self.index)
+            .map_or(OsStr::new(""), OsString::as_os_str)
+    }
+
+    /// Whether a flag was typed before.
+    pub fn has(&self, long: &str) -> bool {
+        let before = &self.words[..self.index.min(self.words.len())];
+        before.iter().any(|word| *word == *format!("--{long}"))
+    }
+
+    /// The value that was given to a flag before: the last one, as flags go.
+    pub fn value_of(&self, long: &str, short: Option<char>) -> Option<OsString> {
+        let before = &self.words[..self.index.min(self.words.len())];
+        let names = [Some(format!("--{long}")), short.map(|it| format!("-{it}"))];
+        let mut found = None;
+        for (at, word) in before.iter().enumerate() {
+            let word = word.to_string_lossy();
+            for name in names.iter().flatten() {
+                let rest = word.strip_prefix(name.as_str());
+                found = match rest {
+                    Some("") => before.get(at + 1).cloned().or(found),
+                    // Behind one dash the value may follow at once.
+                    Some(rest) if rest.starts_with('=') => Some(rest[1..].into()),
+                    Some(rest) if !name.starts_with("--") => Some(rest.into()),
+                    _ => found,
+                };
+            }
+        }
+        found
+    }
+}
+
+/// Answers a shell that asks how the line goes on; `None` where none does.
+pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
+    let shell = std::env::var(VARIABLE).ok()?;
+    let shell = Shell::from_str(&shell, false).ok()?;
+    let mut args = std::env::args_os().skip(1);
+    args.next().filter(|first| first == "--")?;
+    let words: Vec<OsString> = args.collect();
+    let typed = Typed::of_shell(shell, words.clone());
+    let mut command = (binary.completed)(calmed(binary.tool.full_command(), &typed), &typed);
+    let mut answer = Vec::new();
+    let directory = std::env::current_dir().ok();
+    let engine = shell.engine();
+    let written = engine.write_complete(&mut command, words, directory.as_deref(), &mut answer);
+    // There is nobody to tell: the line is still being typed.
+    let told = written.and_then(|()| io::stdout().write_all(&answer));
+    Some(if told.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Where nothing of a word is typed yet its flags, of which there are dozens, are offered only
+/// when there is nothing else.
+fn calmed(command: Command, typed: &Typed) -> Command {
+    if !typed.current().is_empty() {
+        return command;
+    }
+    let hidden = |arg: clap::Arg| match arg.is_positional() {
+        true => arg,
+        false => arg.hide(true),
+    };
+    let command = command
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .mut_args(hidden);
+    command.mut_subcommands(|of_tool| {
+        of_tool
+            .disable_help_flag(true)
+            .disable_version_flag(true)
+            .mut_args(hidden)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shell, Typed};
+
+    fn typed(words: &[&str], index: usize) -> Typed {
+        Typed::new(words.iter().map(Into::into).collect(), index)
+    }
+
+    /// 17: what was typed before decides what is offered.
+    #[test]
+    fn the_value_of_a_flag_is_found_however_it_was_typed() {
+        for words in [
+            ["ctx-x", "--store", "/s", ""],
+            ["ctx-x", "--store=/s", "-q", ""],
+            ["ctx-x", "-t", "/s", ""],
+            ["ctx-x", "-t/s", "-q", ""],
+            ["ctx-x", "-t=/s", "--store", ""],
+        ] {
+            let typed = typed(&words, 3);
+            let found = typed.value_of("store", Some('t')).expect("it is there");
+            assert_eq!(found, "/s", "{words:?}");
+        }
+        let later = typed(&["ctx-x", "", "--store", "/s"], 1);
+        assert_eq!(later.value_of("store", None), None);
+        assert_eq!(later.current(), "");
+    }
+
+    /// 17: two of a flag: the last one counts, as for the tool itself.
+    #[test]
+    fn the_last_of_a_flag_counts() {
+        let typed = typed(&["ctx-x", "--store=/a", "--store", "/b", ""], 4);
+        assert_eq!(
+            typed.value_of("store", None).as_deref(),
+            Some("/b".as_ref())
+        );
+    }
+
+    /// 17: a script names its tool, and no other name is left in it.
+    #[test]
+    fn scripts_name_their_tool() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = shell.script("ctx-count");
+            assert!(script.contains("ctx-count --") && !script.contains("TOOL"));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+# Completion of TOOL in bash: asks TOOL itself.
+
+_TOOL() {
+    local words=() current=0 last=-1 i word prefix reply
+    # Bash breaks words at = and :, which stand inside of --flag=value.
+    for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
+        word=${COMP_WORDS[i]}
+        # Of the word at the cursor, what stands before the cursor.
+        if ((i == COMP_CWORD)) && [[ $word != [=:]* ]]; then
+            word=$2
+        fi
+        if ((last > 0)) && [[ $word == [=:]* || ${words[last]} == *[=:] ]]; then
+            words[last]+=$word
+        else
+            words+=("$word")
+            last=$((last + 1))
+        fi
+        if ((i == COMP_CWORD)); then
+            current=$last
+        fi
+    done
+    prefix=${words[current]%"$2"}
+    COMPREPLY=()
+    while IFS= read -r reply || [[ -n $reply ]]; do
+        COMPREPLY+=("${reply#"$prefix"}")
+    done < <(
+        CTX_COMPLETE=bash _CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$current \
+            TOOL -- "${words[@]}" 2> /dev/null
+    )
+    # Names of files are quoted where they need it, and folders go on.
+    if [[ -n ${COMPREPLY[0]-} && -e ${COMPREPLY[0]} ]]; then
+        compopt -o filenames 2> /dev/null
+    fi
+}
+
+# Before bash 4.4 what is offered is sorted.
+complete -o bashdefault -o nosort -F _TOOL TOOL 2> /dev/null ||
+    complete -o bashdefault -F _TOOL TOOL

@@ -1,0 +1,28 @@
+#compdef TOOL
+# Completion of TOOL in zsh: asks TOOL itself.
+
+_TOOL() {
+    local -a replies folders others
+    local reply
+    replies=("${(@f)$(
+        CTX_COMPLETE=zsh _CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$((CURRENT - 1)) \
+            TOOL -- "${words[@]}" 2> /dev/null
+    )}")
+    for reply in $replies; do
+        # A folder goes on behind its slash.
+        if [[ $reply == */ ]]; then
+            folders+=("${reply%/}")
+        else
+            others+=("$reply")
+        fi
+    done
+    [[ -n $folders ]] && _describe -V 'folder' folders -S '/' -r '/'
+    [[ -n $others ]] && _describe -V 'value' others
+}
+
+# Read from a folder of functions, the file itself is the function at first.
+if [[ $funcstack[1] == _TOOL ]]; then
+    _TOOL "$@"
+else
+    compdef _TOOL TOOL
+fi

@@ -1,0 +1,292 @@
+//! What people read on a terminal: headings, and what fills the window.
+
+use std::borrow::Cow;
+
+use ctx_cli::{Align, Cell, Io, Listing, Paint, Portion, bar, percent, printable};
+use ctx_passes::count::{Breakdown, Counts, Slice};
+use unicode_width::UnicodeWidthStr;
+
+use super::{Args, File, total};
+use crate::counting::Counting;
+
+/// Of more files than these no bars are shown: nobody compares so many.
+const MOST_BARS: usize = 3;
+
+/// The table of the files, or of what is asked for of them, and the bars.
+pub(super) fn of(
+    args: &Args,
+    counting: &Counting,
+    files: &[File],
+    columns: usize,
+    io: &Io,
+) -> String {
+    if let Some(by) = args.by {
+        return of_breakdown(by, &total(files)).painted(Some(columns), io);
+    }
+    let windows: Vec<Window<'_>> = files
+        .iter()
+        .map(|file| Window::of(args, counting, file))
+        .collect();
+    let mut text = table(args, files, &windows).painted(Some(columns), io);
+    if !args.text && files.len() <= MOST_BARS {
+        for (file, window) in files.iter().zip(&windows) {
+            // Conversations of a batch are sent one by one: together they fill no window.
+            if file.counts.tally.conversations == 1 {
+                text += &window.use_of(file, args, columns, io);
+            }
+        }
+    }
+    text
+}
+
+fn table(args: &Args, files: &[File], windows: &[Window<'_>]) -> Listing {
+    let has_share = windows.iter().any(|window| window.tokens.is_some());
+    let mut headings = vec![("TOKENS", Align::Right)];
+    if !args.text {
+        headings.insert(0, ("MESSAGES", Align::Right));
+        headings.push(("BYTES", Align::Right));
+    }
+    if has_share {
+        headings.push(("WINDOW", Align::Right));
+    }
+    headings.push(("FILE", Align::Left));
+    let mut listing = Listing::new(&headings);
+    let mut push = |counts: &Counts, share: Cell, name: String, colour: Option<Paint>| {
+        let tally = &counts.tally;
+        let mut row = vec![(tally.tokens.total().to_string(), Some(Paint::Cyan))];
+        if !args.text {
+            row.insert(0, (tally.messages.to_string(), colour));
+            row.push((counts.bytes.to_string(), colour));
+        }
+        row.extend(has_share.then_some(share));
+        row.push((name, colour));
+        listing.push_painted(row);
+    };
+    for (file, window) in files.iter().zip(windows) {
+        push(
+            &file.counts,
+            window.share(&file.counts),
+            name(args, file),
+            None,
+        );
+    }
+    if files.len() > 1 {
+        let none = ("-".to_owned(), None);
+        push(&total(files), none, "total".to_owned(), Some(Paint::Bold));
+    }
+    listing
+}
+
+fn name(args: &Args, file: &File) -> String {
+    // Stdin that nobody named has no name.
+    if args.files.is_empty() && file.name == ctx_cli::STDIN_NAME {
+        String::new()
+    } else {
+        printable(&file.name)
+    }
+}
+
+fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
+    let size = if by.is_of_bytes() { "BYTES" } else { "TOKENS" };
+    let what = by.as_str().to_uppercase();
+    let mut listing = Listing::new(&[
+        ("COUNT", Align::Right),
+        (size, Align::Right),
+        ("SHARE", Align::Right),
+        (&what, Align::Left),
+    ]);
+    let all = by.total(total);
+    let mut push = |count: u64, size: u64, what: String, colour: Option<Paint>| {
+        listing.push_painted(vec![
+            (count.to_string(), colour),
+            (size.to_string(), colour.or(Some(Paint::Cyan))),
+            (percent(size, all), colour),
+            (what, colour),
+        ]);
+    };
+    let rows = by.rows(total);
+    for row in &rows {
+        push(row.count, row.size, printable(&row.key), None);
+    }
+    let count = rows.iter().map(|row| row.count).sum();
+    push(count, all, "total".to_owned(), Some(Paint::Bold));
+    listing
+}
+
+/// The window that a session has to fit into.
+struct Window<'a> {
+    /// `None` where nothing tells it.
+    tokens: Option<u64>,
+    model: Option<Cow<'a, str>>,
+}
+
+impl<'a> Window<'a> {
+    /// That of the model that was named, else what the file tells.
+    fn of(args: &'a Args, counting: &Counting, file: &'a File) -> Self {
+        let of_session = &file.counts.of_session;
+        if let Some(model) = counting.model {
+            return Self {
+                tokens: Some(model.window),
+                model: args.counting.models.name().map(printable).map(Cow::Owned),
+            };
+        }
+        let named = of_session.model.as_deref();
+        let known = named.and_then(ctx_tokens::model).map(|model| model.window);
+        Self {
+            tokens: of_session.window.or(known),
+            model: named.map(printable).map(Cow::Owned),
+        }
+    }
+
+    fn share(&self, counts: &Counts) -> Cell {
+        let (tokens, _) = sent(counts);
+        match self.tokens {
+            None => ("-".to_owned(), None),
+            Some(window) => (percent(tokens, window), Some(fullness(tokens, window))),
+        }
+    }
+
+    /// What fills it: a headline, a bar, and what is what in it.
+    fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
+        let (tokens, beside) = sent(&file.counts);
+        let used = file.counts.slices().into_iter();
+        let mut parts: Vec<(Portion, &str)> = used
+            .map(|(slice, size)| (portion(slice, size), slice.as_str()))
+            .collect();
+        let mut add = |fill, paint, amount, what| {
+            let paint = Some(paint);
+            parts.push((
+                Portion {
+                    fill,
+                    paint,
+                    amount,
+                },
+                what,
+            ));
+        };
+        add(':', Paint::Yellow, beside, "not in the file");
+        if let Some(window) = self.tokens {
+            add('·', Paint::Dim, window.saturating_sub(tokens), "free");
+        }
+        parts.retain(|(portion, what)| portion.amount > 0 || *what == "free");
+        let painted = |colour: Option<Paint>, text: &str| match colour {
+            Some(colour) => io.paint(colour, text),
+            None => text.to_owned(),
+        };
+        let portions: Vec<Portion> = parts.iter().map(|(portion, _)| *portion).collect();
+        let all = self.tokens.unwrap_or(tokens).max(tokens);
+        [
+            "\n".to_owned(),
+            self.headline(&name(args, file), (tokens, beside), columns, io),
+            bar(&portions, columns, painted) + "\n",
+            legend(&parts, all, columns, painted),
+        ]
+        .concat()
+    }
+
+    fn headline(
+        &self,
+        name: &str,
+        (tokens, beside): (u64, u64),
+        columns: usize,
+        io: &Io,
+    ) -> String {
+        let name = if name.is_empty() { "stdin" } else { name };
+        let about = if beside > 0 { "about " } else { "" };
+        let (what, colour) = match self.tokens {
+            Some(window) => (
+                format!(
+                    "{about}{tokens} of {window} tokens, {}",
+                    percent(tokens, window)
+                ),
+                fullness(tokens, window),
+            ),
+            None => (format!("{about}{tokens} tokens"), Paint::Cyan),
+        };
+        let model = match (&self.model, self.tokens) {
+            (Some(model), Some(_)) => format!(" of {model}"),
+            (Some(model), None) => format!("; the window of {model} is not known"),
+            (None, None) => "; --model names a window".to_owned(),
+            (None, Some(_)) => String::new(),
+        };
+        // The name stands in the table as well, and may be long.
+        let lines = [
+            format!("{name}: {what}{model}"),
+            format!("{name}: {what}"),
+            what,
+        ];
+        let fits = |line: &&String| line.width() <= columns;
+        let line = lines.iter().find(fits).unwrap_or(&lines[2]);
+        io.paint(colour, line) + "\n"
+    }
+}
+
+/// What the context comes to, and how much of that is not in the file: where an agent has
+/// recorded what its requests came to, they had a system prompt and tools in them as well.
+fn sent(counts: &Counts) -> (u64, u64) {
+    let counted = counts.tally.tokens.total();
+    let estimate = counts.of_session.estimate;
+    let tokens = estimate.map_or(counted, |estimate| estimate.tokens.max(counted));
+    (tokens, tokens - counted)
+}
+
+/// How near a session is to the end of its window.
+fn fullness(tokens: u64, window: u64) -> Paint {
+    match u128::from(tokens) * 100 / u128::from(window.max(1)) {
+        0..60 => Paint::Green,
+        60..85 => Paint::Yellow,
+        _ => Paint::Red,
+    }
+}
+
+fn portion(slice: Slice, amount: u64) -> Portion {
+    // No two that are alike stand side by side, in colour or without.
+    let (fill, paint) = match slice {
+        Slice::System => ('█', Paint::Blue),
+        Slice::User => ('▒', Paint::Green),
+        Slice::Assistant => ('▓', Paint::Cyan),
+        Slice::Reasoning => ('░', Paint::Magenta),
+        Slice::Calls => ('=', Paint::Yellow),
+        Slice::Results => ('#', Paint::Blue),
+        Slice::Media => ('@', Paint::Green),
+        Slice::Other => ('?', Paint::Cyan),
+        Slice::Overhead => ('+', Paint::Magenta),
+    };
+    Portion {
+        fill,
+        paint: Some(paint),
+        amount,
+    }
+}
+
+/// What each part of the bar is, in as many columns as there is room for.
+fn legend(
+    parts: &[(Portion, &str)],
+    all: u64,
+    columns: usize,
+    paint: impl Fn(Option<Paint>, &str) -> String,
+) -> String {
+    let longest = |length: fn(&(Portion, &str)) -> usize| parts.iter().map(length).max();
+    let name = longest(|(_, name)| name.len()).unwrap_or(0);
+    let number = longest(|(portion, _)| portion.amount.to_string().len()).unwrap_or(0);
+    let entries = parts.iter().map(|(portion, what)| {
+        let fill = paint(portion.paint, &portion.fill.to_string());
+        let (amount, share) = (portion.amount, percent(portion.amount, all));
+        format!("{fill} {what:<name$}  {amount:>number$}  {share:>6}")
+    });
+    let entries: Vec<String> = entries.collect();
+    // A fill, a blank, and what stands between the columns.
+    let width = 2 + name + 2 + number + 2 + 6;
+    let across = ((columns + GAP) / (width + GAP)).clamp(1, entries.len().max(1));
+    let down = entries.len().div_ceil(across);
+    let mut text = String::new();
+    for row in 0..down {
+        let row = entries.iter().skip(row).step_by(down);
+        let row: Vec<&str> = row.map(String::as_str).collect();
+        text += &(row.join(&" ".repeat(GAP)) + "\n");
+    }
+    text
+}
+
+/// Between two columns of the legend.
+const GAP: usize = 4;

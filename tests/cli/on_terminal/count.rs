@@ -1,0 +1,148 @@
+//! `ctx-count` where somebody reads it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use ctx_testkit::{Case, Terminal};
+
+use super::call;
+
+const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
+
+/// What a call shows on a terminal of so many columns, by lines.
+fn shown(columns: u16, args: &[&str], variable: Option<(&str, &str)>) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::copy(SESSION, folder.path().join("session.jsonl")).expect("a session");
+    fs::write(folder.path().join("log.jsonl"), LOG).expect("a session");
+    on_terminal(folder.path(), columns, args, variable)
+}
+
+fn on_terminal(
+    folder: &Path,
+    columns: u16,
+    args: &[&str],
+    variable: Option<(&str, &str)>,
+) -> String {
+    let terminal = Terminal::new(columns);
+    let mut command = call("ctx-count", folder);
+    command.args(args).envs(variable);
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(terminal.stream())
+        .stderr(terminal.stream())
+        .status();
+    assert!(status.expect("the tool starts").success());
+    drop(command);
+    terminal.ended().replace("\r\n", "\n")
+}
+
+/// A log whose agent has recorded what its requests came to.
+const LOG: &str = concat!(
+    r#"{"uuid":"1","parentUuid":null,"sessionId":"s","timestamp":"2030-01-01T00:00:01.000Z","type":"user","message":{"role":"user","content":"Look at the file, please."}}"#,
+    "\n",
+    r#"{"uuid":"2","parentUuid":"1","sessionId":"s","timestamp":"2030-01-01T00:00:02.000Z","type":"assistant","message":{"role":"assistant","model":"claude-opus-4-5","usage":{"input_tokens":50000,"output_tokens":3},"content":[{"type":"text","text":"I will."}]}}"#,
+    "\n",
+);
+
+const PLAIN: Option<(&str, &str)> = Some(("NO_COLOR", "1"));
+
+/// 17: headings, a bar as wide as the terminal, and what is what in it.
+#[test]
+fn a_file_has_a_bar_of_its_window() {
+    let shown = shown(80, &["--model", "gpt-4", "session.jsonl"], PLAIN);
+    assert_eq!(shown, EXPECTED);
+}
+
+const EXPECTED: &str = "";
+
+/// 17: no line is wider than the terminal, and the bar is as wide as it.
+#[test]
+fn what_is_shown_fits_the_terminal() {
+    for columns in [40, 80, 200] {
+        let shown = shown(columns, &["--model", "gpt-4", "session.jsonl"], PLAIN);
+        let widths = shown.lines().map(|line| line.chars().count());
+        let columns = usize::from(columns);
+        assert!(widths.clone().all(|width| width <= columns), "{shown}");
+        assert!(widths.clone().any(|width| width == columns), "{shown}");
+        assert!(
+            shown.starts_with("MESSAGES  TOKENS  BYTES  WINDOW  FILE\n"),
+            "{shown}"
+        );
+    }
+}
+
+/// 17: colours are those of every terminal, and can be switched off; the fills tell as much.
+#[test]
+fn colours_can_be_switched_off() {
+    let file = ["--model", "gpt-4", "session.jsonl"];
+    let coloured = shown(80, &file, None);
+    for code in ["\u{1b}[1m", "\u{1b}[32m", "\u{1b}[36m", "\u{1b}[34m"] {
+        assert!(coloured.contains(code), "{code:?} in {coloured:?}");
+    }
+    for variable in [PLAIN, Some(("TERM", "dumb"))] {
+        assert!(!shown(80, &file, variable).contains('\u{1b}'));
+    }
+    let never = [&file[..], &["--color", "never"]].concat();
+    assert!(!shown(80, &never, None).contains('\u{1b}'));
+}
+
+/// 17: where an agent has recorded what its requests came to, what is not in the file is shown
+/// as well, and the window is that of its model.
+#[test]
+fn what_only_the_api_knows_is_shown() {
+    let text = shown(80, &["log.jsonl"], PLAIN);
+    assert!(
+        text.contains("of 200000 tokens, 25.0% of claude-opus-4-5\n"),
+        "{text}"
+    );
+    assert!(text.contains(": not in the file"), "{text}");
+    // Who names a model asks what the messages are for it.
+    let text = shown(80, &["--model", "gpt-4", "log.jsonl"], PLAIN);
+    assert!(!text.contains("not in the file"), "{text}");
+}
+
+/// 17: several files have their bars below each other, many have none.
+#[test]
+fn many_files_have_no_bars() {
+    let bars = |count: usize| {
+        let files = vec!["session.jsonl"; count];
+        let text = shown(80, &files, PLAIN);
+        text.lines()
+            .filter(|line| line.starts_with("session.jsonl: "))
+            .count()
+    };
+    assert_eq!([1, 3, 4].map(bars), [1, 3, 0]);
+}
+
+/// 17: other tables have headings, too, and the same numbers.
+#[test]
+fn breakdowns_have_headings() {
+    let text = shown(80, &["--by", "role", "session.jsonl"], PLAIN);
+    assert!(text.starts_with("COUNT  TOKENS   SHARE  ROLE\n"), "{text}");
+    let text = shown(80, &["--by", "reach", "log.jsonl"], PLAIN);
+    assert!(text.starts_with("COUNT  BYTES   SHARE  REACH\n"), "{text}");
+    let text = shown(80, &["--text", "session.jsonl"], PLAIN);
+    assert!(
+        text.starts_with("TOKENS  FILE\n") && text.lines().count() == 2,
+        "{text}"
+    );
+}
+
+/// 17: what goes elsewhere has no heading, on a terminal neither.
+#[test]
+fn a_file_and_a_pipe_get_what_they_always_got() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::copy(SESSION, folder.path().join("session.jsonl")).expect("a session");
+    let told = on_terminal(folder.path(), 80, &["-o", "out", "session.jsonl"], None);
+    assert_eq!(told, "");
+    let written = fs::read_to_string(folder.path().join("out")).expect("written");
+    Case::new(crate::tool_path("ctx-count"))
+        .args(["session.jsonl"])
+        .file("session.jsonl", &fs::read(SESSION).expect("a session"))
+        .stdout(written.as_str())
+        .run();
+    assert!(written.ends_with(" session.jsonl\n") && written.lines().count() == 1);
+    let json = on_terminal(folder.path(), 80, &["--json", "session.jsonl"], None);
+    assert!(json.starts_with("{\"type\":\"file\""), "{json}");
+}
