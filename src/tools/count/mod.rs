@@ -25,7 +25,8 @@ use ctx_store::Growth;
 ///
 /// Prints a line per file, like wc: messages, tokens, bytes and the file's name,
 /// and a line with the total when there are several files. With --model the
-/// share of the model's context window stands before the name.
+/// share of the model's context window stands before the name. On a terminal the columns have
+/// headings, and a bar shows what fills the window of up to three files.
 ///
 /// -r takes the session files in folders, however deep, by the names that --glob gives; hidden ones
 /// too; our own stores are skipped, and links are not followed.

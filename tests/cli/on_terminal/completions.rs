@@ -192,7 +192,7 @@ fn fish_completes_what_the_tool_knows() {
     assert_eq!(place.fish("ctx-rollback -s demo --snapshot ").len(), 2);
     assert_eq!(place.fish("ctx-compact --preset tur").len(), 1);
     assert_eq!(place.fish("ctx-count ag"), ["agents/"]);
-    let model = place.fish("ctx-count --model gpt-4o-m");
+    let model = place.fish("ctx-count --model gpt-5.4-m");
     assert_eq!(model.len(), 1, "{model:?}");
     assert!(place.fish("ctx-summarize --template sy")[0].starts_with("synapse"));
 }

@@ -50,23 +50,33 @@ const PLAIN: Option<(&str, &str)> = Some(("NO_COLOR", "1"));
 /// 17: headings, a bar as wide as the terminal, and what is what in it.
 #[test]
 fn a_file_has_a_bar_of_its_window() {
-    let shown = shown(80, &["--model", "gpt-4", "session.jsonl"], PLAIN);
+    let shown = shown(80, &["--model", "gpt-4o", "session.jsonl"], PLAIN);
     assert_eq!(shown, EXPECTED);
 }
 
-const EXPECTED: &str = "";
+const EXPECTED: &str = "\
+MESSAGES  TOKENS   BYTES  WINDOW  FILE
+     206   30282  131286   23.7%  session.jsonl
+
+session.jsonl: 30282 of 128000 tokens, 23.7% of gpt-4o
+█▒▓========#######+·····························································
+█ system       139    0.1%    # results    11637    9.1%
+▒ user         970    0.8%    + overhead     827    0.6%
+▓ assistant   2831    2.2%    · free       97718   76.3%
+= calls      13878   10.8%
+";
 
 /// 17: no line is wider than the terminal, and the bar is as wide as it.
 #[test]
 fn what_is_shown_fits_the_terminal() {
     for columns in [40, 80, 200] {
-        let shown = shown(columns, &["--model", "gpt-4", "session.jsonl"], PLAIN);
+        let shown = shown(columns, &["--model", "gpt-4o", "session.jsonl"], PLAIN);
         let widths = shown.lines().map(|line| line.chars().count());
         let columns = usize::from(columns);
         assert!(widths.clone().all(|width| width <= columns), "{shown}");
         assert!(widths.clone().any(|width| width == columns), "{shown}");
         assert!(
-            shown.starts_with("MESSAGES  TOKENS  BYTES  WINDOW  FILE\n"),
+            shown.starts_with("MESSAGES  TOKENS   BYTES  WINDOW  FILE\n"),
             "{shown}"
         );
     }
@@ -75,7 +85,7 @@ fn what_is_shown_fits_the_terminal() {
 /// 17: colours are those of every terminal, and can be switched off; the fills tell as much.
 #[test]
 fn colours_can_be_switched_off() {
-    let file = ["--model", "gpt-4", "session.jsonl"];
+    let file = ["--model", "gpt-4o", "session.jsonl"];
     let coloured = shown(80, &file, None);
     for code in ["\u{1b}[1m", "\u{1b}[32m", "\u{1b}[36m", "\u{1b}[34m"] {
         assert!(coloured.contains(code), "{code:?} in {coloured:?}");
@@ -98,7 +108,7 @@ fn what_only_the_api_knows_is_shown() {
     );
     assert!(text.contains(": not in the file"), "{text}");
     // Who names a model asks what the messages are for it.
-    let text = shown(80, &["--model", "gpt-4", "log.jsonl"], PLAIN);
+    let text = shown(80, &["--model", "gpt-4o", "log.jsonl"], PLAIN);
     assert!(!text.contains("not in the file"), "{text}");
 }
 

@@ -51,7 +51,7 @@ fn a_slow_input_is_told_and_nothing_of_it_stays() {
     let at = terminal.wait_for("reading <stdin>: 1.9KB, ", 0);
     feed(&mut child, &USER.repeat(50));
     terminal.wait_for("3.8KB", at);
-    assert_eq!(end(child), "100 601 3900\n");
+    assert_eq!(end(child), "100 603 3900\n");
     let shown = terminal.ended();
     let line = shown.rfind("reading").expect("it was shown");
     assert!(shown[line..].contains(ERASE), "{shown:?}");

@@ -1,13 +1,15 @@
 # Completion of TOOL in bash: asks TOOL itself.
 
 _TOOL() {
-    local words=() current=0 last=-1 i word prefix reply
+    local words=() current=0 last=-1 typed=$2 i word prefix reply
+    # As it was typed: a\ name.
+    typed=${typed//\\/}
     # Bash breaks words at = and :, which stand inside of --flag=value.
     for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
-        word=${COMP_WORDS[i]}
+        word=${COMP_WORDS[i]//\\/}
         # Of the word at the cursor, what stands before the cursor.
         if ((i == COMP_CWORD)) && [[ $word != [=:]* ]]; then
-            word=$2
+            word=$typed
         fi
         if ((last > 0)) && [[ $word == [=:]* || ${words[last]} == *[=:] ]]; then
             words[last]+=$word
@@ -19,7 +21,7 @@ _TOOL() {
             current=$last
         fi
     done
-    prefix=${words[current]%"$2"}
+    prefix=${words[current]%"$typed"}
     COMPREPLY=()
     while IFS= read -r reply || [[ -n $reply ]]; do
         COMPREPLY+=("${reply#"$prefix"}")

@@ -93,9 +93,6 @@ fn draw(bar: &ProgressBar, told: &Told, colour: bool) {
         share,
         figures,
     } = told;
-    let (position, length) = share.unwrap_or((0, 1));
-    bar.set_length(length);
-    bar.set_position(position);
     if share.is_some() && has_room {
         bar.set_prefix(figures.clone());
         bar.set_message(what.clone());
@@ -104,5 +101,8 @@ fn draw(bar: &ProgressBar, told: &Told, colour: bool) {
     } else {
         bar.set_message(format!("{what}: {figures}"));
     }
+    let (position, length) = share.unwrap_or((0, 1));
+    bar.set_length(length);
+    bar.set_position(position);
     bar.tick();
 }

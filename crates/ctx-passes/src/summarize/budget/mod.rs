@@ -13,7 +13,7 @@ use ctx_select::share::Share;
 use ctx_select::split::{ExchangeFinder, Keep};
 use ctx_summary::{is_talk, needed_tokens};
 use ctx_transcript::{
-    Class, Dialect, Message, Origin, Outline, Part, Piece, Presences, Record, Spool, Zone,
+    Class, Dialect, Message, Origin, Outline, Part, Piece, Presences, Record, Spool, Watch, Zone,
     ZoneReader,
 };
 
@@ -67,6 +67,8 @@ pub struct BudgetPass<'p> {
     exchanges: ExchangeFinder,
     reader: Option<LedgerReader>,
     unread: FirstUnread,
+    /// Who watches, also while a model is asked.
+    watch: Watch,
 }
 
 impl<'p> BudgetPass<'p> {
@@ -85,6 +87,7 @@ impl<'p> BudgetPass<'p> {
             zones: ZoneReader::default(),
             spool: Spool::new(&plan.temp),
             presences: Presences::default(),
+            watch: Watch::default(),
             entries: Entries::default(),
             exchanges: ExchangeFinder::default(),
             reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
@@ -219,6 +222,7 @@ impl<'p> BudgetPass<'p> {
     /// Decides, and makes and checks the whole output before any byte of it leaves;
     /// returns it, and the zone of each record that came in.
     pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>), PassError> {
+        self.watch = notes.watch().clone();
         let joined = std::mem::take(&mut self.exchanges).finish();
         self.entries.group(&joined, self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
@@ -349,7 +353,7 @@ impl<'p> BudgetPass<'p> {
             let record = origin.record(&bytes);
             output.record(&record, self.entries.tokens(at), *verdict)?;
         }
-        let mut notes = Notes::new();
+        let mut notes = Notes::watched(self.watch.clone());
         let output = output.sum_up(given, &mut notes)?;
         Ok(Made {
             output,
