@@ -13,7 +13,7 @@ pub(super) fn sessions(word: &OsStr) -> Vec<CompletionCandidate> {
     };
     let mut found = PathCompleter::any().filter(is_session).complete(word);
     // Where nothing is called so, a file of any name may be one.
-    if found.iter().all(|it| is_folder(it)) {
+    if found.iter().all(is_folder) {
         found = any(word);
     }
     found

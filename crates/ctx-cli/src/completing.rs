@@ -133,9 +133,9 @@ fn calmed(command: Command, typed: &Typed) -> Command {
     if !typed.current().is_empty() {
         return command;
     }
-    let hidden = |arg: clap::Arg| match arg.is_positional() {
-        true => arg,
-        false => arg.hide(true),
+    let hidden = |arg: clap::Arg| {
+        let is_flag = !arg.is_positional();
+        arg.hide(is_flag)
     };
     let command = command
         .disable_help_flag(true)

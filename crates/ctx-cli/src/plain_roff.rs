@@ -40,7 +40,7 @@ impl Page {
             "SH" | "SS" => {
                 self.end_paragraph();
                 let indent = if name == "SH" { "" } else { "  " };
-                self.out += &format!("\n{indent}{rest}\n");
+                self.out += &["\n", indent, &rest, "\n"].concat();
                 self.depth = 1;
             }
             "PP" => {
@@ -53,7 +53,7 @@ impl Page {
             }
             "IP" => {
                 self.end_paragraph();
-                self.mark = "- ".to_owned();
+                self.mark = String::from("- ");
             }
             "RS" => {
                 self.end_paragraph();

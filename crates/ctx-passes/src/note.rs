@@ -32,7 +32,7 @@ pub struct Note {
 /// watches how far it is.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    notes: Vec<Note>,
+    all: Vec<Note>,
     usage: Usage,
     watch: Watch,
 }
@@ -68,7 +68,7 @@ impl Notes {
 
     /// One more.
     pub fn add(&mut self, level: Level, lines: &[u64], text: impl fmt::Display) {
-        self.notes.push(Note {
+        self.all.push(Note {
             level,
             lines: lines.to_vec(),
             text: text.to_string(),
@@ -78,7 +78,7 @@ impl Notes {
     /// The notes of a part of the session, which stands in this line.
     pub fn extend_within(&mut self, line: u64, inner: Self) {
         self.usage += inner.usage;
-        self.notes.extend(inner.notes.into_iter().map(|mut note| {
+        self.all.extend(inner.all.into_iter().map(|mut note| {
             note.lines.insert(0, line);
             note
         }));
@@ -87,12 +87,12 @@ impl Notes {
     /// The notes of what came next.
     pub fn append(&mut self, mut next: Self) {
         self.usage += next.usage;
-        self.notes.append(&mut next.notes);
+        self.all.append(&mut next.all);
     }
 
     /// Takes them out.
     pub fn take(&mut self) -> Vec<Note> {
-        std::mem::take(&mut self.notes)
+        std::mem::take(&mut self.all)
     }
 
     /// A model was asked.

@@ -33,13 +33,13 @@ impl Terminal {
         let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
         let side = OpenOptions::new().read(true).write(true).open(path);
         let side = side.expect("the other side");
-        let size = Winsize {
+        let columns_and_rows = Winsize {
             ws_row: 50,
             ws_col: columns,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
-        tcsetwinsize(&side, size).expect("a size");
+        tcsetwinsize(&side, columns_and_rows).expect("a size");
         let keys = File::from(controller);
         let mut screen = keys.try_clone().expect("a handle");
         let shown = Arc::new(Mutex::new(Vec::new()));

@@ -61,7 +61,7 @@ impl Place {
         command
     }
 
-    fn asks(&self, command: &mut Command) -> Vec<String> {
+    fn asks(command: &mut Command) -> Vec<String> {
         let done = command.output().expect("it starts");
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert_eq!(said, "");
@@ -78,7 +78,7 @@ impl Place {
             script("bash", tool).display()
         );
         let mut bash = self.program("bash");
-        self.asks(bash.args(["-c", &script, "bash"]).args(words))
+        Self::asks(bash.args(["-c", &script, "bash"]).args(words))
     }
 
     /// What fish offers for a line, each with its description.
@@ -89,7 +89,7 @@ impl Place {
             script("fish", tool).display()
         );
         let mut fish = self.program("fish");
-        self.asks(fish.args(["--no-config", "-c", &script]))
+        Self::asks(fish.args(["--no-config", "-c", &script]))
     }
 }
 

@@ -149,7 +149,7 @@ fn a_file_and_a_pipe_get_what_they_always_got() {
     let written = fs::read_to_string(folder.path().join("out")).expect("written");
     Case::new(crate::tool_path("ctx-count"))
         .args(["session.jsonl"])
-        .file("session.jsonl", &fs::read(SESSION).expect("a session"))
+        .file("session.jsonl", fs::read(SESSION).expect("a session"))
         .stdout(written.as_str())
         .run();
     assert!(written.ends_with(" session.jsonl\n") && written.lines().count() == 1);

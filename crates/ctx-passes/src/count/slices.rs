@@ -95,7 +95,7 @@ mod tests {
     use ctx_select::count::MessageCounter;
     use ctx_testkit::chat_session;
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+    use ctx_transcript::{Call, Message, Options, Part, Role, ToolResult};
     use proptest::prelude::*;
 
     use super::Slice;
@@ -166,7 +166,7 @@ mod tests {
         #[test]
         fn slices_add_up(text in chat_session()) {
             let reader = Box::new(std::io::Cursor::new(text.into_bytes()));
-            let session = crate::Session::open(reader, &Default::default(), Invalid::Keep);
+            let session = crate::Session::open(reader, &Options::default(), Invalid::Keep);
             let mut session = session.expect("from memory");
             let plan = super::super::Plan {
                 counter: MessageCounter::new(Encoding::Chars4),
