@@ -56,7 +56,7 @@ struct Kind {
 
 impl Metadata {
     pub(super) fn read(root: &Path, triple: &str) -> anyhow::Result<Self> {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = command();
         cargo.args(["metadata", "--format-version=1", "--locked"]);
         cargo.args(["--filter-platform", triple]).current_dir(root);
         serde_json::from_str(&output(&mut cargo)?).context("cannot read what cargo metadata prints")
@@ -93,6 +93,12 @@ impl Metadata {
     }
 }
 
+/// The cargo that runs this, else the one in PATH. Not the program that built this one: called
+/// past rustup, it would let each package choose its own compiler.
+pub(super) fn command() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// The platform of this machine, as rustc calls it.
 pub(super) fn host() -> anyhow::Result<String> {
     let said = output(Command::new("rustc").arg("-vV"))?;
@@ -111,7 +117,7 @@ pub(super) fn build(root: &Path, target: Option<&str>) -> anyhow::Result<()> {
         format!("--remap-path-prefix={home}=/cargo"),
         format!("--remap-path-prefix={root_name}=/ctx-tools"),
     ];
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = command();
     cargo.args(["build", "--locked", "--profile=dist", "--package", PACKAGE]);
     if let Some(target) = target {
         cargo.args(["--target", target]);

@@ -44,7 +44,7 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
 
 /// Says how to get what makes Debian packages.
 pub(super) fn require_cargo_deb() -> anyhow::Result<()> {
-    let found = output(Command::new(env!("CARGO")).args(["deb", "--version"]));
+    let found = output(cargo::command().args(["deb", "--version"]));
     if found.is_err() {
         bail!(
             "cargo-deb is not installed: cargo install --locked cargo-deb; --no-deb makes the tarball alone"
@@ -69,7 +69,7 @@ pub(super) fn deb(
         &stage.join("changelog"),
         changelog(places.epoch)?.as_bytes(),
     )?;
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo::command();
     cargo.args(["deb", "--no-build", "--no-strip", "--profile=dist"]);
     cargo
         .args(["--package", cargo::PACKAGE, "--output"])
