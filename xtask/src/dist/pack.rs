@@ -65,10 +65,11 @@ pub(super) fn deb(
     stage::shared(&stage.join("share"), places.root)?;
     // The licences of Debian's packages are in the file copyright, which cargo-deb writes.
     stage::documents(&stage.join(stage::DOC), places.root, licences)?;
-    stage::write(
-        &stage.join("changelog"),
-        changelog(places.epoch)?.as_bytes(),
-    )?;
+    let changes = stage.join(stage::DOC).join("changelog.Debian");
+    stage::write(&changes, changelog(places.epoch)?.as_bytes())?;
+    let mut gzip = Command::new("gzip");
+    gzip.args(["-9", "--no-name", "--recursive"]).arg(&changes);
+    run(gzip.arg(stage.join("share/man")))?;
     let mut cargo = cargo::command();
     cargo.args(["deb", "--no-build", "--no-strip", "--profile=dist"]);
     cargo
