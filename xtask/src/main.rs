@@ -1,5 +1,6 @@
 //! `cargo xtask gen [--check]`, `cargo xtask dist`
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -35,7 +36,8 @@ fn main() -> anyhow::Result<()> {
         Chore::Dist(dist) => {
             for package in dist.run(&root)? {
                 let size = std::fs::metadata(&package)?.len() as f64 / 1e6;
-                eprintln!("{} ({size:.1} MB)", package.display());
+                let line = format!("{} ({size:.1} MB)\n", package.display());
+                std::io::stderr().write_all(line.as_bytes())?;
             }
             Ok(())
         }
