@@ -43,7 +43,7 @@ echo "before and after: messages, tokens, bytes"
 cp "$session" "$work/before.jsonl"
 (cd "$work" && ctx-count before.jsonl new.jsonl)
 
-ctx-rollback -s example --snapshot latest --to "$work/restored.jsonl"
+ctx-rollback -s example latest --to "$work/restored.jsonl"
 cmp "$session" "$work/restored.jsonl"
 echo
 echo "rollback gives back the exact bytes: $work/restored.jsonl"

@@ -12,12 +12,12 @@ use crate::models::ModelArgs;
 /// Flags of every tool that counts tokens.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CountingArgs {
-    /// Count tokens with this encoding [default: the model's, else `o200k_base`]
+    /// Count tokens with this encoding [default: the model's, or `o200k_base`]
     #[arg(
         long,
         value_name = "NAME",
         value_parser = encodings(),
-        help_heading = "Tokens"
+        help_heading = "Input"
     )]
     pub encoding: Option<Encoding>,
     /// The model that is counted for.

@@ -11,7 +11,7 @@ use ctx_transcript::{Dialect, Head};
 /// The flag of tools that change a session file in place.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct IdleArgs {
-    /// Leave a session alone that changed less than DURATION ago [default: 10m for an agent's own file, else 0s]
+    /// Refuse files changed within DURATION [default: 10m for agents' files]
     ///
     /// An agent keeps its history in memory while it runs, and does not see what is changed in
     /// its file. What a tool wrote last does not count. The units are w, d, h, min (or m), s

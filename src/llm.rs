@@ -18,22 +18,23 @@ use ctx_passes::summarize::{Model, ModelSource, Window, Writer};
 /// What is said about the model and its server.
 #[derive(Args, Clone, Debug)]
 pub struct ServerArgs {
-    /// Server to ask; without one nothing is ever sent
+    /// Ask the model at URL; without it nothing is sent anywhere
     ///
     /// A URL that ends in /chat/completions or /messages is used as it stands;
     /// to any other, /v1 (unless a version is in it) and the API's path are added
     #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
     llm_url: Option<String>,
-    /// API of the server [default: by the URL: anthropic where host or path name
-    /// it, else openai]
+    /// API of the server [default: told by the URL]
+    ///
+    /// It is anthropic where the host or the path of the URL says so, else openai.
     #[arg(long, value_enum, value_name = "API")]
     llm_api: Option<Api>,
-    /// Send the key over http:// to another machine, in clear text
+    /// Allow sending the key unencrypted, over http:// to another machine
     ///
     /// Whoever listens on the way can read it. Without this it is an error
     #[arg(long)]
     llm_key_in_clear: bool,
-    /// Model to ask for
+    /// Name of the model
     #[arg(
         long,
         value_name = "NAME",
@@ -41,30 +42,31 @@ pub struct ServerArgs {
         hide_env_values = true
     )]
     llm_model: Option<String>,
-    /// Window of the model in tokens [default: as listed, else the server's, else 32000]
+    /// Window of the model [default: as listed, or the server's, or 32000]
     ///
-    /// A longer input is cut, or summed up in parts. A server is asked for it (GET
+    /// A longer input is cut, or summarized in parts. A server is asked for it (GET
     /// /v1/models) only where the list does not know it, or the weights are public, and
     /// the input is longer than 4096 tokens
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
-    /// Seconds until one answer must be there
+    /// Wait up to SECONDS for an answer
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Ask up to N times in all, until a usable answer comes [default: 3, or the policy's]
+    /// Ask up to N times [default: 3, or the policy's]
+    ///
+    /// It is asked again where no answer comes, or none that can be used.
     #[arg(long, value_name = "N", value_parser = parse_tries)]
     llm_tries: Option<u64>,
-    /// Wait before asking again, n times as long before the n-th time [default: 1,
-    /// or the policy's]
+    /// Wait SECONDS before asking again [default: 1, or the policy's]
     ///
-    /// A server that says when to come again is asked then; no wait is longer
+    /// Before the n-th time it is n times as long. A server that says when to come again is asked then; no wait is longer
     /// than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
-    /// Save each question and its answer in this directory, without the key
+    /// Save questions and answers in DIR, without the key
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     record: Option<PathBuf>,
-    /// Take the answers from this directory and ask no server
+    /// Use the answers recorded in DIR instead of a server
     ///
     /// Fails when a question was not recorded: session, flags, model and template
     /// must be those of the recording
@@ -74,21 +76,23 @@ pub struct ServerArgs {
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "With --method llm")]
+#[command(next_help_heading = "Language model")]
 pub struct LlmArgs {
     #[command(flatten)]
     server: ServerArgs,
-    /// Prompt: default, synapse (eight sections), sanbot (four), or a file
+    /// Prompt: default, synapse, sanbot, or a file
     ///
-    /// The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
+    /// The prompt synapse has eight sections, sanbot four. The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
     /// {{target}} as wanted. A first line <!-- target: 500 --> says the length in tokens
     /// where no flag does [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub template: Option<String>,
-    /// What the summary shall stress
+    /// What the summary should stress
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
-    /// What to do when no model answers [default: extractive, or the policy's]
+    /// If no model answers [default: the policy's]
+    ///
+    /// Without a policy it is extractive.
     #[arg(long, value_enum, value_name = "HOW")]
     on_failure: Option<Fallback>,
 }

@@ -6,24 +6,31 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Config, Policy, names, preset};
+use ctx_policy::{Config, Layer, Policy, names, preset};
+use ctx_select::trigger::DEFAULT_SHARE;
 
 const DEFAULT: &str = "default";
 
 /// Flags of every tool that goes by a policy.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "The policy")]
+#[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
-    /// Go by this policy; ctx-compact --show-preset NAME prints it
+    /// Use this policy; ctx-compact --show-preset NAME prints it
     #[arg(long, value_name = "NAME", env = "CTX_PRESET", hide_env_values = true)]
     preset: Option<String>,
-    /// Read a policy from FILE: TOML, or the JSON of a system it comes from
+    /// Read the policy from FILE: TOML, or the JSON of another system
     #[arg(long, value_name = "FILE", env = "CTX_CONFIG", hide_env_values = true)]
     config: Option<PathBuf>,
+    /// Set one KEY of the policy, as trigger.turns=40 (can be repeated)
+    ///
+    /// Every setting has a key; docs/policies.md lists them, and --show-preset prints them. What
+    /// is set here goes before the preset, the file and the environment; other flags go before it.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    assignments: Vec<String>,
 }
 
 impl PolicyArgs {
-    /// The policy, before flags override it; the preset `default` where none is named.
+    /// The policy, before other flags override it; the preset `default` where none is named.
     pub fn policy(&self, io: &mut Io) -> Result<Policy, Failure> {
         let config = self.config().map(|path| read(path, self.preset(), io));
         let config = config.transpose()?;
@@ -35,12 +42,31 @@ impl PolicyArgs {
         }
         let variable = |name: &str| std::env::var(name).ok();
         let environment = ctx_policy::environment(&policy, variable).map_err(Failure::new)?;
-        Ok(policy.layer(&environment))
+        Ok(policy.layer(&environment).layer(&self.assigned()?))
     }
 
-    /// Whether one is named, by a flag or a variable.
-    pub fn is_named(&self) -> bool {
-        self.preset().is_some() || self.config().is_some()
+    /// The policy for a tool that does without one, if one is named, by a flag or a variable.
+    /// Where only settings are, they stand alone.
+    pub fn named(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
+        let policy = if self.preset().is_some() || self.config().is_some() {
+            self.policy(io)?
+        } else if self.assignments.is_empty() {
+            return Ok(None);
+        } else {
+            let mut policy = Policy::default().layer(&self.assigned()?);
+            if policy.trigger.is_empty() {
+                policy.trigger.share = Some(DEFAULT_SHARE);
+            }
+            policy
+        };
+        policy.check().map_err(Failure::new)?;
+        Ok(Some(policy))
+    }
+
+    fn assigned(&self) -> Result<Layer, Failure> {
+        let assignments = self.assignments.iter().map(String::as_str);
+        let layer = ctx_policy::assigned(assignments);
+        layer.map_err(|error| Failure::new(format_args!("--set: {error}")))
     }
 
     // An empty variable is none.

@@ -15,7 +15,9 @@ use crate::passes;
 /// Flags of every tool that reads records.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadArgs {
-    /// Read the records as this dialect instead of detecting it
+    /// Input dialect
+    ///
+    /// Without it the records tell which one it is.
     #[arg(
         long,
         value_name = "NAME",
@@ -23,10 +25,10 @@ pub struct ReadArgs {
         help_heading = "Input"
     )]
     pub dialect: Option<String>,
-    /// Take each line as one conversation: {"messages":[…]}
+    /// Read each line as a conversation: {"messages":[…]}
     #[arg(long, help_heading = "Input")]
     pub batch: bool,
-    /// What to do with a line that is not one JSON object
+    /// If a line is not a JSON object
     #[arg(
         long,
         value_enum,

@@ -17,8 +17,16 @@ use crate::hints;
 /// The flag of every tool that uses the store.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
-    /// Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]
-    #[arg(long, value_name = "DIR", env = "CTX_HOME", help_heading = "Store")]
+    /// Keep snapshots and memory in DIR [default: ~/.local/state/ctx]
+    ///
+    /// It has the audit log, too. Where `XDG_STATE_HOME` is set, the default is `$XDG_STATE_HOME/ctx`.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "CTX_HOME",
+        hide_env_values = true,
+        help_heading = "Store"
+    )]
     pub store: Option<PathBuf>,
 }
 

@@ -19,8 +19,9 @@ use crate::store::{self, LazyStore, session_of};
 /// The flag of every filter that may write to a file.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// Write to FILE instead of stdout, at the end and only when all went well
+    /// Write to FILE instead of stdout
     ///
+    /// It is written at the end, and only when all went well.
     /// A session that is there, also the one that is read, is replaced as ctx-compact does
     /// it: its bytes are saved in the store first, one that somebody has open for writing is
     /// refused, and what an agent appends meanwhile is not lost. ctx-rollback --undo FILE
@@ -33,12 +34,12 @@ pub struct OutputArgs {
 /// The flag of filters that may change a session file itself.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct InPlaceArgs {
-    /// Write over FILE itself: as -o with the same name
+    /// Change FILE itself: the same as -o FILE
     #[arg(
         short,
         long,
         requires = "file",
-        conflicts_with_all = ["output", "dry_run"],
+        conflicts_with = "output",
         help_heading = "Output"
     )]
     in_place: bool,

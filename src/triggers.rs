@@ -12,8 +12,8 @@ pub struct TriggerArgs {
     /// The limits.
     #[command(flatten)]
     pub triggers: Triggers,
-    /// Due because the model refused the session: its window was full
-    #[arg(long, help_heading = "Triggers")]
+    /// Due because the model refused the session as too long
+    #[arg(long, help_heading = "Policy")]
     pub overflow: bool,
 }
 

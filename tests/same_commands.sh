@@ -53,8 +53,8 @@ check() {
         run "ctx-check $flags s.jsonl"
     done
     for flags in '' '--trigger-messages 10' '--trigger-tokens 4000' '--trigger-share 0.1' \
-        '--trigger-tool-bytes 2000' '--trigger-turns 3' '--reserve 120k' '--window 16000' --overflow \
-        '--trigger-messages 5 --min-messages 30' '--window 16000 --trigger-share 0.9 --flush-share 0.3' \
+        '--set trigger.tool_bytes=2000' '--set trigger.turns=3' '--set trigger.reserve=120k' '--window 16000' --overflow \
+        '--trigger-messages 5 --set trigger.min_messages=30' '--window 16000 --trigger-share 0.9 --set trigger.flush_share=0.3' \
         '--model gpt-4o --trigger-messages 80 --trigger-tokens 9k' '-q'; do
         run "ctx-check --due $flags s.jsonl"
         run "ctx-check --due --json $flags s.jsonl"
@@ -217,7 +217,7 @@ compact() {
         run "ctx-compact --preset $preset --if-due < s.jsonl"
         for mode in '' summary_only summary_plus_prune prune_only; do
             for window in '' 16000; do
-                flags="--preset $preset${mode:+ --mode $mode}${window:+ --window $window}"
+                flags="--preset $preset${mode:+ --set mode=$mode}${window:+ --window $window}"
                 fresh
                 run "ctx-compact $flags < s.jsonl"
                 run "ctx-compact $flags -n s.jsonl"
@@ -225,7 +225,7 @@ compact() {
                 change "ctx-compact $flags --json s.jsonl"
             done
         done
-        for flags in '--budget 1000' '--budget 4000' '--budget 20000 --json' '--max-attempts 1 --json' \
+        for flags in '--budget 1000' '--budget 4000' '--budget 20000 --json' '--set target.max_attempts=1 --json' \
             '--keep-turns 2 --score --json' '--keep-messages 4 --summary-tokens 200 --method rule'; do
             fresh
             change "ctx-compact --preset $preset $flags s.jsonl"
@@ -237,13 +237,13 @@ compact() {
 
 compact_by_flags() {
     local flags
-    for flags in '--if-due --trigger-messages 5' '--if-due --trigger-tokens 1000000' '--if-due --trigger-turns 2 --json' \
-        '--if-due --trigger-tool-bytes 100 -v' '--if-due --reserve 126k' '--if-due --overflow' \
-        '--if-due --trigger-messages 5 --min-messages 1000' '--target-tokens 1000 --json' \
-        '--target-tokens 10 --max-attempts 1 --json' '--keep-tokens 500 --pin role:user' \
+    for flags in '--if-due --trigger-messages 5' '--if-due --trigger-tokens 1000000' '--if-due --set trigger.turns=2 --json' \
+        '--if-due --set trigger.tool_bytes=100 -v' '--if-due --set trigger.reserve=126k' '--if-due --overflow' \
+        '--if-due --trigger-messages 5 --set trigger.min_messages=1000' '--target-tokens 1000 --json' \
+        '--target-tokens 10 --set target.max_attempts=1 --json' '--keep-tokens 500 --pin role:user' \
         '--method llm' '--method llm --llm-url http://127.0.0.1:9 --llm-tries 1 --json' \
-        '--header "[Earlier]" --role assistant' '--cache-ttl 5m --mode prune_only' '--extract --json' \
-        '--extract=false --score=false --json' '--safeguard --method llm' '--invalid drop' '--dialect anthropic' \
+        '--set "summary.header=[Earlier]" --set summary.role=assistant' '--set prune.cache_ttl=5m --set mode=prune_only' '--set summary.extract=true --json' \
+        '--set summary.extract=false --score=false --json' '--set summary.safeguard=true --method llm' '--invalid drop' '--dialect anthropic' \
         '--encoding cl100k_base --json' '--model gpt-4o' '-q' '-s demo'; do
         fresh
         change "ctx-compact $flags s.jsonl"

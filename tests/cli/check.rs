@@ -245,7 +245,7 @@ fn what_is_allowed_is_no_problem() {
     check()
         .args(["--allow", "bad-lin"])
         .stdin("")
-        .stderr_has("tip: a similar value exists: 'bad-line'")
+        .stderr_has("--allow cannot be \"bad-lin\"; did you mean bad-line? (one of ")
         .code(2)
         .run();
 }
@@ -460,10 +460,10 @@ fn due_says_which_trigger_and_how_far() {
             "5",
             "--trigger-tokens",
             "30",
-            "--trigger-turns",
-            "4",
-            "--trigger-tool-bytes",
-            "40",
+            "--set",
+            "trigger.turns=4",
+            "--set",
+            "trigger.tool_bytes=40",
         ],
         concat!(
             "<stdin>: due\n",
@@ -478,8 +478,8 @@ fn due_says_which_trigger_and_how_far() {
         &[
             "--window",
             "40",
-            "--reserve",
-            "10",
+            "--set",
+            "trigger.reserve=10",
             "--trigger-share",
             "100%",
         ],
@@ -491,7 +491,12 @@ fn due_says_which_trigger_and_how_far() {
 #[test]
 fn a_flush_is_not_a_compaction() {
     due(
-        &["--trigger-messages", "5", "--flush-share", "0.9"],
+        &[
+            "--trigger-messages",
+            "5",
+            "--set",
+            "trigger.flush_share=0.9",
+        ],
         "<stdin>: not due, but a flush is\n  messages  5 of 5  100.0%  flush\n",
         1,
     );
@@ -499,7 +504,7 @@ fn a_flush_is_not_a_compaction() {
 
 #[test]
 fn few_messages_hold_back_all_but_an_overflow() {
-    let few = ["--trigger-messages", "1", "--min-messages", "6"];
+    let few = ["--trigger-messages", "1", "--set", "trigger.min_messages=6"];
     due(
         &few,
         "<stdin>: not due: there are fewer than 6 messages\n  messages  5 of 1  500.0%\n",
@@ -527,8 +532,8 @@ fn due_is_quiet_and_json_on_request() {
             "4",
             "--window",
             "8",
-            "--reserve",
-            "8",
+            "--set",
+            "trigger.reserve=8",
         ],
         concat!(
             r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":5,"turns":2,"tokens":31,"tool_bytes":10,"triggers":[{"trigger":"messages","value":5,"limit":4,"reached":1.25,"fired":true,"step":"compact"},{"trigger":"reserve","value":31,"limit":4,"reached":7.75,"fired":true,"step":"compact"}]}"#,
@@ -557,8 +562,13 @@ fn due_cannot_tell_of_what_it_cannot_read() {
 #[test]
 fn flags_that_do_not_go_together_are_refused() {
     check()
-        .args(["--trigger-turns", "3"])
+        .args(["--trigger-tokens", "3"])
         .stderr("ctx-check: triggers without --due; add --due\n")
+        .code(2)
+        .run();
+    check()
+        .args(["--set", "trigger.turns=3"])
+        .stderr("ctx-check: a policy without --due; add --due\n")
         .code(2)
         .run();
     check()

@@ -192,13 +192,13 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
     let [tried, given_up] = ["is out of reach", "not tried again"];
     for (args, variable, most) in [
         (&[][..], "", 2),
-        (&["--max-attempts", "1"], "", 1),
-        (&["--max-attempts", "3"], "", 3),
+        (&["--set", "target.max_attempts=1"], "", 1),
+        (&["--set", "target.max_attempts=3"], "", 3),
         (&[], "CTX_TARGET_MAX_ATTEMPTS=4", 4),
         (&["--preset", "turns"], "MAX_COMPACTION_ATTEMPTS=1", 1),
         // The flag goes before the environment.
         (
-            &["--preset", "turns", "--max-attempts", "2"],
+            &["--preset", "turns", "--set", "target.max_attempts=2"],
             "MAX_COMPACTION_ATTEMPTS=1",
             2,
         ),
@@ -222,9 +222,9 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
             .run();
     }
     compact(&session(30))
-        .args(["--max-attempts", "0", "s.jsonl"])
+        .args(["--set", "target.max_attempts=0", "s.jsonl"])
         .code(2)
-        .stderr_has("'--max-attempts <N>'")
+        .stderr_has("target.max_attempts: expected 1 or more")
         .run();
     compact(&session(30))
         .env("CTX_TARGET_MAX_ATTEMPTS", "0")
@@ -409,7 +409,7 @@ fn a_preset_is_shown_as_it_is_written() {
         .run();
 }
 
-/// The last turn is too large for the target: what was before is summed up all the same, and
+/// The last turn is too large for the target: what was before is summarized all the same, and
 /// what a flag keeps stays whatever it takes.
 #[test]
 fn the_last_turn_never_stays_without_a_word_of_the_rest() {

@@ -266,7 +266,8 @@ fn an_edit_of_the_memory_that_a_killed_run_took_out_is_told_of() {
 fn what_pruning_frees_need_not_be_summed_up() {
     let before = work();
     let prune = |budget: u64, code: i32| {
-        let case = compact(&before, budget).args(["--preset", "xopcbot", "--mode", "prune_only"]);
+        let case =
+            compact(&before, budget).args(["--preset", "xopcbot", "--set", "mode=prune_only"]);
         let case = case
             .env("CTX_PRUNE_WHEN", "before")
             .env("CTX_PRUNE_MAX_CHARS", "400");
@@ -332,7 +333,7 @@ fn flags_that_do_not_go_together() {
     compact("", 100)
         .args(["--target-tokens", "90", "s.jsonl"])
         .code(2)
-        .stderr_has("cannot be used with '--target-tokens <N>'")
+        .stderr_has("--budget does not go with --target-tokens")
         .run();
     compact(&work(), 100)
         .args(["--config", "policy.toml", "s.jsonl"])

@@ -23,7 +23,7 @@ const KEEP_4: [&str; 2] = ["--keep-messages", "4"];
 /// That, with a summary that says how many messages it is of.
 const KEEP_4_AND_COUNT: [&str; 4] = ["--keep-messages", "4", "--method", "rule"];
 
-/// pi#2608: what one compaction kept was neither kept nor summed up by the next.
+/// pi#2608: what one compaction kept was neither kept nor summarized by the next.
 #[test]
 fn the_window_of_one_compaction_is_in_the_next_one() {
     let first = run(&messages(0, 20), &KEEP_4_AND_COUNT);
@@ -35,7 +35,7 @@ fn the_window_of_one_compaction_is_in_the_next_one() {
     assert!(second.ends_with(&messages(26, 30)), "{second}");
 }
 
-/// openclaw#127997: with nothing else to sum up, the summary before was dropped.
+/// openclaw#127997: with nothing else to summarize, the summary before was dropped.
 #[test]
 fn an_earlier_summary_alone_stays_as_it_is() {
     let first = run(&messages(0, 20), &KEEP_4);

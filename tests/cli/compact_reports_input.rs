@@ -124,7 +124,13 @@ fn chinese_and_emoji_are_counted_as_they_are() {
     // Due above four fifths of the window, and not below.
     for (share, outcome) in [(85, "compacted"), (60, "not-due")] {
         let window = (tokens * 100 / share).to_string();
-        let args = ["--if-due", "--reserve", "1", "--window", &window];
+        let args = [
+            "--if-due",
+            "--set",
+            "trigger.reserve=1",
+            "--window",
+            &window,
+        ];
         let report = report(&session, &args);
         assert_eq!(report["outcome"], outcome, "{report}");
     }
@@ -152,7 +158,7 @@ fn what_records_say_of_their_tokens_is_not_taken_for_true() {
 }
 
 /// claude-code#42810: a tree of records with hundreds of dead branches. What stands
-/// one behind the other there is no conversation: not one branch is summed up as if it
+/// one behind the other there is no conversation: not one branch is summarized as if it
 /// were part of another.
 #[test]
 fn a_tree_is_not_taken_for_a_conversation() {

@@ -55,7 +55,7 @@ fn compact(dir: &Path, preset: &str, mode: &str, args: &[&str]) -> serde_json::V
         .current_dir(dir)
         .env("CTX_HOME", dir.join("store"));
     if !mode.is_empty() {
-        command.args(["--mode", mode]);
+        command.args(["--set", &format!("mode={mode}")]);
     }
     let output = command.output().expect("the tool starts");
     let stderr = String::from_utf8_lossy(&output.stderr);

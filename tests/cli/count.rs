@@ -215,8 +215,25 @@ fn encodings_differ() {
     }
     count()
         .args(["--encoding", "o300k"])
-        .stderr_has("[possible values: o200k_base, o200k_harmony, cl100k_base, p50k_base, r50k_base, chars4]")
+        .stderr_has("one of o200k_base, o200k_harmony, cl100k_base, p50k_base, r50k_base, chars4")
         .code(2)
+        .run();
+}
+
+/// 17: a window does for the share what a model does, and goes before the model's.
+#[test]
+fn a_window_can_be_named_without_a_model() {
+    for args in [
+        &["--window", "580"][..],
+        &["--window=580", "--model", "gpt-4o"],
+    ] {
+        let case = count().args(args.iter().copied()).stdin(CHAT);
+        case.stdout("5 58 406 10.0%\n").run();
+    }
+    count()
+        .args(["--window", "580", "--json"])
+        .stdin(CHAT)
+        .stdout_has("\"encoding\":\"o200k_base\",\"window\":580,\"share\":0.1,\"kinds\":")
         .run();
 }
 

@@ -227,7 +227,7 @@ fn what_was_exchanged_out_survives_a_kill() {
     assert!(kept, "the agent's newer file is in no snapshot");
 }
 
-/// A session with large results, of which the older are summed up.
+/// A session with large results, of which the older are summarized.
 fn with_large_results() -> String {
     let log = "another line of the log\\n".repeat(600);
     let call = |n: usize| {

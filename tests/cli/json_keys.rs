@@ -72,7 +72,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 60] = [
+const RUNS: [(&str, &str); 63] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     ("ctx-count --list-models", "ctx-count --list-models --json"),
     (
@@ -98,7 +98,7 @@ const RUNS: [(&str, &str); 60] = [
     ),
     (
         "ctx-check --due",
-        "ctx-check --due --json --trigger-messages 3 --min-messages 500 s.jsonl",
+        "ctx-check --due --json --trigger-messages 3 --set trigger.min_messages=500 s.jsonl",
     ),
     (
         "ctx-check --due",
@@ -215,6 +215,12 @@ const RUNS: [(&str, &str); 60] = [
         "ctx-memory (consolidate)",
         "ctx-memory consolidate --json --max-tokens 9k --llm-url $URL",
     ),
+    (
+        "ctx-snapshot -n",
+        "ctx-snapshot -n --json s.jsonl bad.jsonl",
+    ),
+    ("ctx-snapshot --hold", "ctx-snapshot -n --json --hold 1"),
+    ("ctx-split", "ctx-split -n --json --keep-turns 2 s.jsonl"),
     ("ctx-snapshot --hold", "ctx-snapshot --json --hold 1"),
     ("ctx-snapshot --hold", "ctx-snapshot --json --release 1"),
     (

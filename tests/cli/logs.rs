@@ -73,12 +73,12 @@ fn nothing_is_taken_out_of_it() {
         (
             "ctx-summarize",
             &["--budget", "100", "s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be summed up",
+            ": a session of claude-code, whose lines belong together: it cannot be summarized",
         ),
         (
             "ctx-summarize",
             &["s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be summed up",
+            ": a session of claude-code, whose lines belong together: it cannot be summarized",
         ),
     ];
     for (tool, args, what) in calls {
@@ -128,7 +128,7 @@ fn nothing_is_taken_out_of_items_either() {
         .args(["--batch"])
         .stdin(batch)
         .code(2)
-        .stderr_has("a session of responses, whose lines belong together: it cannot be summed up")
+        .stderr_has("a session of responses, whose lines belong together: it cannot be summarized")
         .run();
 }
 

@@ -19,6 +19,7 @@ mod cookbook;
 mod count;
 mod daily;
 mod dialogues;
+mod dry_run;
 mod examples;
 mod extract;
 mod faults;
@@ -32,7 +33,10 @@ mod gc_bounds;
 mod gc_pack;
 mod generated;
 mod generations;
+
+mod guesses;
 mod handles;
+mod help;
 mod hostile;
 mod json_keys;
 mod kills;

@@ -37,7 +37,7 @@ fn messages_of_pi_are_no_chat() {
         "ctx-summarize",
         &["--budget", "60"],
         &session,
-        &why.replace("compacted", "summed up"),
+        &why.replace("compacted", "summarized"),
     );
     refuses(
         "ctx-prune",
@@ -75,7 +75,7 @@ fn a_format_that_is_known_by_name_is_named() {
     let named = "this is a list of LangChain messages, of which nothing can be compacted; convert_to_openai_messages of LangChain makes chat of it";
     refuses("ctx-compact", &[], human, &format!(": {named}"));
     for (name, args, done) in [
-        ("ctx-summarize", &["--budget", "60"][..], "summed up"),
+        ("ctx-summarize", &["--budget", "60"][..], "summarized"),
         ("ctx-prune", &["--clear"], "pruned"),
         ("ctx-convert", &["--to", "chat"], "converted"),
         ("ctx-extract", &[], "extracted"),

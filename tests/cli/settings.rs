@@ -58,7 +58,7 @@ fn asking() -> Value {
     json!({"summary": {"method": "llm", "tries": 1, "complete": false}})
 }
 
-/// Sums up where results were offloaded.
+/// Summarizes where results were offloaded.
 fn offloading() -> Value {
     json!({"offload": {"min_tokens": 500}, "summary": {"method": "llm"}})
 }

@@ -220,7 +220,7 @@ fn a_recorded_run_is_repeated_without_a_server() {
     again("small")
         .args(["--record", "answers"])
         .code(2)
-        .stderr_has("cannot be used with")
+        .stderr_has("does not go with")
         .run();
     fs::write(&files[0], "{}").expect("written");
     again("small")

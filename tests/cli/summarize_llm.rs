@@ -62,7 +62,7 @@ fn the_model_writes_the_summary() {
         .stderr(
             "ctx-summarize: <stdin>: secrets taken out of what was sent: 1\n\
              ctx-summarize: <stdin>: in the model's answer: sections missing: 已完成, 关键决策, 待处理\n\
-             ctx-summarize: <stdin>: 3 messages summed up: 49 tokens, now 21\n",
+             ctx-summarize: <stdin>: 3 messages summarized: 49 tokens, now 21\n",
         )
         .run();
     let request = server.requests().concat();

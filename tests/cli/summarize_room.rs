@@ -67,7 +67,7 @@ fn a_server_says_its_window_and_the_record_is_cut_to_it() {
         .stdout_has("Make the report of the month.")
         .stderr(
             "ctx-summarize: <stdin>: results and arguments of tools cut to fit the model's window: 1\n\
-             ctx-summarize: <stdin>: 4 messages summed up: 6050 tokens, now 24\n",
+             ctx-summarize: <stdin>: 4 messages summarized: 6050 tokens, now 24\n",
         )
         .run();
     let requests = server.requests();
@@ -92,7 +92,7 @@ fn without_a_word_of_the_server_the_window_is_a_guess() {
         .stdout_has("Make the report of the month.")
         .stderr(
             "ctx-summarize: <stdin>: the model's window is not known: 32000 tokens are a guess; --llm-window says it\n\
-             ctx-summarize: <stdin>: 4 messages summed up: 6050 tokens, now 24\n",
+             ctx-summarize: <stdin>: 4 messages summarized: 6050 tokens, now 24\n",
         )
         .run();
     assert_eq!(first_lines(&server), [MODELS, CHAT]);

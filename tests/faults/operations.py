@@ -279,7 +279,7 @@ def compact(bench):
 @operation(remembers=True)
 def compact_to_memory(bench):
     bench.write("live.jsonl", talk(12, 60))
-    return bench.tool("compact", "-s", "demo", "--extract", "--keep-messages", 4, "live.jsonl")
+    return bench.tool("compact", "-s", "demo", "--set", "summary.extract=true", "--keep-messages", 4, "live.jsonl")
 
 
 SYNAPSE = (

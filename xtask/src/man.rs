@@ -272,6 +272,8 @@ mod tests {
         },
         run: |_, _| Ok(ExitStatus::Done),
         page: Page {
+            first: &[],
+            guesses: &[],
             exit_status: &[(1, "there was nothing to sample")],
             environment: &[("CTX_HOME", "the store")],
             files: &[("~/.local/state/ctx", "the default store")],

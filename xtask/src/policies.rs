@@ -18,7 +18,7 @@ const HEAD: &str = "# Policies
 preset is only data. It is made in layers, and the later one wins, setting by setting: what is built in, the preset, a
 configuration file, the environment, flags.
 
-In every preset: system messages are not counted among the messages to keep and never summed up; a tool call stays with
+In every preset: system messages are not counted among the messages to keep and never summarized; a tool call stays with
 its results, so more may be kept than asked for, never less; a summary whose role the format forbids is the user's;
 `enabled = false` does nothing. Every limit is the last value that is still allowed: 80 messages are exceeded by the 81st.
 ";
@@ -38,7 +38,7 @@ names the key and what is wanted.
 const SETTINGS_HEAD: &str = "
 ## Settings
 
-Each is a key of a configuration file and a variable of the environment; an empty variable is none. A setting whose
+Each is a key of a configuration file, of `--set KEY=VALUE`, and a variable of the environment; an empty variable is none. A setting whose
 built-in value is `false` where it is not a yes or no can be switched off with `false`, in the environment with `off`.
 Lists stand between commas in the environment. Some presets read the variables of their system as well; where both are
 set, ours wins.
@@ -153,7 +153,7 @@ fn rows(policy: &Policy) -> Vec<(&'static str, String)> {
         if let Some(enough) = policy.offload.enough_tokens {
             let _ = write!(
                 rule,
-                "; nothing is summed up when that freed {} tokens, or brought the context under its limit",
+                "; nothing is summarized when that freed {} tokens, or brought the context under its limit",
                 number(enough)
             );
         }
@@ -292,7 +292,7 @@ fn order(policy: &Policy) -> String {
             offload && policy.offload.restore_before_summary,
             "put back what was offloaded of the old part",
         ),
-        (sums_up, "sum up the old part"),
+        (sums_up, "summarize the old part"),
         (policy.summary.extract, "extract into the memory"),
         (true, "put together and check"),
         (true, "replace the session"),
@@ -328,7 +328,7 @@ fn summary(summary: &Summary) -> String {
         rules.push(format!("asked for {} tokens, {most} may come", number(n)));
     }
     if let Some(share) = summary.max_share {
-        rules.push(format!("at most {share} of what it sums up"));
+        rules.push(format!("at most {share} of what it summarizes"));
     }
     if !summary.sections.is_empty() {
         rules.push(format!("sections {}", summary.sections.join(", ")));

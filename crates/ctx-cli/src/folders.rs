@@ -16,11 +16,13 @@ const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
 /// Flags of tools that take folders.
 #[derive(Args, Clone, Debug, Default)]
 pub struct FolderArgs {
-    /// Take the files in folders, however deep
-    #[arg(short, long)]
+    /// Read the session files in folders, at any depth
+    #[arg(short, long, help_heading = "Input")]
     recursive: bool,
-    /// Of folders take the files that match PATTERN; several times [default: *.jsonl, *.json]
-    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    /// In folders, read files that match PATTERN [default: *.jsonl, *.json]
+    ///
+    /// Can be repeated. A pattern without a slash is of the name, another one of the path.
+    #[arg(long, value_name = "PATTERN", value_parser = pattern, help_heading = "Input")]
     glob: Vec<Glob>,
 }
 

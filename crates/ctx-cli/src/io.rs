@@ -11,13 +11,13 @@ use crate::{ExitStatus, Failure, Progress, ShowProgress, printable};
 /// Flags that every tool has.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CommonArgs {
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long, global = true, help_heading = "Messages")]
     pub quiet: bool,
-    /// Say more on stderr (can be repeated)
+    /// Print more on stderr (can be repeated)
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Messages")]
     pub verbose: u8,
-    /// When to colour what is shown on a terminal
+    /// When to use colours
     #[arg(
         long,
         value_enum,

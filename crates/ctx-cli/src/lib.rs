@@ -10,6 +10,8 @@ mod completing;
 mod escape;
 mod failure;
 mod folders;
+mod guess;
+pub mod help;
 mod input;
 mod io;
 mod json;
@@ -23,6 +25,7 @@ mod progress;
 mod status;
 mod table;
 mod tool;
+mod usage;
 
 pub use bar::{Portion, bar};
 pub use completing::{Shell, Typed};

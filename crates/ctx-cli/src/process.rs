@@ -1,16 +1,17 @@
 //! The one entry of all binaries.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::FromArgMatches;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, FromArgMatches};
 
 use crate::completing::answer;
 use crate::memory::return_large_blocks;
-use crate::{Binary, CommonArgs, ExitStatus, Failure, Io, Progress, Tool, manual, printable};
+use crate::{Binary, CommonArgs, ExitStatus, Failure, Io, Progress, Tool, help, manual, usage};
 
 /// Parses the command line, runs the tool, reports its failure, and turns all
 /// of that into the exit status.
@@ -28,9 +29,9 @@ pub fn main(binary: &Binary) -> ExitCode {
     if let Some(told) = manual::asked(binary) {
         return told_of_itself(tool, told);
     }
-    let matches = match tool.full_command().try_get_matches() {
+    let matches = match matches(tool) {
         Ok(matches) => matches,
-        Err(error) => return ExitCode::from(usage(tool, &error).code()),
+        Err(status) => return ExitCode::from(status.code()),
     };
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
     Progress::begin(tool.name, &common);
@@ -58,29 +59,30 @@ fn told_of_itself(tool: &Tool, told: io::Result<()>) -> ExitCode {
     ExitCode::from(failure.exit_status().code())
 }
 
-/// clap's own messages: help and version to stdout, usage errors to stderr.
-fn usage(tool: &Tool, error: &clap::Error) -> ExitStatus {
-    let printed = print(error);
-    if error.use_stderr() {
-        return ExitStatus::Failed;
-    }
-    let Err(error) = printed else {
-        return ExitStatus::Done;
+/// What was typed; the exit status where that was a question, or is wrong.
+fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let failure = match tool.full_command().try_get_matches() {
+        Ok(matches) => match usage::no_file(tool, &args) {
+            None => return Ok(matches),
+            Some(failure) => failure,
+        },
+        Err(error) if error.use_stderr() => usage::failure(tool, &args, &error),
+        Err(error) => match print(tool, &args, &error) {
+            Ok(()) => return Err(ExitStatus::Done),
+            Err(error) => Failure::stdout(&error),
+        },
     };
-    let failure = Failure::stdout(&error);
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
-    failure.exit_status()
+    Err(failure.exit_status())
 }
 
-/// Prints such a message. It quotes what was typed, or what a pattern of the shell made of the
-/// names of files: where that could drive a terminal, it goes without clap's colours, whose
-/// own escapes could not be told from it.
-fn print(error: &clap::Error) -> io::Result<()> {
-    let is_plain = |arg: OsString| !arg.to_string_lossy().contains(char::is_control);
-    if std::env::args_os().all(is_plain) {
-        return error.print();
+/// Help and version, to stdout.
+fn print(tool: &Tool, args: &[OsString], error: &clap::Error) -> io::Result<()> {
+    if error.kind() == ErrorKind::DisplayHelp {
+        let is_short = help::is_short(&error.render().to_string());
+        let command = usage::command_of(tool, args);
+        return help::print(tool, command.as_deref(), is_short);
     }
-    let text = error.render().to_string();
-    let lines = text.lines().map(|line| printable(line) + "\n");
-    io::stderr().write_all(lines.collect::<String>().as_bytes())
+    error.print()
 }

@@ -3,7 +3,7 @@
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command};
 
-use crate::{CommonArgs, Io, Outcome, Typed};
+use crate::{CommonArgs, Io, Outcome, Typed, help};
 
 /// What a binary is made of.
 #[derive(Clone, Copy)]
@@ -32,46 +32,41 @@ pub struct Tool {
 /// The parts of a manual that clap does not know.
 #[derive(Clone, Copy)]
 pub struct Page {
+    /// The flags that most people need, by their long names: `-h` shows these and no others,
+    /// and everywhere they come first, in this order. Those of commands are among them.
+    pub first: &'static [&'static str],
+    /// What people type who know other tools, and what they mean. The key is a flag, a flag with
+    /// its value, a word in the place of the first operand, or `FILE` for any operand that is
+    /// too many. The meaning is flags, or a sentence that says what to do.
+    pub guesses: &'static [(&'static str, &'static str)],
     /// Statuses beyond the common table, or their meaning here: `(1, "nothing was due")`.
     pub exit_status: &'static [(u8, &'static str)],
     /// Variables and what they set.
     pub environment: &'static [(&'static str, &'static str)],
     /// Files read or written.
     pub files: &'static [(&'static str, &'static str)],
-    /// `(command, what it does)`; also the end of `--help`.
+    /// `(command, what it does)`; the first of them are also the end of `--help`.
     pub examples: &'static [(&'static str, &'static str)],
 }
 
-impl Page {
-    /// The examples that have `command` in them, as they stand at the end of `--help`.
-    fn examples_help(&self, command: &str) -> String {
-        let examples = self.examples.iter();
-        let examples = examples.filter(|(example, _)| example.contains(command));
-        let examples = examples.map(|(command, what)| format!("  # {what}\n  {command}\n"));
-        "Examples:\n".to_owned() + &examples.collect::<Vec<_>>().concat()
-    }
-}
-
 impl Tool {
-    /// The command with what all tools share: version, examples, `-q`, `-v`, `--color`.
+    /// The command with what all tools share: version, the order of flags, `-q`, `-v`, `--color`.
     pub fn full_command(&self) -> Command {
         let own = (self.command)();
         let (about, long_about) = (own.get_about().cloned(), own.get_long_about().cloned());
-        let mut command = CommonArgs::augment_args(own)
+        let command = CommonArgs::augment_args(own)
             // The added flags bring their own description along.
             .about(about.unwrap_or_default())
             .long_about(Resettable::from(long_about))
             .name(self.name)
             .version(env!("CARGO_PKG_VERSION"))
+            .max_term_width(help::WIDTH)
             .args_override_self(true);
-        if !self.page.examples.is_empty() {
-            command = command.after_long_help(self.page.examples_help(self.name));
-        }
+        let command = help::in_order(command, self, None);
         command.mut_subcommands(|of_tool| {
-            let name = format!("{} {}", self.name, of_tool.get_name());
-            of_tool
-                .args_override_self(true)
-                .after_long_help(self.page.examples_help(&name))
+            let name = of_tool.get_name().to_owned();
+            let of_tool = of_tool.args_override_self(true);
+            help::in_order(of_tool, self, Some(&name))
         })
     }
 }
@@ -90,6 +85,8 @@ mod tests {
             command: || Command::new("x").about("Do it").long_about("Do it\n\nLong"),
             run: |_, _| Ok(ExitStatus::Done),
             page: Page {
+                first: &[],
+                guesses: &[],
                 exit_status: &[],
                 environment: &[],
                 files: &[],

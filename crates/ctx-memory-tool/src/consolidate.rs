@@ -14,7 +14,7 @@ use similar::TextDiff;
 
 use crate::model::Model;
 
-/// Bring the memory of all sessions together in one file
+/// Consolidate the memory of all sessions into one file
 ///
 /// What is new in STORE/memory/daily goes into STORE/memory/extracted, and from there into
 /// STORE/memory/summary/master.md, which `inject` begins sessions with: rules and preferences,
@@ -38,10 +38,10 @@ use crate::model::Model;
 /// not taken. Without an answer the entries are told in their own words.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print what would change as a diff, and write nothing
+    /// Show what would change as a diff, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Let master.md have at most N tokens
+    /// Make master.md at most N tokens
     #[arg(long, value_name = "N", default_value = "2000", value_parser = parse_count)]
     max_tokens: u64,
     /// Print what was done as a JSON object
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     counting: CountingArgs,
-    #[command(flatten, next_help_heading = "With a language model")]
+    #[command(flatten, next_help_heading = "Language model")]
     server: ServerArgs,
     #[command(flatten)]
     store: StoreArgs,

@@ -14,7 +14,7 @@ use crate::stored::Stored;
 /// shown as escapes; into a file or a pipe the bytes go as they are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The `ref` of a result: a snapshot's id, or a file below the store, and a line
+    /// The `ref` of a result
     #[arg(value_name = "REF", required = true)]
     refs: Vec<String>,
     #[command(flatten)]

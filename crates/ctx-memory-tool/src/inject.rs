@@ -25,7 +25,7 @@ const NAME: &str = "ctx_memory";
 /// The dialect in which a system message is a record.
 const WITH_SYSTEM_RECORDS: &str = "chat";
 
-/// Put together the context that a session begins with
+/// Assemble the context that a session starts with
 ///
 /// The parts stand in this order, empty ones left out: base (--base FILE), soul
 /// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md; as long
@@ -41,10 +41,10 @@ const WITH_SYSTEM_RECORDS: &str = "chat";
 /// byte for byte as they are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Take the base prompt from this file; - is stdin
+    /// File with the base prompt; - is stdin
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// Take the newest summary of this session
+    /// Add the newest summary of this session
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Leave this part out (can be repeated)
@@ -54,10 +54,13 @@ pub(crate) struct Args {
         value_parser = PossibleValuesParser::new(Layer::ALL.map(Layer::as_str)).map(layer_of)
     )]
     without: Vec<Layer>,
-    /// Let it have at most N tokens
+    /// Make it at most N tokens
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
-    /// Put it into this session as a system message; - is stdin
+    /// Print the context, and write no file
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Add it to this session as a system message; - is stdin
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
     #[command(flatten)]
@@ -85,10 +88,14 @@ impl Args {
                 .hint("name a file for one of them"));
         }
         let context = self.context(matches, io)?;
-        let Some(path) = &self.transcript else {
+        let Some(path) = self.transcript.as_ref().filter(|_| !self.dry_run) else {
             let mut text = context.text;
             if !text.is_empty() {
                 text.push('\n');
+            }
+            if self.dry_run {
+                io.write(text.as_bytes())?;
+                return Ok(ExitStatus::Done);
             }
             self.output.report(&[])?.write(text.as_bytes(), io)?;
             return Ok(ExitStatus::Done);

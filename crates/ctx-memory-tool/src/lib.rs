@@ -20,7 +20,7 @@ mod stored;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ctx_cli::{Io, Outcome, Tool};
 
-/// Search what all sessions left behind, bring it together, and begin a session with it
+/// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
 /// `search` ranks what the store holds by the words of a query, and prints an object a line;
 /// `get` prints what one of them refers to. `consolidate` brings the memory of all sessions together in

@@ -16,7 +16,7 @@ use crate::stored::Stored;
 /// How long a run waits for another one that builds the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Rank what the store holds by the words of a query, the best first
+/// Search the store for words, the best results first
 ///
 /// Searched are memory files (an entry or a paragraph at a time), summaries of sessions,
 /// messages in snapshots, and offloaded results. Prints an object a line: `ref` (for
@@ -35,34 +35,37 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// that is damaged is made anew.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The words that are looked for
+    /// Words to look for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
-    /// Search only what is of one session: its summary, snapshots and offloaded results, and
-    /// entries of memory files that name it
-    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "What is searched")]
+    /// Search one session only
+    ///
+    /// Its summary, snapshots and offloaded results, and entries of memory files that name it.
+    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Filters")]
     session: Option<SessionId>,
     /// Search only this kind (can be repeated)
     #[arg(
         long,
         value_name = "KIND",
         value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).map(kind_of),
-        help_heading = "What is searched"
+        help_heading = "Filters"
     )]
     kind: Vec<Kind>,
-    /// Search only what this role said (can be repeated); results are said by tool
+    /// Search only what this role said (can be repeated)
+    ///
+    /// Results are said by tool.
     #[arg(
         long,
         value_name = "ROLE",
         value_parser = PossibleValuesParser::new(ROLES).map(role_of),
-        help_heading = "What is searched"
+        help_heading = "Filters"
     )]
     role: Vec<&'static str>,
-    /// Search only what is not older than a day or a time: 2026-11-15, "1 week ago"
-    #[arg(long, value_name = "TIME", help_heading = "What is searched")]
+    /// Search only what is newer: 2026-11-15, "1 week ago"
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     since: Option<String>,
-    /// Search only what is older than a day or a time
-    #[arg(long, value_name = "TIME", help_heading = "What is searched")]
+    /// Search only what is older
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     before: Option<String>,
     /// Print at most N results
     #[arg(long, value_name = "N", default_value_t = 10)]

@@ -50,7 +50,7 @@ pub fn variable_of(key: &str) -> Option<String> {
 }
 
 /// A variable is text: the first way of reading it that fits the setting is taken.
-fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
+pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
     let items = text.split(',').map(str::trim);
     let list: Value = items.filter(|item| !item.is_empty()).collect();
     let count = parse_count(text).map(Value::from).ok();

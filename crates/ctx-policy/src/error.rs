@@ -34,6 +34,25 @@ pub enum ConfigError {
          or compaction, agent.compaction, agents.defaults.compaction or contextPruning"
     )]
     NoSettings,
+    /// An assignment without a value.
+    #[error("{0:?} is not KEY=VALUE")]
+    NoValue(String),
+    /// An assignment to what is no setting.
+    #[error("there is no setting {key}; {}", instead(near))]
+    NoSetting {
+        /// As it was typed.
+        key: String,
+        /// What may have been meant.
+        near: Vec<String>,
+    },
+}
+
+/// The settings that may have been meant, or where all are listed.
+fn instead(near: &[String]) -> String {
+    match near {
+        [] => "docs/policies.md lists them".to_owned(),
+        near => format!("did you mean {}?", near.join(" or ")),
+    }
 }
 
 impl ConfigError {

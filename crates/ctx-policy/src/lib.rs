@@ -8,6 +8,7 @@
 //! Text comes in and data goes out: nothing here opens a file or reads the
 //! environment.
 
+mod assigned;
 mod bounds;
 mod budget;
 mod check;
@@ -23,6 +24,7 @@ mod syntax;
 mod value;
 mod words;
 
+pub use assigned::assigned;
 pub use bounds::Bounds;
 pub use config::{Config, read_config};
 pub use env::{environment, variable_of};

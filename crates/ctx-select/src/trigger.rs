@@ -49,39 +49,39 @@ impl Size {
 /// in policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
-#[cfg_attr(feature = "clap", command(next_help_heading = "Triggers"))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Policy"))]
 pub struct Triggers {
-    /// Due with more messages than N, system ones left out
+    /// Due with more than N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
-    /// Due with a context of more than N tokens
+    /// Due with more than N tokens
     #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
-    /// Due with a context of more than this share of the window [default: 0.8]
+    /// Due when more than this share of the window is used [default: 0.8]
     #[cfg_attr(
         feature = "clap",
         arg(id = "trigger_share", long = "trigger-share", value_name = "SHARE")
     )]
     pub share: Option<Share>,
     /// Due with more bytes of tool results than N
-    #[cfg_attr(feature = "clap", arg(id = "trigger_tool_bytes", long = "trigger-tool-bytes", value_name = "N", value_parser = crate::parse_count))]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub tool_bytes: Option<u64>,
     /// Due with more turns than N
-    #[cfg_attr(feature = "clap", arg(id = "trigger_turns", long = "trigger-turns", value_name = "N", value_parser = crate::parse_count))]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub turns: Option<u64>,
-    /// Due when fewer than N tokens of the window are free
-    ///
-    /// Of a small window N is half at most.
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
+    /// Due when fewer than N tokens of the window are free. Of a small window N is half at most.
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub reserve: Option<u64>,
-    /// Tokens of the window [default: the model's, else the one that an agent's own file tells, else 128k]
+    /// Tokens of the window [default: the model's, the file's own, or 128k]
+    ///
+    /// An agent's own file tells its window: that is taken where no model is named.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
     /// With fewer than N messages nothing but an overflow is due
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub min_messages: Option<u64>,
     /// Above this share of a limit a flush is due, to save what is needed
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub flush_share: Option<Share>,
     /// Whether a limit that is reached counts as exceeded
     #[cfg_attr(feature = "clap", arg(skip))]

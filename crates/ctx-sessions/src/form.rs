@@ -15,10 +15,10 @@ pub struct Form {
     /// Print JSON: an object per session
     #[cfg_attr(feature = "clap", arg(long))]
     pub json: bool,
-    /// Print only the paths, one a line
+    /// Print only the paths, one per line
     #[cfg_attr(feature = "clap", arg(long, conflicts_with = "json"))]
     pub paths_only: bool,
-    /// Print only the paths, each with a NUL behind it, for xargs -0
+    /// Print only the paths, separated by NUL, for xargs -0
     #[cfg_attr(feature = "clap", arg(short = '0', long, conflicts_with_all = ["json", "paths_only"]))]
     pub null: bool,
 }

@@ -21,14 +21,14 @@ pub struct Query {
     /// Session files and folders of them [default: where agents keep theirs]
     #[cfg_attr(feature = "clap", arg(value_name = "PATH"))]
     pub paths: Vec<PathBuf>,
-    /// Only sessions of this agent, or of this dialect (can be repeated)
+    /// List only sessions of this agent or dialect (can be repeated)
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_delimiter = ',',
         value_parser = clap::builder::PossibleValuesParser::new(agents())))]
     pub agent: Vec<String>,
-    /// Only sessions for which a compaction is due
+    /// List only sessions that are due for a compaction
     #[cfg_attr(feature = "clap", arg(long))]
     pub due: bool,
-    /// Also the files of subagents
+    /// List the files of subagents, too
     #[cfg_attr(feature = "clap", arg(long))]
     pub subagents: bool,
     /// Read N files at a time [default: one per core]

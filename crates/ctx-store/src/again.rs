@@ -36,6 +36,28 @@ pub(crate) struct Twin {
     pub(crate) packed: Option<Packed>,
 }
 
+impl Store {
+    /// The newest snapshot of a session, where it was asked for and has these bytes of this file.
+    pub(crate) fn known(
+        &self,
+        session: &SessionId,
+        source: Option<&str>,
+        sha256: &str,
+    ) -> Option<SnapshotId> {
+        let entry = self.newest(session)?;
+        let is_same = |meta: &Meta| {
+            let is_asked_for = meta.kind == SnapshotKind::Snapshot;
+            is_asked_for && meta.source.as_deref() == source && meta.sha256 == sha256
+        };
+        if !entry.meta.as_ref().is_ok_and(is_same) {
+            return None;
+        }
+        // A damaged one holds nothing.
+        let is_whole = self.open_verified(&entry).is_ok();
+        is_whole.then_some(entry.id)
+    }
+}
+
 impl Draft<'_> {
     /// Makes it a snapshot, unless the newest one of the session was asked for, too, and has
     /// the same bytes of the same file. That one is as good as new then: retention counts it from
@@ -50,17 +72,8 @@ impl Draft<'_> {
     }
 
     fn known(&self, session: &SessionId) -> Option<SnapshotId> {
-        let entry = self.store.newest(session)?;
-        let is_same = |meta: &Meta| {
-            let is_asked_for = meta.kind == SnapshotKind::Snapshot;
-            is_asked_for && meta.source == self.source && meta.sha256 == self.sha256
-        };
-        if !entry.meta.as_ref().is_ok_and(is_same) {
-            return None;
-        }
-        // A damaged one holds nothing.
-        let is_whole = self.store.open_verified(&entry).is_ok();
-        is_whole.then_some(entry.id)
+        let source = self.source.as_deref();
+        self.store.known(session, source, &self.sha256)
     }
 
     /// `None` where somebody has removed it.

@@ -50,7 +50,7 @@ pub struct Snapshot {
     pub meta: Meta,
 }
 
-/// What is summed up while bytes go by.
+/// What is summarized while bytes go by.
 #[derive(Default)]
 struct Sums {
     hasher: Sha256,

@@ -12,7 +12,7 @@ use crate::meta::RETAINED;
 use crate::session::real_path;
 use crate::temp::marked_in;
 use crate::writers::keep_out;
-use crate::{Draft, Store};
+use crate::{Draft, SessionId, SnapshotId, Store, hash};
 
 /// A session file that an agent may be writing.
 #[derive(Debug)]
@@ -107,5 +107,20 @@ impl Store {
     pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>, StoreError> {
         Self::refuse_inside(path)?;
         Live::open(path)?.draft(self)
+    }
+
+    /// What a snapshot of a session file would be, without a trace: how many bytes it has, and
+    /// the snapshot that has them already.
+    pub fn would_save(
+        &self,
+        path: &Path,
+        session: &SessionId,
+    ) -> Result<(u64, Option<SnapshotId>), StoreError> {
+        Self::refuse_inside(path)?;
+        let live = Live::open(path)?;
+        let bytes = live.meta.len();
+        let sha256 = hash(&mut (&live.file).take(bytes)).naming("read", path)?;
+        let source = live.path.to_string_lossy();
+        Ok((bytes, self.known(session, Some(&source), &sha256)))
     }
 }

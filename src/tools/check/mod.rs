@@ -31,10 +31,14 @@ use crate::store::StoreArgs;
 use crate::target::OutputArgs;
 use crate::triggers::TriggerArgs;
 
-/// Check that sessions are understood, legal and within limits, or whether a compaction is due
+/// Check that sessions are valid and within limits, or tell whether a compaction is due
+///
+/// Prints a line per file: its name and ok, or its name, the line and the first problem; --all
+/// shows all. --due asks another question: does a trigger say that the session is to be compacted?
+/// Exits with 1 if there is a problem, or if nothing is due.
 ///
 /// A session is understood when there is a message in it, each line is one JSON object, and
-/// the role, the type and all parts of each message are known. What is not understood is an
+/// the role, the type and all parts of each message are known. What is not understood is a
 /// problem: no other tool could tell what it does with it. --max-bad-lines says how many bad
 /// lines are allowed.
 ///
@@ -64,7 +68,7 @@ use crate::triggers::TriggerArgs;
 /// compacted? Each trigger is shown with the value, the limit and how far it is; a
 /// trigger fires above its limit, not at it. --preset and --config ask by the triggers
 /// and the encoding of a policy, of which flags replace single ones. Without any it is
-/// 0.8 of the window. --flush-share adds a step before: above that share of a limit a flush
+/// 0.8 of the window. `--set trigger.flush_share` adds a step before: above that share of a limit a flush
 /// is due, which is told and not counted as due.
 ///
 /// Where an agent has recorded what the API said of its requests, limits and triggers of
@@ -95,28 +99,31 @@ struct Args {
     /// Show every problem, not only the first of each file
     #[arg(long)]
     all: bool,
-    /// Calls that wait at the end, and a torn last line, are problems, too
+    /// Also report calls that wait for results, and a torn last line
     #[arg(long)]
     strict: bool,
-    /// Let problems against RULE pass; may be repeated, or a list with commas
+    /// Ignore problems of this RULE (can be repeated)
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rules::parser())]
     allow: Vec<&'static NamedRule>,
-    /// List the rules by which something is a problem
+    /// List the rules, and exit
     #[arg(long, conflicts_with_all = ["files", "due", "repair", "all", "strict", "batch", "format"])]
     list_rules: bool,
-    /// Ask whether a compaction is due
+    /// Tell whether a compaction is due
     #[arg(long, conflicts_with_all = ["all", "strict", "allow", "batch", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     due: bool,
-    /// Write a repaired copy of one session, to stdout or with -o
+    /// Write a repaired copy of one session to stdout, or to a file with -o
     #[arg(long, conflicts_with_all = ["due", "all", "allow", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     repair: bool,
+    /// With --repair, tell what would be repaired, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Go by our own count, not by the usage that an agent has recorded
-    #[arg(long, help_heading = "Tokens")]
+    /// Ignore the usage that an agent recorded; use our own count
+    #[arg(long, help_heading = "Input")]
     no_calibrate: bool,
-    /// How to print what was found
+    /// Format of the report
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
     /// Check N files, or N conversations of a --batch file, at a time [default: one per core]
@@ -232,12 +239,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 impl Args {
     /// The policy whose triggers are asked about.
     fn asked_policy(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
-        if !self.due || !self.policy.is_named() {
+        if !self.due {
             return Ok(None);
         }
-        let policy = self.policy.policy(io)?;
-        policy.check().map_err(Failure::new)?;
-        Ok(Some(policy))
+        self.policy.named(io)
     }
 
     /// Flags that say nothing without the others.
@@ -249,7 +254,7 @@ impl Args {
                     .hint("--max-tokens and the other limits are for CI"));
             }
             return Ok(());
-        } else if by_flag("preset") || by_flag("config") {
+        } else if by_flag("preset") || by_flag("config") || by_flag("assignments") {
             "a policy without --due"
         } else if self.triggers.any() {
             "triggers without --due"
@@ -259,8 +264,12 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Bad lines are findings here; a copy needs to know what becomes of them.
+    /// Without --repair nothing is written but a report; bad lines are findings then, while a copy needs to know what becomes of them.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        if self.dry_run && !self.repair {
+            return Err(Failure::new("-n without --repair")
+                .hint("only --repair changes anything: leave -n out, or add --repair"));
+        }
         if self.repair || matches.value_source("invalid") != Some(ValueSource::CommandLine) {
             return Ok(());
         }

@@ -3,6 +3,37 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "due",
+        "repair",
+        "all",
+        "strict",
+        "recursive",
+        "max-tokens",
+        "model",
+        "window",
+        "preset",
+        "jobs",
+        "output",
+        "json",
+    ],
+    guesses: &[
+        ("--fix", "--repair"),
+        (
+            "--validate",
+            "it checks without a flag; --strict checks more",
+        ),
+        ("--limit", "--max-tokens"),
+        ("--token-limit", "--max-tokens"),
+        ("--budget", "--max-tokens"),
+        ("--threshold", "--due --set trigger.share=0.8"),
+        ("--ignore", "--allow RULE"),
+        ("--rules", "--list-rules"),
+        ("-l", "--list-rules"),
+        ("-f", "--format"),
+        ("-i", "--repair -o FILE FILE"),
+        ("--in-place", "--repair -o FILE FILE"),
+    ],
     exit_status: &[
         (
             0,

@@ -9,20 +9,26 @@ use ctx_store::Growth;
 use super::Args;
 use crate::passes;
 use crate::store::LazyStore;
+use crate::target::Source;
 
 pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let [path] = paths else {
         return Err(Failure::new("--repair takes one file").hint("repair them one by one"));
     };
     let named = args.output.output.as_deref().unwrap_or(Path::new("-"));
-    if args.json && is_stdin(named) {
+    if args.json && is_stdin(named) && !args.dry_run {
         return Err(
             Failure::new("--json needs stdout, and so does the repaired copy")
                 .hint("write the copy to a file with -o"),
         );
     }
     // A result that comes meanwhile would be the second one of a call that was answered here.
-    let (source, target) = args.output.session(paths, None, store, Growth::Stops)?;
+    let (source, target) = if args.dry_run {
+        let target = args.output.preview(paths, None, store)?;
+        (Source::default(), target)
+    } else {
+        args.output.session(paths, None, store, Growth::Stops)?
+    };
     let mut session = args.read.session(source.open(path)?)?;
     session.tell_of_document(io);
     let mut pass = RepairPass::new(session.dialect());
@@ -32,7 +38,9 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mu
     let copy = pass.finish(args.strict);
     let copy = copy.map_err(|error| passes::failure(error, name))?;
     passes::telling(name, io, |notes| copy.warn(notes));
-    target.write(&copy.bytes, io)?;
+    if !args.dry_run {
+        target.write(&copy.bytes, io)?;
+    }
     let told = copy.told(json_name(name), named.display().to_string());
     if let Some(told) = told.filter(|_| args.json) {
         io.write(json_line(&told).as_bytes())?;

@@ -29,13 +29,16 @@ use ctx_passes::compact::{Asked, Outcome, Report};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
+/// Old messages become a summary, the latest stay as they are. The exact bytes are saved first
+/// (ctx-rollback --undo FILE brings them back), and nothing is written that is not smaller and
+/// valid. -n shows what would be done. Without FILE, stdin is compacted to stdout.
+///
 /// What is done, and when, a policy says: the preset `default` where none is named.
 ///
 /// Each file is locked, its exact bytes are saved as a snapshot, and the new
 /// content takes its place only when it has fewer tokens and breaks no rule that
 /// the session keeps. What an agent appends meanwhile is carried over; a file
-/// that somebody holds open for writing is refused. ctx-rollback --undo takes a
-/// compaction back. Without FILE it is a filter.
+/// that somebody holds open for writing is refused.
 ///
 /// Any of the --keep flags takes the place of all that the policy keeps.
 ///
@@ -45,7 +48,7 @@ use ctx_passes::compact::{Asked, Outcome, Report};
 /// are tried, and then the target is such a budget: of what the policy keeps as much stays as
 /// there is room for, while what the --keep flags say holds. What is smaller is written,
 /// though it is above the target, with a warning; not so with --strict-target. A session
-/// that could not be made smaller in as many runs as --max-attempts allows is left alone
+/// that could not be made smaller in as many runs as `target.max_attempts` allows is left alone
 /// until it has grown.
 ///
 /// An agent's own file (of Claude Code, Codex, pi, `OpenClaw` or the Gemini CLI) is not written
@@ -72,7 +75,7 @@ struct Args {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Print a JSON object a session: how it ended, its figures
+    /// Print a JSON object for each session: the outcome, the figures
     ///
     /// As a filter with -o or -n, since else stdout has the session. docs/json.md has all keys.
     #[arg(long)]
@@ -93,8 +96,8 @@ struct Args {
 
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Print a preset with its comments, and do nothing else
-    #[arg(long, value_name = "NAME", help_heading = "The policy")]
+    /// Print a preset with its comments, and exit
+    #[arg(long, value_name = "NAME", help_heading = "Policy")]
     show_preset: Option<String>,
 
     #[command(flatten)]
@@ -111,7 +114,9 @@ struct Args {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
+    /// Name the session [default: the file's]
+    ///
+    /// That is the id in an agent's own file; else it is made of the file's name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]

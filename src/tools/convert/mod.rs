@@ -47,22 +47,24 @@ struct Args {
     /// Session to read; stdin when there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Write this dialect
+    /// Dialect to write
     #[arg(long, value_name = "NAME", default_value = "chat", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]
     to: String,
-    /// Give an agent's session this id [default: made of what it says]
+    /// Id of the new session [default: made from its content]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// Say that the agent works in DIR [default: as the source says, or /]
+    /// Working directory of the session [default: the source's, or /]
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
-    /// Give what has no time this one, such as 2026-01-01T00:00:00Z [default: now]
+    /// Time of records that have none [default: now]
+    ///
+    /// As 2026-01-01T00:00:00Z.
     #[arg(long, value_name = "TIME")]
     now: Option<DateTime<Utc>>,
-    /// Write nothing when something cannot be carried
+    /// Fail if something cannot be converted
     #[arg(long)]
     strict: bool,
-    /// Show what could not be carried, and write nothing
+    /// Show what cannot be converted, and write nothing
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
     #[command(flatten)]

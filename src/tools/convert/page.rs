@@ -3,6 +3,27 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &["to", "dry-run", "output", "strict", "session", "json"],
+    guesses: &[
+        ("-t", "--to"),
+        ("--target", "--to"),
+        ("--format", "--to"),
+        ("--into", "--to"),
+        ("-f", "--dialect"),
+        ("--from", "--dialect"),
+        ("--output-format", "--to"),
+        (
+            "--to claude",
+            "claude-code for the agent, anthropic for the API",
+        ),
+        (
+            "--to openai",
+            "chat for Chat Completions, responses for Responses",
+        ),
+        ("--to openclaw", "pi: OpenClaw reads the sessions of pi"),
+        ("--to gpt", "chat"),
+        ("--to google", "gemini"),
+    ],
     exit_status: &[(
         2,
         "also: with --strict something could not be carried; nothing was written",

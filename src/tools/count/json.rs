@@ -8,13 +8,16 @@ use crate::counting::Counting;
 
 /// An object for each file, then one for the total.
 pub(super) fn of(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> String {
+    let model = counting.model;
+    let window = args.window.or(model.map(|model| model.window));
+    let name = |prefix| args.counting.models.name().unwrap_or(prefix);
     let telling = Telling {
         encoding: counting.counter.encoding(),
-        model: counting.model.map(|model| OfModel {
-            model: args.counting.models.name().unwrap_or(model.prefix),
-            window: model.window,
+        model: window.map(|window| OfModel {
+            model: model.map(|model| name(model.prefix)),
+            window,
             share: None,
-            exact: counting.is_exact(),
+            exact: model.map(|_| counting.is_exact()),
         }),
         by: args.by,
     };

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod json;
+mod page;
 mod table;
 mod terminal;
 
@@ -10,8 +11,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, FolderArgs, Input, Io, Outcome, Page, Tool, jobs_of, of_each};
+use ctx_cli::{ExitStatus, Failure, FolderArgs, Input, Io, Outcome, Tool, jobs_of, of_each};
 use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
+use ctx_select::parse_count;
 
 use crate::counting::{Counting, CountingArgs};
 use crate::folders::walk;
@@ -24,8 +26,8 @@ use ctx_store::Growth;
 /// Count the messages, tokens and bytes of sessions
 ///
 /// Prints a line per file, like wc: messages, tokens, bytes and the file's name,
-/// and a line with the total when there are several files. With --model the
-/// share of the model's context window stands before the name. On a terminal the columns have
+/// and a line with the total when there are several files. With --model or --window the
+/// share of the context window stands before the name. On a terminal the columns have
 /// headings, and a bar shows what fills the window of up to three files.
 ///
 /// -r takes the session files in folders, however deep, by the names that --glob gives; hidden ones
@@ -62,22 +64,27 @@ struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show where the tokens are, or the bytes: count, size and share of each
+    /// Break the total down: count, size and share of each
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]
     by: Option<Breakdown>,
-    /// Print JSON: an object per file, then one for the total
+    /// Tokens of the window [default: the model's]
+    ///
+    /// The share of it stands before the name.
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["annotate", "text"])]
+    window: Option<u64>,
+    /// Print JSON: an object per file, and one for the total
     #[arg(long, conflicts_with = "annotate")]
     json: bool,
-    /// Say what the context comes to for the API, by the usage an agent recorded
+    /// Estimate what the API counts, from the usage that an agent recorded
     #[arg(long, conflicts_with_all = ["by", "annotate", "text", "batch"])]
     calibrate: bool,
-    /// Pass the records of one file on, each with its bytes and tokens in a tag
+    /// Print the records, each with its bytes and tokens in a tag
     #[arg(long, conflicts_with = "text")]
     annotate: bool,
-    /// Count each file as plain text: only tokens are shown
+    /// Count files as plain text: tokens only
     #[arg(long, conflicts_with_all = ["batch", "dialect", "invalid"])]
     text: bool,
-    /// Count N files, or N conversations of a --batch file, at a time [default: one per core]
+    /// Count N files or conversations at a time [default: one per core]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -97,41 +104,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-count",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[(
-            3,
-            "some files could not be read or counted; the others were",
-        )],
-        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
-        files: &[],
-        examples: &[
-            ("ctx-count session.jsonl", "Messages, tokens, bytes"),
-            (
-                "ctx-count --model gpt-4o *.jsonl",
-                "How full each session makes the model's window",
-            ),
-            (
-                "ctx-count --by tool session.jsonl",
-                "Which tool fills the context",
-            ),
-            (
-                "ctx-count --by reach ~/.claude/projects/*/*.jsonl",
-                "Where the bytes of an agent's own files are",
-            ),
-            (
-                "ctx-count --calibrate ~/.claude/projects/*/*.jsonl",
-                "What the context of each session comes to for the API",
-            ),
-            (
-                "ctx-count --annotate < s.jsonl | jq -c 'select(._ctx.tokens > 2000)'",
-                "The records of more than 2,000 tokens",
-            ),
-            (
-                "ctx-count --text --encoding cl100k_base < README.md",
-                "The tokens of a text",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// A file, counted.
@@ -264,6 +237,7 @@ fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {
     } else if let Some(by) = args.by {
         table::of_breakdown(by, &total)
     } else {
-        table::of_files(args, counting.model, files, &total)
+        let of_model = counting.model.map(|model| model.window);
+        table::of_files(args, args.window.or(of_model), files, &total)
     }
 }

@@ -2,18 +2,12 @@
 
 use ctx_cli::{aligned, percent, printable};
 use ctx_passes::count::{Breakdown, Counts};
-use ctx_tokens::Model;
 
 use super::{Args, File};
 
-/// `messages tokens bytes [share] name`, or of plain texts `tokens name`; and the
+/// `messages tokens bytes [share] name`, the share where a window is known, or of plain texts `tokens name`; and the
 /// total of several.
-pub(super) fn of_files(
-    args: &Args,
-    model: Option<&Model>,
-    files: &[File],
-    total: &Counts,
-) -> String {
+pub(super) fn of_files(args: &Args, window: Option<u64>, files: &[File], total: &Counts) -> String {
     let row = |counts: &Counts, share: Option<String>, name: String| {
         let tally = &counts.tally;
         let tokens = tally.tokens.total().to_string();
@@ -23,7 +17,7 @@ pub(super) fn of_files(
         let numbers = [tally.messages.to_string(), tokens, counts.bytes.to_string()];
         numbers.into_iter().chain(share).chain([name]).collect()
     };
-    let share = |counts: &Counts| Some(percent(counts.tally.tokens.total(), model?.window));
+    let share = |counts: &Counts| Some(percent(counts.tally.tokens.total(), window?));
     let name = |file: &File| {
         // Stdin that nobody named has no name.
         if args.files.is_empty() {
@@ -38,7 +32,7 @@ pub(super) fn of_files(
         .collect();
     if files.len() > 1 {
         // Sessions are sent one by one: together they fill no window.
-        let share = model.map(|_| "-".to_owned());
+        let share = window.map(|_| "-".to_owned());
         rows.push(row(total, share, "total".to_owned()));
     }
     aligned(&rows)

@@ -52,21 +52,26 @@ struct Args {
     /// Session files; - or none is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Extract only this kind; can be repeated
+    /// Only this kind (can be repeated)
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Vec<MemoryKind>,
-    /// Read this zone [default: old; without tags all but system messages]
+    /// Read this zone [default: old]
+    ///
+    /// Of records without tags all but system messages are read.
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
-    /// Name the session [default: the id in an agent's own file, else made of the file's name and path; "stdin" for stdin]
+    /// Name the session [default: the file's, or "stdin"]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Merge into DIR/extracted/*.md and pass the input on
     #[arg(long, value_name = "DIR", conflicts_with = "into_store")]
     into: Option<PathBuf>,
-    /// Merge into the store's memory, as --into STORE/memory
+    /// Merge into the store's memory: the same as --into STORE/memory
     #[arg(long)]
     into_store: bool,
+    /// Print the items that would be merged, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     /// Accept a tagged stream that ended early
     #[arg(long)]
     partial: bool,
@@ -184,7 +189,8 @@ impl Found {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    args.report.refuse_among_records(&args.output, false)?;
+    args.report
+        .refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {
         return Err(Failure::new(
@@ -192,9 +198,19 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         ));
     }
     let store = args.open_store(matches)?;
+    if args.dry_run {
+        let found = if args.report.json {
+            print(&args, &paths, &mut std::io::sink())?
+        } else {
+            print(&args, &paths, io.out())?
+        };
+        found.report(io);
+        return tell(&args, &found, None, io);
+    }
     let Some(folder) = args.folder(store.as_ref()) else {
-        let output = args.output.report(&paths)?.open(io)?;
-        let found = print(&args, &paths, output)?;
+        let mut output = args.output.report(&paths)?.open(io)?;
+        let found = print(&args, &paths, &mut output)?;
+        output.finish()?;
         found.report(io);
         return tell(&args, &found, None, io);
     };
@@ -254,7 +270,7 @@ fn tell(args: &Args, found: &Found, merged: Option<(&Path, usize, usize)>, io: &
 }
 
 /// Prints the items, one a line.
-fn print(args: &Args, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found, Failure> {
+fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Found, Failure> {
     let mut found = Found::default();
     for path in paths {
         let items = found.read(args, &Source::default(), path, |_| Ok(()))?;
@@ -263,7 +279,6 @@ fn print(args: &Args, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found
             written.map_err(|error| passes::failure(PassError::output(error), ""))?;
         }
     }
-    output.finish()?;
     Ok(found)
 }
 

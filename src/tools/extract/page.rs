@@ -3,6 +3,28 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "into-store",
+        "into",
+        "kind",
+        "zone",
+        "dry-run",
+        "session",
+        "output",
+        "json",
+    ],
+    guesses: &[
+        ("--out", "--output"),
+        ("--type", "--kind"),
+        ("-k", "--kind"),
+        ("-t", "--kind"),
+        ("--memory", "--into-store"),
+        ("--save", "--into-store"),
+        ("-d", "--into"),
+        ("--dir", "--into"),
+        ("--kind tool", "runtime"),
+        ("--kind error", "runtime"),
+    ],
     exit_status: &[
         (
             2,

@@ -31,7 +31,11 @@ pub const TOOL: Tool = Tool {
 
 /// Remove old snapshots, with reasons, into a trash with a grace period
 ///
-/// A snapshot stays when any rule keeps it. Without a rule, those of the days that the
+/// Removed snapshots stay in a trash for a week (--undelete brings them back). A snapshot stays
+/// when any rule keeps it; without a rule those of the last 7 days stay. The newest of each session
+/// always stays, unless --no-floor or --floor-days says otherwise. -n shows what would be removed, and why.
+///
+/// Without a rule, those of the days that the
 /// policy says (`retention.keep_days`) stay, and where it says none, of the last 7. The newest of each session stays unless --no-floor
 /// or --floor-days lets it go; held ones, ones dated in the future and unreadable ones always stay. Memory and summaries are never touched.
 /// The bytes of snapshots that are a day old are packed; zstdcat reads them.
@@ -48,52 +52,53 @@ struct Args {
     /// Look at one session only
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print a JSON object a snapshot or offloaded file
+    /// Print a JSON object for each snapshot or offloaded file
     ///
     /// With -n it is what would be done. docs/json.md has all keys.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
-    /// Keep those of the last N days, from now [default: the policy's, else 7, when there
-    /// is no other rule]
+    /// Keep those of the last N days [default: the policy's, or 7]
+    ///
+    /// With any other rule there is no default.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_days: Option<u32>,
-    /// Keep the newest N
+    /// Keep the newest N of each session
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_last: Option<u32>,
-    /// Keep the newest of each of the last N hours that have one
+    /// Keep one for each of the last N hours that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_hourly: Option<u32>,
-    /// Keep the newest of each of the last N days that have one
+    /// Keep one for each of the last N days that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_daily: Option<u32>,
-    /// Keep the newest of each of the last N weeks that have one
+    /// Keep one for each of the last N weeks that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_weekly: Option<u32>,
-    /// Keep the newest of each of the last N months that have one
+    /// Keep one for each of the last N months that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_monthly: Option<u32>,
-    /// Keep the newest of each of the last N years that have one
+    /// Keep one for each of the last N years that have any
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_yearly: Option<u32>,
-    /// Keep those not older than SPAN, seen from the newest: 1y6mo, 14d, 36h
+    /// Keep those up to SPAN older than the newest: 1y6mo, 14d, 36h
     ///
     /// The units are y, mo (months), w, d, h, min and s. A bare m is refused: it may
     /// be meant as months or as minutes.
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
-    /// Let even the newest snapshot of a session go where no rule keeps it
+    /// Remove even the newest of a session if no rule keeps it
     ///
     /// With --keep-days 7, all that is older than 7 days goes, in the whole store or with -s
     /// of one session. What goes as the last one of its session is named.
     #[arg(long, conflicts_with = "mode", help_heading = "Rules")]
     no_floor: bool,
-    /// Let the newest snapshot of a session go when it is older than N days [default: it stays]
+    /// Remove the newest, too, once it is older than N days [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["mode", "no_floor"], help_heading = "Rules")]
     floor_days: Option<u32>,
-    /// Bring back from the trash: an ID, "all", or what was removed since a time
+    /// Restore from the trash: an ID, "all", or what was removed since a time
     ///
     /// An ID is that of a snapshot, its number, or the hash of an offloaded file. A time is in UTC,
     /// as 2026-11-15, "2026-11-15 10:30" or "2 hours ago": what was removed then or later
@@ -101,27 +106,27 @@ struct Args {
     #[arg(long, value_name = "ID", num_args = 1.., help_heading = "Trash")]
     undelete: Vec<String>,
     /// List what is in the trash, and how long it stays there
-    #[arg(long, conflicts_with = "dry_run", help_heading = "Trash")]
+    #[arg(long, help_heading = "Trash")]
     list_trash: bool,
     /// Empty the trash now
     #[arg(long, help_heading = "Trash")]
     purge: bool,
-    /// Keep what is in the trash, and unnamed offloaded files, for N days
+    /// Keep the trash, and offloaded files no longer used, for N days
     ///
     /// With 0 the trash is empty at the end, and what is removed cannot be had back. Offloaded
     /// files that were used within a day stay all the same.
     #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
-    /// Go on although the clock jumped by more than a day, by all that was seen
+    /// Go on even if the clock seems to have jumped by more than a day
     ///
     /// Such a clock may be wrong, so nothing is removed and the exit status is 4, unless
     /// there is nothing to remove. A later run, an hour or more on, believes it.
     #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
     trust_clock: bool,
-    /// Delete snapshots, trash and offloaded files of a session for good
+    /// Delete all of a session (-s) for good: snapshots, trash, offloaded files
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
-    /// Pack the bytes of snapshots that are older than N days [default: the policy's, else 1]
+    /// Compress snapshots older than N days [default: the policy's, or 1]
     ///
     /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All tools read either. It is checked
     /// against the hash of the snapshot before the plain file goes.
@@ -129,11 +134,11 @@ struct Args {
         long,
         value_name = "N",
         conflicts_with = "mode",
-        help_heading = "Packing"
+        help_heading = "Compression"
     )]
     pack_after_days: Option<u32>,
-    /// Leave all bytes as they are
-    #[arg(long, conflicts_with_all = ["mode", "pack_after_days"], help_heading = "Packing")]
+    /// Compress nothing
+    #[arg(long, conflicts_with_all = ["mode", "pack_after_days"], help_heading = "Compression")]
     no_pack: bool,
     #[command(flatten)]
     policy: PolicyArgs,

@@ -3,6 +3,45 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "dry-run",
+        "keep-days",
+        "keep-last",
+        "keep-daily",
+        "keep-within",
+        "undelete",
+        "list-trash",
+        "session",
+        "json",
+    ],
+    guesses: &[
+        ("--keep", "--keep-last"),
+        ("-k", "--keep-last"),
+        ("-l", "--list-trash"),
+        ("--list", "--list-trash"),
+        ("--trash", "--list-trash"),
+        ("--older-than", "--keep-within"),
+        ("--max-age", "--keep-within"),
+        ("--age", "--keep-within"),
+        ("--days", "--keep-days"),
+        (
+            "--prune",
+            "what no rule keeps goes to the trash without a flag; --purge empties the trash",
+        ),
+        (
+            "--delete",
+            "what no rule keeps goes to the trash without a flag; --purge empties the trash",
+        ),
+        ("--empty-trash", "--purge"),
+        ("--restore", "--undelete"),
+        ("--undo", "--undelete"),
+        ("-a", "it looks at all sessions without a flag"),
+        ("--all", "it looks at all sessions without a flag"),
+        (
+            "FILE",
+            "name a session with -s ID; ctx-snapshot -l lists them",
+        ),
+    ],
     exit_status: &[
         (
             2,

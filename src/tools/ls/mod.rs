@@ -40,8 +40,8 @@ use crate::triggers::TriggerArgs;
 ///
 /// --json prints an object per session; what is not known is null. docs/json.md has all keys.
 #[derive(Debug, Parser)]
-#[command(mut_arg("model", |arg| arg.help("Take the window of this model for all sessions").long_help(None)))]
-#[command(mut_arg("window", |arg| arg.help("Tokens of the window of all sessions [default: what the file tells, else the model's]")))]
+#[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
+#[command(mut_arg("window", |arg| arg.help("Tokens of the window [default: the file's own, or the model's]")))]
 struct Args {
     #[command(flatten)]
     query: Query,
@@ -106,11 +106,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 impl Args {
     /// When a compaction is due. A model that is named stands for that of every session.
     fn triggers(&self, io: &mut Io) -> Result<Triggers, Failure> {
-        let is_named = self.policy.is_named();
-        let policy = is_named.then(|| self.policy.policy(io)).transpose()?;
-        if let Some(policy) = &policy {
-            policy.check().map_err(Failure::new)?;
-        }
+        let policy = self.policy.named(io)?;
         let counting = Counting {
             counter: MessageCounter::new(Encoding::Chars4),
             model: self.models.resolve("--window TOKENS is for another")?,

@@ -3,6 +3,42 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "agent",
+        "due",
+        "model",
+        "subagents",
+        "paths-only",
+        "null",
+        "json",
+    ],
+    guesses: &[
+        ("-l", "it lists details without a flag"),
+        ("--long", "it lists details without a flag"),
+        (
+            "-a",
+            "it lists all agents without a flag; --subagents adds the files of subagents",
+        ),
+        (
+            "--all",
+            "it lists all agents without a flag; --subagents adds the files of subagents",
+        ),
+        ("-r", "it walks through folders without a flag"),
+        ("-R", "it walks through folders without a flag"),
+        ("--recursive", "it walks through folders without a flag"),
+        ("-t", "it lists the newest first without a flag"),
+        (
+            "--sort",
+            "it lists the newest first; ctx-ls --json | jq sorts otherwise",
+        ),
+        ("-1", "--paths-only"),
+        ("--print0", "--null"),
+        ("-p", "--paths-only"),
+        ("--paths", "--paths-only"),
+        ("--full", "--due"),
+        ("--agent claude", "claude-code"),
+        ("--agent openai", "codex"),
+    ],
     exit_status: &[
         (0, "listed, also when there is nothing"),
         (2, "none of the files and folders named could be read"),

@@ -33,7 +33,7 @@ pub const TOOL: Tool = Tool {
     page: page::PAGE,
 };
 
-/// Take large tool results out of a session, into files that it names
+/// Move large tool results out of a session into files
 ///
 /// The oldest results come first. The content of each becomes a line that says
 /// where it is; all other bytes of the session stay. The files are on the disk
@@ -44,7 +44,7 @@ struct Args {
     /// Session to read; stdin when there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
+    /// Name the session [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
 
@@ -53,13 +53,14 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
 
-    /// Put the results back; a reference whose file cannot be read stays, exit 3
+    /// Put the results back into the session
     ///
+    /// A reference whose file cannot be read stays, and the exit status is 3.
     /// Where nothing is put back, because nothing was taken out or it was under another name, the
     /// exit status is 1, and the name is told.
-    #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Having it back")]
+    #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Restoring")]
     restore: bool,
-    /// Print the original of a handle, by its hash, whole, and nothing else
+    /// Print the whole original text that a handle stands for
     ///
     /// 4 to 64 digits of the sha256, a whole handle, or the path of a file that was taken out.
     /// It is looked for among the files that were taken out, then in FILE, if one is named,
@@ -69,11 +70,11 @@ struct Args {
         long,
         value_name = "HASH",
         conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"],
-        help_heading = "Having it back"
+        help_heading = "Restoring"
     )]
     show: Option<Wanted>,
 
-    /// Show what would be done, and do nothing
+    /// Show what would be done, and change nothing
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
     #[command(flatten)]

@@ -3,6 +3,30 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "min-tokens",
+        "enough",
+        "dry-run",
+        "in-place",
+        "restore",
+        "show",
+        "session",
+        "output",
+        "json",
+    ],
+    guesses: &[
+        ("--get", "--show"),
+        ("--cat", "--show"),
+        ("--print", "--show"),
+        ("--undo", "--restore"),
+        ("--threshold", "--min-tokens"),
+        ("--max-tokens", "--min-tokens"),
+        ("--min-size", "--min-tokens"),
+        ("--larger-than", "--min-tokens"),
+        ("--keep", "--protect-last"),
+        ("--keep-last", "--protect-last"),
+        ("--budget", "--enough"),
+    ],
     exit_status: &[
         (
             1,

@@ -15,7 +15,7 @@ use crate::idle::IdleArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{InPlaceArgs, OutputArgs, ReportArgs};
+use crate::target::{InPlaceArgs, OutputArgs, ReportArgs, Source};
 use ctx_passes::prune::{Asked, Beside, Decision, Given, NewSession, PrunePass};
 use ctx_passes::{ErrorKind, PassError};
 use ctx_store::Growth;
@@ -45,22 +45,24 @@ struct Args {
     #[command(flatten)]
     asked: Asked,
 
-    /// Show by rule what would be freed, and write no records
-    #[arg(short = 'n', long, conflicts_with = "output", help_heading = "Output")]
+    /// Show what each rule would free, and write nothing
+    #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
-    /// Fail when the input breaks a rule of its API already
+    /// Fail if the input is not valid for its API
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Write an agent's session beside FILE under a new id, and print its path
+    /// Write a new session beside FILE, with a new id, and print its path
+    ///
+    /// This is for agents' own files.
     ///
     /// The file is named as the agent names it, and the id of the session changes in the
     /// lines that have it. FILE stays as it is.
     #[arg(
         long,
         requires = "file",
-        conflicts_with_all = ["output", "dry_run", "in_place"],
+        conflicts_with_all = ["output", "in_place"],
         help_heading = "Output"
     )]
     new: bool,
@@ -103,7 +105,12 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     let no_records = args.dry_run || args.new;
     args.report.refuse_among_records(&output, no_records)?;
-    let (source, target) = output.session(&paths, None, &store, Growth::Follows)?;
+    let (source, target) = if args.dry_run {
+        let target = output.preview(&paths, None, &store)?;
+        (Source::default(), target)
+    } else {
+        output.session(&paths, None, &store, Growth::Follows)?
+    };
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
     let target = target.when_idle(args.idle.of(session.dialect()))?;

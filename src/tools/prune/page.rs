@@ -3,6 +3,49 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "trim",
+        "clear",
+        "drop",
+        "protect-last",
+        "max-chars",
+        "dry-run",
+        "in-place",
+        "new",
+        "output",
+        "json",
+    ],
+    guesses: &[
+        ("--keep", "--protect-last or --window-messages"),
+        ("--keep-last", "--protect-last or --window-messages"),
+        ("--keep-messages", "--protect-last or --window-messages"),
+        ("--truncate", "--trim"),
+        ("--max-length", "--trim --max-chars"),
+        ("--max-bytes", "--trim --max-chars"),
+        ("--budget", "ctx-compact --budget N makes it fit"),
+        ("--max-tokens", "ctx-compact --budget N makes it fit"),
+        ("--dedup", "--drop duplicates"),
+        ("--no-reasoning", "--drop reasoning"),
+        ("--no-thinking", "--drop reasoning"),
+        ("--drop thinking", "reasoning"),
+        (
+            "--drop tools",
+            "no rule of --drop but --clear empties tool results",
+        ),
+        (
+            "--drop tool-results",
+            "no rule of --drop but --clear empties tool results",
+        ),
+        ("--drop dups", "duplicates"),
+        ("--drop subagents", "sidechains"),
+        ("--all", "--trim --clear --drop …"),
+        ("--only", "--zone or --allow-tool"),
+        ("--exclude", "--deny-tool"),
+        (
+            "--undo",
+            "ctx-rollback --undo FILE brings back what was replaced",
+        ),
+    ],
     exit_status: &[(
         2,
         "also: no rule is asked for, the format is not known, --zone and no record has a zone, \
@@ -40,7 +83,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             "ctx-split --keep-turns 6 s.jsonl | ctx-prune --zone old --clear | ctx-summarize",
-            "Clear what is going to be summed up, and nothing else",
+            "Clear what is going to be summarized, and nothing else",
         ),
     ],
 };

@@ -23,7 +23,10 @@ use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
 use crate::target::OutputArgs;
 
-/// Tell what of a session survived: what is retained, recoverable and lost
+/// Score what is left of a session after a compaction
+///
+/// Looks in AFTER for what BEFORE has and must not be lost, and tells how much is retained,
+/// recoverable and lost. The share of items kept is from 0 to 1.
 ///
 /// BEFORE is read for what must not be lost: what the user asked, constraints,
 /// decisions, open items, errors, files, commands, and identifiers (names, paths,
@@ -82,20 +85,20 @@ struct Args {
     /// The session as it is now; - is stdin
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// The whole session that BEFORE begins: score what was needed later, too
+    /// Also score what was needed later, in the whole session FULL
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
-    /// What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]
+    /// Tokens of a plain window, for `A_ctxfar` [default: those of AFTER]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
-    /// Score questions, each with quotes that answer it, too (JSON)
+    /// Also score questions, each with quotes that answer it (JSON)
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// Print the items of one standing, or the questions, one a line
+    /// List the items that are kept, lost …, or the questions
     ///
     /// Of an item its class, line in BEFORE and text; of a question its mark, id,
     /// category and words.
-    #[arg(long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
+    #[arg(short, long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
     /// Print one JSON object
     #[arg(long)]
@@ -103,15 +106,15 @@ struct Args {
     /// Score N conversations of a --batch at a time [default: one per core]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Exit with 1 when the share of items kept is under N, from 0 to 1
+    /// Exit with 1 if the share of items kept is below N (0 to 1)
     #[arg(long, value_name = "N", value_parser = parse_fraction)]
     min: Option<f64>,
-    /// Exit with 1 when the evidence recall is under N, from 0 to 1
+    /// Exit with 1 if the evidence recall is below N (0 to 1)
     ///
     /// So it does when BEFORE can answer none of the questions.
     #[arg(long, value_name = "N", value_parser = parse_fraction, requires = "evidence")]
     min_evidence: Option<f64>,
-    /// Look only at this session's snapshots and offloaded files
+    /// Use only this session's snapshots and offloaded files
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]

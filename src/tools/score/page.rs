@@ -3,6 +3,27 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "evidence",
+        "future",
+        "list",
+        "min",
+        "min-evidence",
+        "session",
+        "json",
+    ],
+    guesses: &[
+        ("--questions", "--evidence"),
+        ("--threshold", "--min"),
+        ("--fail-under", "--min"),
+        ("--lost", "--list lost"),
+        ("--missing", "--list lost"),
+        ("--show", "--list"),
+        (
+            "<AFTER>",
+            "name two sessions, the one before and the one after: ctx-score BEFORE AFTER",
+        ),
+    ],
     exit_status: &[
         (1, "less is kept than --min or --min-evidence asks for"),
         (

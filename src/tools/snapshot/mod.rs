@@ -3,6 +3,8 @@
 mod diff;
 mod list;
 mod log;
+mod page;
+mod preview;
 mod raw_diff;
 mod scope;
 mod verify;
@@ -12,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Page, STDIN_NAME, Tool, input_name, inputs, is_stdin,
-    json_line,
+    ExitStatus, Failure, Io, Outcome, STDIN_NAME, Tool, input_name, inputs, is_stdin, json_line,
 };
 use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
@@ -32,72 +33,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-snapshot",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[
-            (
-                1,
-                "--verify found damage, whatever else could not be read; --diff found a difference",
-            ),
-            (
-                3,
-                "some files could not be saved, the others were; --verify and --list: some snapshots, results or the audit log could not be read, the others are whole",
-            ),
-            (
-                5,
-                "saved, held or released, but a power cut may undo that, or the audit log or stdout could not be written",
-            ),
-        ],
-        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
-        files: &[
-            (
-                "STORE/memory/session-summaries/ID.jsonl",
-                "the bytes of a snapshot, read-only; plain text for grep and jq",
-            ),
-            (
-                "STORE/memory/session-summaries/ID.meta.json",
-                "its size, its sha256 and what it holds; a snapshot without one was never committed",
-            ),
-            ("STORE/context/events.jsonl", "the audit log"),
-        ],
-        examples: &[
-            (
-                "ctx-snapshot session.jsonl",
-                "Save a session and print the id of the snapshot",
-            ),
-            (
-                "ctx-snapshot -s demo < in.jsonl | ctx-split --keep-turns 6",
-                "Save what goes through a pipe; nothing goes on before it is safe",
-            ),
-            (
-                "ctx-snapshot --list -s demo",
-                "List the snapshots of a session",
-            ),
-            (
-                "ctx-snapshot --log session.jsonl",
-                "Tell what was done to a session, when and by which tool",
-            ),
-            (
-                "ctx-snapshot --list --trash",
-                "List what ctx-gc removed; ctx-gc --undelete brings it back",
-            ),
-            (
-                "ctx-snapshot --diff latest session.jsonl",
-                "Show which messages changed since the newest one",
-            ),
-            (
-                "ctx-snapshot --show latest -s demo",
-                "Write the bytes of the newest one",
-            ),
-            (
-                "ctx-snapshot --verify --read-data",
-                "Check all bytes against their hashes",
-            ),
-            (
-                "ctx-snapshot --verify --repair",
-                "Repair what can be repaired without losing anything",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// Save the exact bytes of a session, checked by their hash
@@ -105,6 +41,7 @@ pub const TOOL: Tool = Tool {
 /// Without FILE, stdin is saved and then passed on: when it cannot be saved,
 /// nothing is written. With FILE, the id of the snapshot is printed; where the newest
 /// snapshot has these very bytes, there is no other one, and it is that one's.
+///
 /// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
 /// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
 /// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
@@ -114,21 +51,21 @@ pub const TOOL: Tool = Tool {
 #[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; - or none is stdin. With --list and --log the file that is asked for
+    /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
-    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
+    /// Name the session [default: the file's]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// List the snapshots, the newest first, of all sessions, of one (-s) or of FILE
+    /// List the snapshots: all, those of FILE, or of one session (-s)
     ///
     /// A line has the id, the age, the size, the messages, the tokens where they were counted,
     /// the kind, whether it is held, and the path that it was taken of. FILE finds what was
     /// taken of its path, under whatever name, and what its agent's own session has; after a
     /// move, the session whose bytes it begins with.
-    #[arg(long, help_heading = "Looking at snapshots")]
+    #[arg(short, long, help_heading = "Looking at snapshots")]
     list: bool,
-    /// Tell the history of a session, of -s or of FILE, the newest first
+    /// Show the history of FILE, or of one session (-s)
     ///
     /// A line for each thing that was done has the time, the number of the snapshot that was
     /// taken, the tool, and what it did: saved, compacted 30282 → 9004 tokens, rolled back to
@@ -136,20 +73,20 @@ struct Args {
     /// compaction or a rollback is its snapshot. It is read in the audit log.
     #[arg(long, help_heading = "Looking at snapshots")]
     log: bool,
-    /// Write the bytes of a snapshot
+    /// Print the bytes of a snapshot
     #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
     show: Option<String>,
-    /// Check that every snapshot is there and whole, of one session with -s
+    /// Check that all snapshots are there and whole
     ///
     /// Its files must be there and have their names, their sizes and the hash of meta.json;
     /// without -s the chain of the audit log is followed, too. A line for each snapshot:
     /// OK, or FAILED and why; with -q only those of what is damaged.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
-    /// Check all bytes against their hashes, those of offloaded results, too
+    /// With --verify, read all data and check it against its hashes
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     read_data: bool,
-    /// Repair what can be repaired without losing anything, then check
+    /// With --verify, repair what can be repaired without loss
     ///
     /// Unfinished files of killed runs are removed. What is derived is made anew.
     /// Bytes without a meta.json get one. What is damaged moves into the store's folder
@@ -157,7 +94,7 @@ struct Args {
     /// status is 1. Each step is told on stderr and stands in the audit log.
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     repair: bool,
-    /// Show which messages two snapshots, or a snapshot and a file, do not share
+    /// Compare two snapshots, or a snapshot and a file, by message
     ///
     /// A line for each has a sign: - gone, + new, ~ changed, > moved; its line, or both; its role,
     /// its size, and its first words; of a changed one what is different in it. A result, a call
@@ -165,13 +102,13 @@ struct Args {
     /// counts. What has a slash, or no snapshot is named by, is a path.
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
-    /// Show the lines instead, as JSON
+    /// With --diff, compare lines of JSON instead
     #[arg(long, requires = "diff", help_heading = "Looking at snapshots")]
     raw: bool,
-    /// List what ctx-gc has moved to the trash instead, and how long it stays there
+    /// With --list, list the trash instead
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
-    /// List only what is not older than a day or a time: 2026-11-15, "1 week ago"
+    /// List only newer ones: 2026-11-15, "1 week ago"
     #[arg(
         long,
         value_name = "TIME",
@@ -179,7 +116,7 @@ struct Args {
         help_heading = "Looking at snapshots"
     )]
     since: Option<String>,
-    /// List only what is older than a day or a time
+    /// List only older ones
     #[arg(
         long,
         value_name = "TIME",
@@ -187,20 +124,25 @@ struct Args {
         help_heading = "Looking at snapshots"
     )]
     before: Option<String>,
-    /// Print JSON, an object a line: of each snapshot its meta.json
+    /// Show what would be done, and change nothing
     ///
-    /// Of --verify: what was checked, and what was found. Of --list --trash also `removed` and
+    /// Of stdin nothing is saved, and it is passed on. --verify --repair only checks.
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print JSON, an object per line
+    ///
+    /// Of a snapshot it is its meta.json, of --verify what was checked, and what was found. Of --list --trash also `removed` and
     /// `grace_ends`; of --log the records of the audit log. docs/json.md has all keys.
     #[arg(long, conflicts_with_all = ["show", "diff"])]
     json: bool,
-    /// Keep a snapshot, whatever ctx-gc is told
+    /// Never let ctx-gc remove this snapshot
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     hold: Option<String>,
-    /// Let ctx-gc decide about it again
+    /// Let ctx-gc remove it again
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     release: Option<String>,
-    /// Count the tokens too, for --list and meta.json
-    #[arg(long, conflicts_with = "mode", help_heading = "Tokens")]
+    /// Count the tokens, too, for --list
+    #[arg(long, conflicts_with = "mode", help_heading = "Input")]
     count: bool,
     #[command(flatten)]
     counting: CountingArgs,
@@ -231,7 +173,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             store: &store,
             session,
             read_data: args.read_data,
-            repair: args.repair,
+            repair: args.repair && !args.dry_run,
             json: args.json,
         };
         return verification.run(io);
@@ -246,8 +188,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     for (id, held) in [(&args.hold, true), (&args.release, false)] {
         if let Some(id) = id {
+            if args.dry_run {
+                return preview::hold(&store, session, id, (held, args.json), io);
+            }
             return hold(&store, session, id, (held, args.json), io);
         }
+    }
+    if args.dry_run {
+        return preview::save(&args, &store, io);
     }
     let counting = args.count.then(|| args.counting.resolve()).transpose()?;
     let taker = Taker {

@@ -1,13 +1,14 @@
 //! `ctx-split`: decides which records are `system`, `old` or `keep`.
 
+mod page;
 mod plan;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs, json_line, json_name};
-use ctx_passes::split::SplitPass;
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name, printable};
+use ctx_passes::split::{Plan, SplitPass, ZoneCounts};
 use ctx_passes::{Invalid, PassError, Pin};
 use ctx_select::split::Keep;
 use ctx_select::{parse_count, parse_fraction};
@@ -20,7 +21,7 @@ use crate::store::{LazyStore, StoreArgs};
 use crate::target::{OutputArgs, ReportArgs, Source, Target};
 use ctx_store::Growth;
 
-/// Decide which records of a session are to be summarized and which are kept
+/// Mark which records of a session are old and which are kept
 ///
 /// Every record leaves as it came, with a member `_ctx` in front that names its
 /// zone: `system`, `old` or `keep`. System messages, the latest user message
@@ -35,10 +36,10 @@ struct Args {
 
     #[command(flatten)]
     keep: Keep,
-    /// Size of the context window that --keep-share is a share of
+    /// Tokens of the window, for --keep-share
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
-    /// Keep the last messages that fill this share of the window, as 0.3
+    /// Keep the last messages that fill this share of --window, as 0.3
     #[arg(long, value_name = "SHARE", value_parser = parse_fraction, help_heading = "What is kept")]
     keep_share: Option<f64>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
@@ -49,17 +50,20 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
 
+    /// Show how many records are in each zone, and write nothing
+    #[arg(short = 'n', long, conflicts_with = "strip", help_heading = "Output")]
+    dry_run: bool,
     /// Write only the records of one zone
     #[arg(long, value_enum, value_name = "ZONE", help_heading = "Output")]
     only: Option<Zone>,
-    /// Decide nothing: remove the tags; with --only, by the zones they name
+    /// Remove the tags, and change nothing else
     #[arg(
         long,
         help_heading = "Output",
         conflicts_with_all = ["keep_messages", "keep_turns", "keep_tokens", "window", "keep_share", "pin", "batch"]
     )]
     strip: bool,
-    /// With --strip --only: take a stream that ended early for whole
+    /// With --strip --only, accept a stream that ended early
     #[arg(long, requires = "strip", help_heading = "Output")]
     partial: bool,
 
@@ -86,6 +90,9 @@ impl Args {
         } else {
             Growth::Stops
         };
+        if self.dry_run {
+            return Ok((Source::default(), self.output.preview(inputs, None, store)?));
+        }
         self.output.session(inputs, None, store, growth)
     }
 }
@@ -95,31 +102,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-split",
     command: Args::command,
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    page: Page {
-        exit_status: &[],
-        environment: &[
-            ("CTX_HOME", "where the store lies; --store goes before it"),
-            (
-                "TMPDIR",
-                "where a temporary file lies when much of a session has to wait for a decision",
-            ),
-        ],
-        files: &[],
-        examples: &[
-            (
-                "ctx-split --keep-turns 6 session.jsonl",
-                "Tag all but the last six turns as old",
-            ),
-            (
-                "ctx-split --keep-messages 20 s.jsonl | ctx-split --only old --strip",
-                "Take the old part as plain records",
-            ),
-            (
-                "ctx-split --window 128k --keep-share 0.3 --pin 're:(?i)decided' s.jsonl",
-                "Keep 30 % of the window, and every record that speaks of a decision",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -131,7 +114,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             "--json tells of zones, and --strip decides none",
         ));
     }
-    args.report.refuse_among_records(&args.output, false)?;
+    args.report
+        .refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     let store = args.store.lazy(&TOOL, matches);
@@ -155,28 +139,44 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             session.name
         ));
     }
-    let output = target.open(io)?;
-    let mut pass = SplitPass::new(&plan, dialect, output);
+    let counts = if args.dry_run {
+        split(args, &plan, &mut session, io::sink())?.1
+    } else {
+        let (output, counts) = split(args, &plan, &mut session, target.open(io)?)?;
+        output.finish()?;
+        counts
+    };
+    session.report(io);
+    let line = format!(
+        "{}: {} system, {} old, {} keep",
+        session.name, counts.system, counts.old, counts.keep
+    );
+    if args.report.json {
+        let output = args.output.output.as_deref().filter(|_| !args.dry_run);
+        let told = counts.told(json_name(&session.name), output, dialect.map(Dialect::name));
+        io.write(json_line(&told).as_bytes())?;
+    } else if args.dry_run {
+        io.write(format!("{}\n", printable(&line)).as_bytes())?;
+    }
+    io.note(line);
+    Ok(ExitStatus::Done)
+}
+
+/// Writes each record with its tag.
+fn split<W: Write>(
+    args: &Args,
+    plan: &Plan,
+    session: &mut Session,
+    output: W,
+) -> Result<(W, ZoneCounts), Failure> {
+    let mut pass = SplitPass::new(plan, session.dialect(), output);
     if args.read.batch {
         session.pass(|record| pass.push_batch(record))?;
     } else {
         session.pass(|record| pass.push(record))?;
     }
-    let (output, counts) = pass
-        .finish()
-        .map_err(|error| passes::failure(error, &session.name))?;
-    output.finish()?;
-    session.report(io);
-    io.note(format_args!(
-        "{}: {} system, {} old, {} keep",
-        session.name, counts.system, counts.old, counts.keep
-    ));
-    if args.report.json {
-        let (name, output) = (json_name(&session.name), args.output.output.as_deref());
-        let told = counts.told(name, output, dialect.map(Dialect::name));
-        io.write(json_line(&told).as_bytes())?;
-    }
-    Ok(ExitStatus::Done)
+    let done = pass.finish();
+    done.map_err(|error| passes::failure(error, &session.name))
 }
 
 /// Removes tags; with `--only`, and what is not in the zone.

@@ -17,7 +17,6 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures,
 };
-use ctx_policy::Policy;
 use ctx_store::Store;
 
 use self::overview::Overview;
@@ -27,7 +26,7 @@ use crate::store::{StoreArgs, failure, time_of};
 use crate::target::OutputArgs;
 use crate::triggers::TriggerArgs;
 
-/// Tell what compactions have done, by the audit log, and how full sessions are
+/// Show what compactions have done, and how full sessions are
 ///
 /// Without FILE: compactions and their outcomes, tokens before and after, fidelity,
 /// sessions that are still too large, rollbacks, requests to models, the size of the
@@ -51,19 +50,21 @@ use crate::triggers::TriggerArgs;
 #[derive(Debug, Parser)]
 #[command(mut_arg("overflow", |arg| arg.requires("files")))] // Of one session, not of all.
 struct Args {
-    /// Tell the status of these sessions; - is stdin
+    /// Show the status of these sessions; - is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only what was done since TIME, as 2026-11-15 or "1 week ago", in UTC
+    /// Only what was done since TIME: 2026-11-15, "1 week ago"
+    ///
+    /// In UTC.
     #[arg(long, value_name = "TIME", conflicts_with_all = ["files", "prometheus"])]
     since: Option<String>,
     /// Print one JSON object, or one for each FILE
     #[arg(long, conflicts_with = "prometheus")]
     json: bool,
-    /// Print metrics in the text format of Prometheus
+    /// Print metrics for Prometheus
     #[arg(long)]
     prometheus: bool,
-    /// Print an HTML page that shows where the window of each FILE goes
+    /// Print an HTML page of what fills the window of each FILE
     #[arg(long, requires = "files", conflicts_with_all = ["json", "prometheus"])]
     html: bool,
     #[command(flatten)]
@@ -113,7 +114,7 @@ impl Args {
         let since = since
             .map(|text| time_of("since", text, store))
             .transpose()?;
-        let policy = self.asked_policy(io)?;
+        let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         let triggers = self.triggers.resolve(policy.as_ref(), &counting);
         let now = now::look(store, triggers);
@@ -130,7 +131,7 @@ impl Args {
 
     /// What is printed of each file, and the failures of the others.
     fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>), Failure> {
-        let policy = self.asked_policy(io)?;
+        let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         counting.report(io);
         let triggers = self.triggers.resolve(policy.as_ref(), &counting);
@@ -156,7 +157,7 @@ impl Args {
 
     /// The page of the sessions, where one can be read, and the failures of the others.
     fn page(&self, store: &Store, io: &mut Io) -> Result<(Option<String>, Vec<Failure>), Failure> {
-        let policy = self.asked_policy(io)?;
+        let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         counting.report(io);
         let asked = html::Asked {
@@ -167,14 +168,5 @@ impl Args {
         };
         let operands = inputs(&self.files)?;
         Ok(html::page(operands.iter().map(PathBuf::as_path), asked))
-    }
-
-    fn asked_policy(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
-        let is_named = self.policy.is_named();
-        let policy = is_named.then(|| self.policy.policy(io)).transpose()?;
-        if let Some(policy) = &policy {
-            policy.check().map_err(Failure::new)?;
-        }
-        Ok(policy)
     }
 }

@@ -3,6 +3,31 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "since",
+        "html",
+        "prometheus",
+        "json",
+        "model",
+        "window",
+        "preset",
+        "output",
+    ],
+    guesses: &[
+        ("-f", "--json, --html or --prometheus"),
+        ("--format", "--json, --html or --prometheus"),
+        ("--metrics", "--prometheus"),
+        ("--prom", "--prometheus"),
+        ("--openmetrics", "--prometheus"),
+        ("--days", "--since \"7 days ago\""),
+        ("--after", "--since"),
+        ("--report", "--html"),
+        ("--web", "--html"),
+        (
+            "-r",
+            "without FILE it tells of all sessions; ctx-ls -0 DIR | xargs -0 ctx-stats of those in a folder",
+        ),
+    ],
     exit_status: &[
         (
             0,

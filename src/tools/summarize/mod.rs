@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use chrono::Utc;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name, printable,
+};
 use ctx_llm::Usage;
 use ctx_passes::summarize::{
-    Batch, BudgetPass, BudgetRequest, Making, NewSession, Plan, TellSizes, Writer, ZonePass,
-    check_end, recognizer, summing,
+    Batch, BudgetPass, BudgetRequest, Making, NewSession, Plan, Summary, TellSizes, Writer,
+    ZonePass, check_end, recognizer, summing,
 };
 use ctx_passes::{Invalid, Notes, Pin};
 use ctx_policy::Method;
@@ -19,7 +21,7 @@ use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_store::{Growth, SessionId};
 use ctx_tokens::Encoding;
-use ctx_transcript::{Saved, SummaryRole, ZoneReader};
+use ctx_transcript::{Saved, SummaryRole, ZoneReader, counted};
 
 use crate::llm::LlmArgs;
 use crate::passes;
@@ -27,7 +29,7 @@ use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id};
 use crate::target::{OutputArgs, ReportArgs, Source};
 
-/// Replace the old zone of a session by one message that sums it up
+/// Replace the old part of a session with a summary
 ///
 /// Reads records that ctx-split has tagged and writes a plain session: the
 /// summary stands where the first old record stood, and every other record
@@ -51,13 +53,13 @@ struct Args {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// How to sum up
+    /// How to summarize
     #[arg(
         long,
         value_enum,
         value_name = "NAME",
         default_value_t = Method::Extractive,
-        help_heading = "The summary"
+        help_heading = "Summary"
     )]
     method: Method,
     /// Length of the summary in tokens
@@ -67,19 +69,19 @@ struct Args {
     /// extractive; with --method llm what the template says (500 with sanbot, 8000 with
     /// synapse), else about 60 % of what --budget leaves, else a tenth of what it
     /// replaces, 500 to 4000]
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Summary")]
     summary_tokens: Option<u64>,
-    /// Tokens of the whole output: system messages, summary and latest messages
+    /// Make the whole output at most N tokens; needs no ctx-split
     ///
     /// Decides the zones itself: the input needs none, and those it has do not
     /// count. The latest messages stay, with long tool results shortened, as far
     /// as they are worth more than a summary of them. Fails when what has to
     /// stay does not fit.
-    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "The summary")]
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "Summary")]
     budget: Option<u64>,
     #[command(flatten)]
     keep: Keep,
-    /// With --budget: keep the records that match; may be repeated
+    /// With --budget, keep these records (can be repeated)
     #[arg(
         long,
         value_name = "SELECTOR",
@@ -87,34 +89,37 @@ struct Args {
         help_heading = "What is kept"
     )]
     pin: Vec<Pin>,
-    /// Begin the message with this line; it marks an earlier summary, too
-    #[arg(long, value_name = "TEXT", help_heading = "The summary")]
+    /// First line of the summary; it marks earlier summaries, too
+    #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     header: Option<String>,
-    /// Role of the message; user where the dialect allows no other
+    /// Role of the summary
+    ///
+    /// It is user where the dialect allows no other.
     #[arg(
         long,
         value_enum,
         value_name = "ROLE",
         default_value_t,
-        help_heading = "The summary"
+        help_heading = "Summary"
     )]
     role: SummaryRole,
     /// Count tokens with this encoding
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value_t,
-        help_heading = "The summary"
-    )]
+    #[arg(long, value_name = "NAME", default_value_t, help_heading = "Input")]
     encoding: Encoding,
 
     #[command(flatten)]
     llm: LlmArgs,
 
-    /// Take a stream that ended early for whole
+    /// Show what would be summarized, and write nothing
+    ///
+    /// No model is asked: the summary that is made without one stands for its own.
+    #[arg(short = 'n', long, help_heading = "Output")]
+    dry_run: bool,
+
+    /// Accept a tagged stream that ended early
     #[arg(long, help_heading = "Input")]
     partial: bool,
-    /// Fail when the input breaks a rule of its dialect
+    /// Fail if the input is not valid for its API
     ///
     /// Such as: a tool result answers no call, a call has no result.
     #[arg(long, help_heading = "Input")]
@@ -126,7 +131,7 @@ struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Append the summary to this session's in the store
+    /// Also append the summary to this session's in the store
     #[arg(short, long, value_name = "ID", value_parser = session_id, conflicts_with = "batch", help_heading = "Store")]
     session: Option<SessionId>,
     #[command(flatten)]
@@ -147,6 +152,7 @@ impl Args {
             offline @ (Method::Extractive | Method::Rule | Method::None) => {
                 Writer::offline(offline, self.summary_tokens)
             }
+            Method::Llm if self.dry_run => Writer::offline(Method::Extractive, self.summary_tokens),
             Method::Llm => {
                 let warn = |text| io.warn(text);
                 Writer {
@@ -189,7 +195,7 @@ impl Args {
                     .hint("-v says what is done with each"),
             );
         }
-        self.report.refuse_among_records(&self.output, false)
+        self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
     /// Appends the summary to the session's in the store, before it leaves: who
@@ -249,9 +255,13 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(&args.file)?;
     let store = args.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
-    let (source, target) = args
-        .output
-        .session(&paths, named, &store, Growth::Follows)?;
+    let (source, target) = if args.dry_run {
+        let target = args.output.preview(&paths, named, &store)?;
+        (Source::default(), target)
+    } else {
+        args.output
+            .session(&paths, named, &store, Growth::Follows)?
+    };
     let saved = args.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
@@ -263,6 +273,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         summing: summing(args.method, summary, usage),
         duration_ms: u64::try_from(took).unwrap_or_default(),
     };
+    if args.dry_run {
+        return show(args, &session.name, summary, &making, &plan.counter, io);
+    }
     let status = args.remember(&new, &making, &store, io)?;
     let mut output = target.open(io)?;
     if named.is_none() {
@@ -285,6 +298,33 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.write(json_line(&told).as_bytes())?;
     }
     Ok(status)
+}
+
+/// What would be done.
+fn show(
+    args: &Args,
+    name: &str,
+    summary: Option<&Summary>,
+    making: &Making,
+    counter: &MessageCounter,
+    io: &mut Io,
+) -> Outcome {
+    let text = if args.report.json {
+        let told = making.told(summary, counter);
+        json_line(&told.of(json_name(name), None, None))
+    } else {
+        let name = printable(name);
+        match summary {
+            None => format!("{name}: nothing is old, and nothing would be summarized\n"),
+            Some(summary) => format!(
+                "{name}: a summary of {} would take the place of {}\n",
+                counted(counter.text(&summary.text), "token"),
+                counted(summary.messages, "message")
+            ),
+        }
+    };
+    io.write(text.as_bytes())?;
+    Ok(ExitStatus::Done)
 }
 
 /// The session with its summary, and what models took.

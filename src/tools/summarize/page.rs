@@ -3,6 +3,48 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
+    first: &[
+        "method",
+        "summary-tokens",
+        "budget",
+        "keep-turns",
+        "keep-messages",
+        "llm-url",
+        "llm-model",
+        "dry-run",
+        "session",
+        "output",
+        "json",
+    ],
+    guesses: &[
+        (
+            "--max-tokens",
+            "--summary-tokens (the summary) or --budget (the whole)",
+        ),
+        ("--length", "--summary-tokens"),
+        ("--tokens", "--summary-tokens"),
+        ("--prompt", "--template or --instructions"),
+        ("--system", "--template"),
+        ("--model", "--llm-model"),
+        ("-m", "--llm-model"),
+        ("--window", "--llm-window"),
+        ("--keep", "--keep-messages or --keep-turns"),
+        ("--keep-last", "--keep-messages or --keep-turns"),
+        ("--llm", "--method llm --llm-url URL"),
+        ("--url", "--llm-url"),
+        (
+            "--method openai",
+            "llm, with --llm-url URL and --llm-api openai",
+        ),
+        (
+            "--method anthropic",
+            "llm, with --llm-url URL and --llm-api anthropic",
+        ),
+        ("--method ai", "llm"),
+        ("--stream", "it writes when all is checked"),
+        ("-i", "-o FILE FILE"),
+        ("--in-place", "-o FILE FILE"),
+    ],
     exit_status: &[(
         2,
         "also: the stream ended early (--partial takes it), no record has a zone, the format is \

@@ -168,7 +168,11 @@ fn results_over_10000_characters_are_trimmed_in_what_is_sent() {
             assert!(freed > 0, "{report}");
         }
         // The stored session is not pruned, whatever is asked for.
-        for args in [&["--if-due"][..], &["--mode", "prune_only"], &["--force"]] {
+        for args in [
+            &["--if-due"][..],
+            &["--set", "mode=prune_only"],
+            &["--force"],
+        ] {
             let ran = run(call("xopcbot", session.as_str()).args(args.iter().copied()));
             assert!(!ran.live.contains("truncated"), "{args:?}");
             if args != ["--force"] {
@@ -196,14 +200,14 @@ fn a_compaction_and_pruning_of_what_is_sent_go_together() {
     // Without pruning it is longer.
     let (_, whole) = sent(
         session.as_str(),
-        &["--preset", "xopcbot", "--mode", "summary_only"],
+        &["--preset", "xopcbot", "--set", "mode=summary_only"],
     );
     let tokens = |report: &Value| report["tokens_after"].as_u64().expect("a number");
     assert!(tokens(&report) < tokens(&whole));
     // And alone.
     let (text, report) = sent(
         session.as_str(),
-        &["--preset", "xopcbot", "--mode", "prune_only"],
+        &["--preset", "xopcbot", "--set", "mode=prune_only"],
     );
     assert_eq!(report["outcome"], "pruned");
     assert!(!text.contains("ctx_summary") && text.contains("truncated"));
@@ -274,8 +278,8 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
             "--preset",
             "openclaw",
             "--if-due",
-            "--cache-ttl",
-            ttl,
+            "--set",
+            &format!("prune.cache_ttl={ttl}"),
             "--last-call",
             &ago(60),
         ];
@@ -313,12 +317,12 @@ fn old_results_are_cleared_only_where_trimming_is_not_enough() {
         let args = [
             "--preset",
             "xopcbot",
-            "--mode",
-            "prune_only",
+            "--set",
+            "mode=prune_only",
             "--window",
             window,
-            "--reserve",
-            "0",
+            "--set",
+            "trigger.reserve=0",
         ];
         let (text, report) = sent(session.as_str(), &args);
         assert_eq!(report["outcome"], "pruned", "{report}");
@@ -349,7 +353,7 @@ fn a_safeguarded_summary_is_checked_asked_for_again_and_then_less_is_kept() {
         let server = Server::new(answers.iter().map(|text| said(text)));
         let mut case = call("xopcbot", session.as_str());
         if safeguard {
-            case = case.args(["--safeguard"]);
+            case = case.args(["--set", "summary.safeguard=true"]);
         }
         let is_refused = kept == 3;
         if is_refused {

@@ -12,7 +12,7 @@ fn due_above_a_share_of_the_window_or_within_the_reserve() {
         44_000,
         "reserve",
         &talk,
-        &["--window", "60k", "--flush-share", "1"],
+        &["--window", "60k", "--set", "trigger.flush_share=1"],
     );
 }
 
@@ -82,7 +82,8 @@ fn pruning_waits_for_4000_tokens() {
     // is not always as long.
     let session = |words: u64| Talk::new().result("ls", words).turns(30, 1_500);
     let pruned = |words: u64, least: Option<&str>, code: i32| {
-        let case = call("default", session(words).as_str()).args(["--mode", "prune_only", "-n"]);
+        let case =
+            call("default", session(words).as_str()).args(["--set", "mode=prune_only", "-n"]);
         let case = least
             .into_iter()
             .fold(case, |case, least| case.env("CTX_PRUNE_MIN_GAIN", least));

@@ -32,7 +32,7 @@ fn a_flush_saves_to_the_memory_and_leaves_the_history() {
     assert!(!ran.store_has("demo-"), "no snapshot is needed");
 }
 
-/// What stays is saved, too, and above the limit what is worth it is saved before it is summed up.
+/// What stays is saved, too, and above the limit what is worth it is saved before it is summarized.
 #[test]
 fn a_flush_saves_the_recent_part_and_comes_before_a_compaction() {
     let late = "{\"role\":\"user\",\"content\":\"We decided to use SQLite.\"}\n";
@@ -118,7 +118,7 @@ fn each_mode_does_what_it_says() {
         ("summary_plus_prune", true, true),
         ("prune_only", false, true),
     ] {
-        let ran = run(call("pomelobot", session.as_str()).args(["--mode", mode]));
+        let ran = run(call("pomelobot", session.as_str()).args(["--set", &format!("mode={mode}")]));
         ran.is("compacted");
         assert_eq!(ran.live.contains("ctx_summary"), sums_up, "{mode}");
         assert_eq!(ran.live.contains("chars truncated"), prunes, "{mode}");

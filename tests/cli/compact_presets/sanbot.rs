@@ -144,7 +144,7 @@ fn without_a_good_answer_it_is_the_rule_summary() {
         assert!(ran.summary().1.starts_with("## 会话摘要"), "{why}");
         assert_eq!(server.requests().len(), tries, "{why}");
     }
-    // Longer than what it sums up.
+    // Longer than what it summarizes.
     let server = Server::new([said(&long)]);
     let case = call("sanbot", session.as_str()).stderr_has("longer than what it replaces");
     let ran = run(asking(&server, case));

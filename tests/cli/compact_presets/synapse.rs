@@ -234,7 +234,7 @@ fn offloaded(dir: &Path) -> PathBuf {
         .expect("one")
 }
 
-/// D3: where the policy sums up that a result cannot be read, it says so, and what names
+/// D3: where the policy summarizes that a result cannot be read, it says so, and what names
 /// the result is in the snapshot.
 #[test]
 fn a_summary_is_of_the_results_and_not_of_their_references() {
@@ -257,7 +257,7 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
         let case = call_in(dir, "synapse").args(["--llm-window", "200000"]);
         let case = if is_lost {
             case.code(3)
-                .stderr_has("s.jsonl:3: summed up without the result: cannot read ")
+                .stderr_has("s.jsonl:3: summarized without the result: cannot read ")
         } else {
             case
         };
@@ -280,7 +280,7 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
     }
 }
 
-/// The files whose results are summed up go, into the trash; those that the kept part
+/// The files whose results are summarized go, into the trash; those that the kept part
 /// names stay, and so do the results in the snapshot.
 #[test]
 fn files_that_the_new_history_does_not_name_are_deleted() {

@@ -247,15 +247,11 @@ fn a_bad_session_is_told() {
     Case::new(CTX_STATS)
         .args(["--html"])
         .code(2)
-        .stderr_has("required")
+        .stderr_has("FILE is missing")
         .run();
     let done = bash(Path::new("/"), "ctx-stats --html --json x");
     assert_eq!(done.code, 2);
-    assert!(
-        done.stderr.contains("cannot be used with"),
-        "{}",
-        done.stderr
-    );
+    assert!(done.stderr.contains("does not go with"), "{}", done.stderr);
     let kept = bash(dir.path(), "ctx-stats --html s.jsonl -o s.jsonl");
     assert_eq!(kept.code, 2);
 }

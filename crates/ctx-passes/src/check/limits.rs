@@ -8,16 +8,16 @@ use super::{Fault, Finding};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Limits {
-    /// Not within limits with more tokens than N
+    /// Report a session of more than N tokens
     #[cfg_attr(feature = "clap", arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
     pub tokens: Option<u64>,
-    /// Not within limits with more messages than N, system ones left out
+    /// Report more than N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
     pub messages: Option<u64>,
-    /// Not within limits with more bytes of tool results than N
+    /// Report more than N bytes of tool results
     #[cfg_attr(feature = "clap", arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
     pub tool_bytes: Option<u64>,
-    /// No problem are up to N lines that are not one JSON object
+    /// Allow N lines that are not JSON objects
     #[cfg_attr(feature = "clap", arg(id = "max_bad_lines", long = "max-bad-lines", value_name = "N", value_parser = ctx_select::parse_count, default_value_t, help_heading = "Limits"))]
     pub bad_lines: u64,
 }

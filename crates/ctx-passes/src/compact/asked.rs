@@ -18,16 +18,18 @@ use crate::summarize::{BudgetRequest, recognizer};
 
 /// How a session is compacted, beside what the policy says.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = None::<&str>)] // Else that of the flags before goes on.
+#[command(next_help_heading = "Policy")]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 pub struct Asked {
-    /// Compact only what is due by a trigger; all else is left alone, exit 0
+    /// Compact only if it is due; else do nothing and exit with 0
+    ///
+    /// A trigger of the policy says so.
     #[arg(long)]
     if_due: bool,
-    /// Compact whatever the triggers and earlier attempts say
+    /// Compact even if it is not due, or earlier runs gained nothing
     #[arg(long, conflicts_with = "if_due")]
     force: bool,
-    /// Score what survives, or do not [default: sessions of up to 64 MiB]
+    /// Score what is kept [default: true for sessions up to 64 MiB]
     ///
     /// The counts (retained, recoverable and lost by class, as ctx-score has them; lost
     /// is what only the snapshot has) go into the audit log, and as the keys `items_kept`
@@ -38,11 +40,12 @@ pub struct Asked {
         long,
         value_name = "BOOL",
         num_args = 0..=1,
+        require_equals = true,
         default_missing_value = "true",
         conflicts_with = "dry_run"
     )]
     score: Option<bool>,
-    /// Show the zones, what would leave and how small it would get; do nothing
+    /// Show what would be done and how small it would get; change nothing
     ///
     /// No model is asked: the summary that is made without one stands for its own.
     #[arg(short = 'n', long)]
@@ -54,23 +57,23 @@ pub struct Asked {
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Compact what holds more than N tokens, to at most N in all
+    /// Make the session at most N tokens, if it has more
     ///
     /// System messages, summary and latest messages together, shared out by what is
     /// in them; tool results among the latest are shortened where they are long.
     /// Of what is kept, the --keep flags and pins hold, not the policy's numbers.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
     budget: Option<u64>,
-    /// Write nothing that is above the target: exit 1
+    /// Write nothing above the target; exit with 1
     ///
     /// Else what is smaller is written though it is above --target-tokens, the policy's target
     /// or --budget, with a warning, exit 0.
     #[arg(long, help_heading = "What is kept")]
     strict_target: bool,
-    /// When the last call was, if the records do not tell
+    /// Time of the last call of the model, if the records do not tell
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
-    /// Go by our own count, not by the usage that an agent has recorded
+    /// Ignore the usage that an agent recorded; use our own count
     #[arg(long, help_heading = "What is kept")]
     no_calibrate: bool,
 }

@@ -338,7 +338,7 @@ impl SessionFile<'_> {
 }
 
 /// Moves those of these files to the trash that no transcript of the session names:
-/// what was in them is summed up now, and the snapshot has the results themselves.
+/// what was in them is summarized now, and the snapshot has the results themselves.
 fn delete_unreferenced(
     stores: Stores<'_>,
     offloaded: &[&String],

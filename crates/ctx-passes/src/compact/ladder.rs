@@ -25,9 +25,9 @@ use crate::{Notes, PassError, Time};
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
-    /// The zones of the records: the old ones were summed up or left out.
+    /// The zones of the records: the old ones were summarized or left out.
     pub(super) zones: Zones,
-    /// What was summed up.
+    /// What was summarized.
     pub(super) summary: Option<Summary>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Ladder<'a, 'p> {
     pub(super) before: &'a Before,
     /// Whether a trigger fired.
     pub(super) due: bool,
-    /// What was offloaded and is to be summed up.
+    /// What was offloaded and is to be summarized.
     pub(super) originals: Option<&'a Originals<'p>>,
 }
 
@@ -123,7 +123,7 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// What a rung comes to; `None` where nothing is old, so that there is nothing to sum up.
+    /// What a rung comes to; `None` where nothing is old, so that there is nothing to summarize.
     fn rung<'l>(
         &self,
         rung: Rung,
@@ -514,7 +514,7 @@ mod tests {
         assert!(ended.expect("there is room").size.tokens <= 400);
         let (ended, _) = budget(9);
         assert!(ended.expect("it is smaller").size.tokens > 9);
-        // All of it fits: there is nothing to sum up.
+        // All of it fits: there is nothing to summarize.
         assert_eq!(budget(100_000).0.err(), Some(Outcome::NothingToDo));
     }
 

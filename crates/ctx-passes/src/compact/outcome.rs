@@ -22,7 +22,7 @@ pub enum Outcome {
     Compacted,
     /// It is smaller now, and still above the target: what has to stay takes more.
     OverTarget,
-    /// Nothing was summed up; what is sent to the model is smaller.
+    /// Nothing was summarized; what is sent to the model is smaller.
     Pruned,
     /// Nothing in it is old.
     #[default]

@@ -255,7 +255,7 @@ impl Plan {
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// Who sums up on a rung. A preview asks no model.
+    /// Who summarizes on a rung. A preview asks no model.
     pub(super) fn writer(
         &self,
         rung: Rung,
@@ -273,7 +273,7 @@ impl Plan {
         })
     }
 
-    /// Who sums up within a budget: with as much room as it leaves, unless a flag sets the
+    /// Who summarizes within a budget: with as much room as it leaves, unless a flag sets the
     /// length.
     pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer, PassError> {
         let mut writer = self.by_model(self.summary_tokens, notes)?;
@@ -309,7 +309,7 @@ impl Plan {
         Writer::offline(method, tokens)
     }
 
-    /// How a session is summed up, whoever writes.
+    /// How a session is summarized, whoever writes.
     pub(super) fn summary(&self) -> summarize::Plan {
         let summary = &self.policy.summary;
         summarize::Plan {
@@ -330,7 +330,7 @@ impl Plan {
         self.policy.mode != Mode::PruneOnly
     }
 
-    /// Whether the records that leave are summed up.
+    /// Whether the records that leave are summarized.
     pub(super) fn sums_up(&self) -> bool {
         self.policy.summary.method != Method::None
     }

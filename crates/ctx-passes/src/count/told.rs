@@ -15,7 +15,7 @@ pub struct Told<'a> {
     kind: &'static str,
     /// The file as it was named; null for stdin, and for the total.
     name: Option<&'a str>,
-    /// In the total: how many files it sums up.
+    /// In the total: how many files it summarizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<usize>,
     conversations: u64,
@@ -41,24 +41,26 @@ pub struct Told<'a> {
 pub struct Telling<'a> {
     /// What counted.
     pub encoding: Encoding,
-    /// The model that is counted for, where one was named.
+    /// The model that is counted for, or its window, where one was named.
     pub model: Option<OfModel<'a>>,
     /// What the rows are of, where they are asked for.
     pub by: Option<Breakdown>,
 }
 
-/// The model that is counted for.
+/// The model that is counted for, or the window alone.
 #[derive(Clone, Copy, Serialize)]
 pub struct OfModel<'a> {
     /// As it was named.
-    pub model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<&'a str>,
     /// Its window.
     pub window: u64,
     /// Of a file: tokens / window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Whether the encoding is the model's own.
-    pub exact: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<bool>,
 }
 
 #[derive(Serialize)]

@@ -10,20 +10,20 @@ use super::template::Template;
 /// What is taken out, and what takes its place.
 #[derive(Args, Clone, Debug)]
 pub struct Asked {
-    /// Take out results of N tokens and more
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2000", help_heading = "What is taken out")]
+    /// Move results of N tokens and more
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2000", help_heading = "What is moved")]
     min_tokens: u64,
-    /// Stop once the session has N tokens less
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is taken out")]
+    /// Stop once the session is N tokens smaller
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]
     enough: Option<u64>,
-    /// Leave the last N assistant messages alone, and all that follows
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is taken out")]
+    /// Keep the last N assistant messages and what follows
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is moved")]
     pub protect_last: u64,
-    /// Put TEXT in the place of a result; {path} in it is the file
+    /// Text in the place of a result; {path} is the file
     ///
     /// {call}, the tool and the file or command in few words, {sha256}, {tokens} and {bytes} may
     /// stand in it as well. --restore finds the results by the same TEXT.
-    #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is taken out")]
+    #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
     pub reference: Template,
 }
 

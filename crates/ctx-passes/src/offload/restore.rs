@@ -103,7 +103,7 @@ impl<'a> Restorer<'a> {
     }
 
     /// Writes this text in the place of a reference whose file cannot be read. Only for what
-    /// is summed up: in a session the reference would be lost.
+    /// is summarized: in a session the reference would be lost.
     #[must_use]
     pub fn with_unavailable(mut self, text: &str) -> Self {
         self.unavailable = Some(text.to_owned());

@@ -19,25 +19,25 @@ use crate::Time;
 /// The rules, and what they leave alone.
 #[derive(Args, Clone, Debug)]
 pub struct Asked {
-    /// Trim long tool results: keep beginning, end, and errors between
+    /// Shorten long tool results: keep beginning, end, and errors
     #[arg(long, help_heading = "Rules")]
     trim: bool,
-    /// Trim results with more than N characters [default: 10000]
+    /// Shorten results of more than N characters [default: 10000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_chars: Option<u64>,
-    /// Share of that limit kept of a result's beginning [default: 0.3]
+    /// Share of N that is kept of the beginning [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     head_share: Option<Share>,
-    /// Share of that limit kept of a result's end [default: 0.3]
+    /// Share of N that is kept of the end [default: 0.3]
     #[arg(long, value_name = "SHARE", help_heading = "Rules")]
     tail_share: Option<Share>,
-    /// Lines that look like errors, kept of what is cut out [default: 10]
+    /// Keep N lines that look like errors of what is cut out [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
-    /// Put a placeholder in the place of tool results that nothing protects
+    /// Replace tool results by a placeholder
     #[arg(long, help_heading = "Rules")]
     clear: bool,
-    /// What --clear puts there
+    /// The placeholder
     #[arg(
         long,
         value_name = "TEXT",
@@ -45,7 +45,7 @@ pub struct Asked {
         help_heading = "Rules"
     )]
     placeholder: String,
-    /// Drop what is needless (can be repeated)
+    /// Drop what is not needed (can be repeated)
     #[arg(
         long,
         value_enum,
@@ -54,58 +54,58 @@ pub struct Asked {
         help_heading = "Rules"
     )]
     drop: Vec<Rule>,
-    /// Trim strings inside call arguments with more than N characters
+    /// Shorten strings in call arguments of more than N characters
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_argument_chars: Option<u64>,
-    /// Drop all but system messages and the last N; exchanges stay whole
+    /// Drop all but the last N messages, and system messages
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Leave the last N assistant messages alone, and all that follows
+    /// Keep the last N assistant messages and what follows
     #[arg(
         long,
         value_name = "N",
         value_parser = parse_count,
         default_value = "3",
-        help_heading = "What stays"
+        help_heading = "What is kept"
     )]
     protect_last: u64,
     /// Change only results of tools whose name matches (can be repeated)
-    #[arg(long, value_name = "GLOB", help_heading = "What stays")]
+    #[arg(long, value_name = "GLOB", help_heading = "What is kept")]
     allow_tool: Vec<Glob>,
     /// Change no results of tools whose name matches (can be repeated)
-    #[arg(long, value_name = "GLOB", help_heading = "What stays")]
+    #[arg(long, value_name = "GLOB", help_heading = "What is kept")]
     deny_tool: Vec<Glob>,
-    /// Leave these records alone: role:NAME, line:N, line:N-M or re:REGEX
+    /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
     /// Can be repeated; the results of a pinned call stay with it.
-    #[arg(long, value_name = "SELECTOR", help_heading = "What stays")]
+    #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     /// Prune only records that ctx-split put into this zone
-    #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What stays")]
+    #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
-    /// Change nothing when all of it would free fewer tokens
+    /// Change nothing if fewer tokens would be freed
     #[arg(
         long,
         value_name = "TOKENS",
         value_parser = parse_count,
         default_value = "0",
-        help_heading = "What stays"
+        help_heading = "What is kept"
     )]
     min_gain: u64,
-    /// Change nothing unless the last call is older: 5m, 90s or 1h
+    /// Change nothing unless the last call of the model is older: 5m, 1h
     ///
     /// The units are w, d, h, min (or m), s and ms.
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change.
-    #[arg(long, value_name = "DURATION", help_heading = "What stays")]
+    #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
-    /// When the last call was, if the records do not tell
+    /// Time of the last call of the model, if the records do not tell
     #[arg(
         long,
         value_name = "TIME",
         requires = "cache_ttl",
-        help_heading = "What stays"
+        help_heading = "What is kept"
     )]
     last_call: Option<Time>,
 }

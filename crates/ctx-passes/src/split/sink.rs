@@ -30,7 +30,7 @@ pub(super) struct Sink<W> {
 pub struct ZoneCounts {
     /// System messages.
     pub system: u64,
-    /// What is to be summed up.
+    /// What is to be summarized.
     pub old: u64,
     /// What stays.
     pub keep: u64,

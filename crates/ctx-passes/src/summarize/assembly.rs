@@ -1,4 +1,4 @@
-//! What every pass that sums up has in common: the records that stay wait in a spool, the
+//! What every pass that summarizes has in common: the records that stay wait in a spool, the
 //! others are gathered for the summary, and nothing is written out before the whole
 //! session is checked.
 

@@ -53,7 +53,7 @@ impl<'p> Batch<'p> {
         self.kept.push(new.as_deref().unwrap_or(&untagged), false)
     }
 
-    /// The line with its old messages summed up; `None` when nothing in it is old.
+    /// The line with its old messages summarized; `None` when nothing in it is old.
     fn new_line(
         &self,
         record: &Record<'_>,
@@ -74,12 +74,12 @@ impl<'p> Batch<'p> {
         else {
             return Err(ErrorKind::OtherZones.into());
         };
-        let dialect = rewritable(self.dialect, "summed up", None)?;
+        let dialect = rewritable(self.dialect, "summarized", None)?;
         let mut unread = FirstUnread::default();
         for (number, message) in (1..).zip(&conversation.messages) {
             unread.look_at_message(number, message, dialect);
         }
-        unread.refuse("summed up")?;
+        unread.refuse("summarized")?;
         let at = untagged.len() - object.text().len() + conversation.start;
         let mut line = untagged[..at].to_vec();
         let mut list = self.list(dialect, &conversation, &zones, notes)?;
@@ -213,11 +213,11 @@ mod tests {
         let error = |dialect, zones: &str, list: &str| {
             let line = conversation(zones, list);
             let new = pass(&plan(), dialect, &["{}", &line], &mut Notes::new());
-            let error = new.expect_err("it cannot be summed up");
+            let error = new.expect_err("it cannot be summarized");
             (error.kind.to_string(), error.lines)
         };
         let chat: Option<&'static dyn Dialect> = Some(&Chat);
-        let unknown = ErrorKind::UnknownFormat("summed up").to_string();
+        let unknown = ErrorKind::UnknownFormat("summarized").to_string();
         assert_eq!(error(None, r#""old""#, ASK), (unknown, vec![2]));
         let other = ErrorKind::OtherZones.to_string();
         assert_eq!(error(chat, r#""old","keep""#, ASK), (other, vec![2]));

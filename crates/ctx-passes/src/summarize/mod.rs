@@ -33,7 +33,7 @@ pub use window::Window;
 pub use writer::Writer;
 pub use zones::{Edit, ZonePass, check_end};
 
-/// How a session is summed up, whoever writes the summary.
+/// How a session is summarized, whoever writes the summary.
 pub struct Plan {
     /// Knows what the message begins with, and the summaries of earlier compactions.
     pub recognizer: Recognizer,
@@ -94,7 +94,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether nothing new was summed up.
+    /// Whether nothing new was summarized.
     pub fn is_only_earlier(&self) -> bool {
         self.messages == self.earlier
     }

@@ -198,7 +198,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
     if summary.parts > 1 {
         notes.info(format_args!(
-            "summed up in {} parts, {} answers",
+            "summarized in {} parts, {} answers",
             summary.parts, summary.answers
         ));
     }
@@ -216,7 +216,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
         notes.warn(
             &[],
             format_args!(
-                "parts that the model did not sum up, and of which head and tail went on: {}",
+                "parts that the model did not summarize, and of which head and tail went on: {}",
                 summary.excerpts
             ),
         );
@@ -393,7 +393,7 @@ mod tests {
             told[..3],
             [
                 "secrets taken out of what was sent: 1",
-                "summed up in 2 parts, 3 answers",
+                "summarized in 2 parts, 3 answers",
                 "results and arguments of tools cut to fit the model's window: 4",
             ]
         );

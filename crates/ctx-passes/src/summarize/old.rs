@@ -229,7 +229,7 @@ impl OldZone {
 
     /// The tokens that a summary must not exceed; `None` for a zone so long that none does.
     pub(super) fn most_tokens(&self) -> Option<u64> {
-        // Calls have no text of their own, but they are summed up as well.
+        // Calls have no text of their own, but they are summarized as well.
         let sent = self.input.as_ref().map(|input| &input.transcript);
         let sent = sent.map_or(0, |sent| sent.tokens(self.counter));
         Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)

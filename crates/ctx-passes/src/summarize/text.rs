@@ -52,9 +52,9 @@ pub(super) fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut No
             ),
         ),
         Some(Sizes { before, after }) => notes.info(format_args!(
-            "{messages} summed up: {before} tokens, now {after}"
+            "{messages} summarized: {before} tokens, now {after}"
         )),
-        None => notes.info(format_args!("{messages} summed up")),
+        None => notes.info(format_args!("{messages} summarized")),
     }
 }
 
@@ -109,9 +109,9 @@ mod tests {
             assert_eq!(told(always, &longer).as_deref(), Some(no_shorter));
         }
         let uncounted = told(TellSizes::WhenLonger, "short");
-        assert_eq!(uncounted.as_deref(), Some("1 message summed up"));
+        assert_eq!(uncounted.as_deref(), Some("1 message summarized"));
         let counted = told(TellSizes::Always, "short");
-        let sizes = "1 message summed up: 104 tokens, now 6";
+        let sizes = "1 message summarized: 104 tokens, now 6";
         assert_eq!(counted.as_deref(), Some(sizes));
     }
 }

@@ -59,7 +59,7 @@ impl<'p> ZonePass<'p> {
         let assembly = &mut self.assembly;
         let is_old = zone == Zone::Old;
         if is_old {
-            rewritable(assembly.dialect, "summed up", Some(record.line))?;
+            rewritable(assembly.dialect, "summarized", Some(record.line))?;
         }
         self.has_old |= is_old;
         self.unread
@@ -99,7 +99,7 @@ impl<'p> ZonePass<'p> {
     /// Ends the input and checks the output.
     pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
         if self.has_old {
-            self.unread.refuse("summed up")?;
+            self.unread.refuse("summarized")?;
         }
         self.assembly.finish(notes)
     }
@@ -120,7 +120,7 @@ pub fn check_end(
 ) -> Result<(), PassError> {
     if zones.records() > 0 && !zones.zoned() {
         if dialect.is_some() {
-            rewritable(dialect, "summed up", None)?;
+            rewritable(dialect, "summarized", None)?;
         }
         return Err(ErrorKind::NoZones.into());
     }
@@ -175,7 +175,7 @@ mod tests {
         let old = tagged(r#""zone":"old""#, ASK);
         let new = pass(&plan(), None, &[THANKS, &old], &mut Notes::new());
         let error = new.err().expect("the format is not known");
-        assert!(matches!(error.kind, ErrorKind::UnknownFormat("summed up")));
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat("summarized")));
         assert_eq!(error.lines, [2]);
         let mut new = pass(&plan(), None, &[THANKS], &mut Notes::new()).expect("nothing is old");
         assert_eq!(lines(&mut new), [THANKS]);

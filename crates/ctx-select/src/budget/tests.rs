@@ -77,7 +77,7 @@ fn what_fits_stays_as_it_is() {
         letters(&decide(&entries, &budget(all + 3)).expect("fits")),
         "k".repeat(22)
     );
-    let one_less = decide(&entries, &budget(all + 2)).expect("can be summed up");
+    let one_less = decide(&entries, &budget(all + 2)).expect("can be summarized");
     assert!(letters(&one_less).contains('.'));
 }
 

@@ -1,5 +1,5 @@
 //! Pruning: which tool results are shortened or cleared, which reasoning and which
-//! records go. Nothing is summed up and nothing that a user or the model said
+//! records go. Nothing is summarized and nothing that a user or the model said
 //! changes.
 //!
 //! A pure decision over facts: [`Pruner::message`] takes the facts of each message,

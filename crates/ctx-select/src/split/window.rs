@@ -10,10 +10,10 @@ use super::Known;
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "What is kept"))]
 pub struct Keep {
-    /// Keep the last N messages, system ones not counted
+    /// Keep the last N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
-    /// Keep the last N turns: a user message and all up to the next one
+    /// Keep the last N turns: a user message and all up to the next
     #[cfg_attr(feature = "clap", arg(id = "keep_turns", long = "keep-turns", value_name = "N", value_parser = crate::parse_count))]
     pub turns: Option<u64>,
     /// Keep the last messages that hold N tokens or more

@@ -65,7 +65,7 @@ pub(super) fn commands(subject: &Subject) -> String {
         format!("ctx-compact {file}"),
         "not known yet".to_owned(),
         &format!(
-            "sums up what is old; <code>ctx-compact -n {}</code> tells what it would leave",
+            "summarizes what is old; <code>ctx-compact -n {}</code> tells what it would leave",
             text(&file)
         ),
     );

@@ -40,7 +40,7 @@ pub(super) struct Job<'j> {
 pub(super) struct Compacted {
     /// Its bytes.
     pub(super) content: Content,
-    /// What was summed up.
+    /// What was summarized.
     pub(super) summary: Option<Summary>,
     /// What is in the old part that belongs into the memory, if the policy asks for it.
     pub(super) items: Vec<Item>,
@@ -50,7 +50,7 @@ pub(super) struct Compacted {
 struct FirstStep {
     what: &'static str,
     size: Size,
-    /// Whether this is enough, so that nothing has to be summed up.
+    /// Whether this is enough, so that nothing has to be summarized.
     is_enough: bool,
 }
 
@@ -336,7 +336,10 @@ impl<'j> Job<'j> {
             if self.plan.dry_run && ours {
                 continue;
             }
-            notes.warn(&[line], format_args!("summed up without the result: {why}"));
+            notes.warn(
+                &[line],
+                format_args!("summarized without the result: {why}"),
+            );
             self.report.unreadable.push(path);
         }
     }

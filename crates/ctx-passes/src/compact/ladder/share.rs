@@ -74,7 +74,7 @@ impl Ladder<'_, '_> {
         Ok(found.filter(|candidate| self.is_gain(candidate)))
     }
 
-    /// Where nothing is summed up: as much of what the policy keeps as the target leaves room for.
+    /// Where nothing is summarized: as much of what the policy keeps as the target leaves room for.
     pub(super) fn keep_fewer(
         &self,
         attempts: &mut Vec<Attempt>,

@@ -20,7 +20,7 @@ pub(super) struct Marked {
     pub(super) origins: Vec<SourceId>,
     /// Its text; empty where nobody asked for it.
     pub(super) text: String,
-    /// What it sums up; only of the summary that a compaction made.
+    /// What it summarizes; only of the summary that a compaction made.
     pub(super) summary: Option<String>,
 }
 

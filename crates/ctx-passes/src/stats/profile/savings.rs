@@ -8,7 +8,7 @@ use ctx_transcript::{Dialect, Message, Saved};
 use crate::call_names::CallNames;
 use crate::prune::{Decision, references};
 
-/// So many groups are listed; the others are summed up.
+/// So many groups are listed; the others are summarized.
 pub const MOST_GROUPS: usize = 30;
 
 /// What would be freed.

@@ -1,4 +1,4 @@
-//! A session within a budget: what stays and what is summed up is decided here, once all
+//! A session within a budget: what stays and what is summarized is decided here, once all
 //! records are known.
 
 mod output;
@@ -132,7 +132,7 @@ impl<'p> BudgetPass<'p> {
         let Some(object) = record.whole_object() else {
             return Ok(Entry::default());
         };
-        let dialect = rewritable(self.dialect, "summed up", Some(record.line))?;
+        let dialect = rewritable(self.dialect, "summarized", Some(record.line))?;
         let (outline, message) = (record.outline(self.dialect), record.message(self.dialect));
         let (Some(outline), Some(message)) = (outline, message) else {
             return Ok(Entry::default());
@@ -235,7 +235,7 @@ impl<'p> BudgetPass<'p> {
         };
         // To know the share a summary is written; where all fits it decides nothing.
         if !budget.holds(&self.entries) {
-            self.unread.refuse("summed up")?;
+            self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());
         }
         let decision = decide(&self.entries, &budget).map_err(ErrorKind::TooSmall)?;

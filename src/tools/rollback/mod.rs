@@ -1,14 +1,17 @@
 //! `ctx-rollback`: puts the exact bytes of a snapshot back.
 
+mod page;
+mod told;
+
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, json_line, printable};
-use ctx_store::restore::{Restore, Wanted};
-use ctx_store::{Appended, Meta, ReplaceOutcome, SessionId};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, json_line, printable, shell_word};
+use ctx_store::restore::Wanted;
+use ctx_store::{Meta, ReplaceOutcome, SessionId};
 use ctx_transcript::counted;
-use serde::Serialize;
 
+use self::told::Told;
 use crate::idle::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
 
@@ -17,79 +20,40 @@ pub const TOOL: Tool = Tool {
     name: "ctx-rollback",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[
-            (
-                2,
-                "no such snapshot, or it is damaged, or the disk failed; the file is as it was",
-            ),
-            (
-                4,
-                "the file is open for writing, or an agent may be at work on it, or it changed meanwhile; it is as it was",
-            ),
-            (
-                5,
-                "the file is restored, but a power cut may undo that, or the audit log or the log of the day may not know",
-            ),
-        ],
-        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
-        files: &[
-            (
-                ".FILE.ctx-old-N",
-                "the replaced file, beside the new one, while another process has it open for writing; ctx-gc saves what that process wrote and removes it",
-            ),
-            ("STORE/context/events.jsonl", "the audit log"),
-            ("STORE/memory/daily/DATE.md", "the log of the day (UTC)"),
-        ],
-        examples: &[
-            (
-                "ctx-rollback --snapshot latest session.jsonl",
-                "Restore the newest snapshot",
-            ),
-            (
-                "ctx-rollback --snapshot \"1 hour ago\" session.jsonl",
-                "Restore what was there an hour ago",
-            ),
-            (
-                "ctx-rollback --undo session.jsonl",
-                "Take the last rollback back",
-            ),
-            (
-                "ctx-rollback -n -s demo --snapshot 7 demo.jsonl",
-                "Show what would be done",
-            ),
-            (
-                "ctx-rollback -s demo --snapshot latest --to copy.jsonl",
-                "Restore onto another path",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// Restore a snapshot of a session, after saving what is there
 ///
-/// The snapshot is checked against its hash before, and the file after. What is
-/// replaced becomes a snapshot first, so that --undo has it back, again and again. Lines that
-/// were appended since go with it, which is said.
+/// The snapshot is checked against its hash before, and the file after. What is replaced becomes
+/// a snapshot first, so --undo can bring it back. ctx-snapshot -l FILE lists the snapshots; ID is
+/// the number in that list, latest, or a time such as "1 hour ago".
+///
+/// Lines that were appended since the snapshot are replaced too, which is said.
 /// Without -s the snapshots are those of the session that an agent has written into FILE, and
 /// those that were taken of its path, whatever name they were saved under; of a file that was
 /// moved, those of the session whose bytes it begins with.
 ///
-/// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
+/// ID is an id or its unique beginning; its number (digits alone are nothing
 /// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
 /// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
 /// newest that was there then; or "latest": the newest that was not taken for an undo. Times are
 /// UTC.
 #[derive(Debug, Parser)]
-#[command(group = ArgGroup::new("which").required(true).args(["snapshot", "before", "undo"]))]
-#[command(group = ArgGroup::new("where").required(true).args(["file", "to"]))]
+#[command(group = ArgGroup::new("which").args(["snapshot", "before", "undo"]))]
+#[command(override_usage = "ctx-rollback [OPTIONS] ID FILE\n       \
+    ctx-rollback [OPTIONS] --undo FILE\n       \
+    ctx-rollback [OPTIONS] -s SESSION ID --to FILE")]
 struct Args {
-    /// The session file that is restored
-    file: Option<PathBuf>,
-    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
+    /// The snapshot, and the session file that is restored
+    #[arg(value_name = "ID FILE", num_args = 0..=2)]
+    operands: Vec<PathBuf>,
+    /// Name the session [default: the file's]
+    ///
+    /// That is the id in an agent's own file; else it is made of the file's name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// Restore this snapshot
+    /// Restore this snapshot: the same as ID
     #[arg(long, value_name = "ID")]
     snapshot: Option<String>,
     /// Restore the newest snapshot that was taken before a day or a time
@@ -104,13 +68,15 @@ struct Args {
     /// snapshot is damaged, nothing is restored: --snapshot takes an older one.
     #[arg(long)]
     undo: bool,
-    /// Restore onto another path than the snapshot was taken of; - is stdout
+    /// Restore onto another path than the snapshot's; - is stdout
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Show what would be done, and do nothing
+    /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print what was done as a JSON object; docs/json.md has all keys
+    /// Print what was done as a JSON object
+    ///
+    /// docs/json.md has all keys.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -119,18 +85,59 @@ struct Args {
     store: StoreArgs,
 }
 
+impl Args {
+    /// The snapshot and the file that the operands name; flags may name either instead.
+    fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>), Failure> {
+        let named = self.snapshot.as_deref();
+        let is_chosen = named.is_some() || self.before.is_some() || self.undo;
+        let (id, file) = match (self.operands.as_slice(), &self.to) {
+            ([id, file], None) if !is_chosen => (Some(id), Some(file)),
+            ([_, _], None) => {
+                return Err(
+                    Failure::new("ID and a flag both say which snapshot is restored")
+                        .hint("name FILE alone, or leave the flag out"),
+                );
+            }
+            ([one], None) if is_chosen => (None, Some(one)),
+            ([one], Some(_)) if !is_chosen => (Some(one), None),
+            ([one], None) => {
+                let file = shell_word(&one.display().to_string());
+                return Err(Failure::new("which snapshot is not said").hint(format!(
+                    "ctx-rollback --undo {file} takes the last change back, ctx-rollback latest {file} \
+                     restores the newest; ctx-snapshot -l {file} lists them"
+                )));
+            }
+            ([_, ..], Some(_)) => {
+                return Err(Failure::new("FILE and --to both say what is restored")
+                    .hint("leave one of them out"));
+            }
+            ([], Some(_)) if is_chosen => (None, None),
+            _ => {
+                return Err(Failure::new("which snapshot of which file is not said")
+                    .hint("ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"));
+            }
+        };
+        let id = id.map(|id| {
+            id.to_str()
+                .ok_or_else(|| Failure::new(format_args!("{} names no snapshot", id.display())))
+        });
+        Ok((id.transpose()?.or(named), file))
+    }
+}
+
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
+    let (id, file) = args.operands()?;
     let store = args.store.open(&TOOL, matches)?;
     // None is stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
-    let target = args.file.as_ref().or(to);
-    let wanted = match (&args.snapshot, &args.before) {
+    let target = file.or(to);
+    let wanted = match (id, &args.before) {
         (Some(wanted), _) => Wanted::Named(wanted),
         (None, Some(time)) => Wanted::Before(time_of("before", time, &store)?.start),
         (None, None) => Wanted::Undo(target.map(PathBuf::as_path)),
     };
-    let found = match (&args.session, &args.file) {
+    let found = match (&args.session, file) {
         (Some(session), _) => store.find_restore(session, wanted),
         (None, Some(file)) => store.find_restore_of_file(file, wanted),
         (None, None) => {
@@ -138,7 +145,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         }
     };
     let mut restore = found.map_err(failure)?;
-    if let Some(file) = &args.file {
+    if let Some(file) = file {
         restore.refuse_other_file(file).map_err(failure)?;
     }
     if args.json && target.is_none() && !args.dry_run {
@@ -162,7 +169,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         restore.refuse(target, min_idle).map_err(failure)?;
         if args.json {
             let appended = restore.appended(target).map_err(failure)?;
-            io.write(json_line(&Told { appended, ..told }).as_bytes())?;
+            io.write(json_line(&told.with(appended)).as_bytes())?;
             return Ok(ExitStatus::Done);
         }
         show(&restore.meta, &name.to_string(), io)?;
@@ -215,63 +222,6 @@ fn tell(replaced: &ReplaceOutcome, id: &str, target: &Path, io: &mut Io) {
             if let Some(retained) = retained {
                 warn_retained(retained, io);
             }
-        }
-    }
-}
-
-/// What was done, for programs. The keys are a contract: new ones may come, none goes.
-#[derive(Serialize)]
-struct Told {
-    /// The file as it was named; null for stdout.
-    name: Option<String>,
-    session: String,
-    dry_run: bool,
-    /// Null in a dry run.
-    outcome: Option<&'static str>,
-    /// The snapshot whose bytes the file has now.
-    restored: String,
-    bytes: u64,
-    messages: u64,
-    sha256: String,
-    /// The snapshot of what was replaced.
-    snapshot: Option<String>,
-    /// What somebody has written since, and what is in that snapshot only.
-    appended: Option<Appended>,
-    late_bytes: u64,
-}
-
-impl Told {
-    fn of(args: &Args, restore: &Restore<'_>, target: Option<&PathBuf>) -> Self {
-        let meta = &restore.meta;
-        Self {
-            name: target.map(|path| path.display().to_string()),
-            session: meta.session.clone(),
-            dry_run: args.dry_run,
-            outcome: None,
-            restored: meta.id.clone(),
-            bytes: meta.bytes,
-            messages: meta.tally.messages,
-            sha256: meta.sha256.clone(),
-            snapshot: None,
-            appended: None,
-            late_bytes: 0,
-        }
-    }
-
-    fn ended(self, replaced: &ReplaceOutcome, appended: Option<Appended>) -> Self {
-        let (outcome, snapshot, late_bytes) = match replaced {
-            ReplaceOutcome::Same => ("unchanged", None, 0),
-            ReplaceOutcome::Created => ("created", None, 0),
-            ReplaceOutcome::New {
-                before, late_bytes, ..
-            } => ("restored", Some(before.id.to_string()), *late_bytes),
-        };
-        Self {
-            outcome: Some(outcome),
-            appended: appended.filter(|_| snapshot.is_some()),
-            snapshot,
-            late_bytes,
-            ..self
         }
     }
 }

@@ -1,0 +1,144 @@
+//! What `-h` and `--help` show.
+//!
+//! `-h` is one screen: the flags that most people need. `--help` is two: every flag in one
+//! line, in groups, then examples. The manual has the long texts, which clap would print for
+//! `--help` instead; so that one is rendered here, as clap renders the short one.
+
+use std::io;
+
+use clap::builder::PossibleValue;
+use clap::{Arg, Command};
+
+use crate::Tool;
+
+/// No line is longer, however wide the terminal is.
+pub(crate) const WIDTH: usize = 100;
+
+/// Lines of two screens.
+const SCREENS: usize = 90;
+
+/// So many letters may a list of values have to be shown.
+const LONGEST_LIST: usize = 140;
+
+/// The command with its flags as `-h` and the manual have them: those that most people need
+/// first, and only they in `-h`.
+pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
+    let first = tool.page.first;
+    let mut behind = first.len();
+    let command = command.mut_args(|arg| {
+        let Some(long) = arg.get_long() else {
+            return arg;
+        };
+        if let Some(place) = first.iter().position(|it| *it == long) {
+            return arg.display_order(place).help_heading(None::<&str>);
+        }
+        behind += 1;
+        let is_hidden = !is_common(&arg);
+        arg.display_order(behind).hide_short_help(is_hidden)
+    });
+    let command = command.after_help(footer(tool, name));
+    // Clap's own long help, which is never printed, must not look like the short one.
+    command.after_long_help("")
+}
+
+/// `-q` and `-v` are in every `-h`.
+fn is_common(arg: &Arg) -> bool {
+    matches!(arg.get_long(), Some("quiet" | "verbose"))
+}
+
+fn footer(tool: &Tool, name: Option<&str>) -> String {
+    let whole = whole_name(tool, name);
+    format!(
+        "All flags: {whole} --help; the manual: {0} --man, or man {0}",
+        tool.name
+    )
+}
+
+fn whole_name(tool: &Tool, name: Option<&str>) -> String {
+    name.map_or(tool.name.to_owned(), |name| format!("{} {name}", tool.name))
+}
+
+/// Whether what clap was asked for, and has rendered, is the short help.
+pub(crate) fn is_short(rendered: &str) -> bool {
+    rendered.contains("\nAll flags: ")
+}
+
+/// Prints what `-h` or `--help` shows of the tool, or of one of its commands.
+pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Result<()> {
+    let mut command = if is_short {
+        short(tool, name)
+    } else {
+        long(tool, name)
+    };
+    command.print_help()
+}
+
+/// The command whose short help is our `-h`.
+pub fn short(tool: &Tool, name: Option<&str>) -> Command {
+    let mut command = tool.full_command();
+    command.build();
+    if let Some(of_tool) = name.and_then(|name| command.find_subcommand(name)) {
+        command = of_tool.clone();
+    }
+    command.mut_args(one_line)
+}
+
+/// The command whose short help is our `--help`.
+pub fn long(tool: &Tool, name: Option<&str>) -> Command {
+    let command = short(tool, name);
+    let about = description(&command);
+    let command = command.mut_args(|arg| arg.hide_short_help(false));
+    let command = command.about(about);
+    let mut without = command.clone().after_help("").term_width(WIDTH);
+    let lines = without.render_help().to_string();
+    let room = SCREENS.saturating_sub(lines.trim_end().lines().count());
+    command.after_help(ending(tool, name, room))
+}
+
+/// What makes the line of a flag too long is only in the manual: variables, which have a section
+/// there, and long lists of values, which the error about a wrong one has, too.
+fn one_line(arg: Arg) -> Arg {
+    let values = arg.get_possible_values();
+    let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+    let list = names.join(", ");
+    let is_shown = !names.is_empty() && names != ["true", "false"] && list.len() <= LONGEST_LIST;
+    let is_shown = is_shown && !arg.is_hide_possible_values_set();
+    let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    // What stands in brackets is the default.
+    let (what, default) = match text.find(" [") {
+        Some(at) => text.split_at(at),
+        None => (text.as_str(), ""),
+    };
+    let arg = if is_shown {
+        arg.clone().help(format!("{what}: {list}{default}"))
+    } else {
+        arg
+    };
+    arg.hide_env(true).hide_possible_values(true)
+}
+
+/// The first line and the first paragraph of the description.
+fn description(command: &Command) -> String {
+    let text = |text: &clap::builder::StyledStr| text.to_string();
+    let about = command.get_about().map(text).unwrap_or_default();
+    let whole = command.get_long_about().map(text).unwrap_or_default();
+    match whole.split("\n\n").nth(1) {
+        Some(paragraph) => format!("{about}\n\n{paragraph}"),
+        None => about,
+    }
+}
+
+/// The examples that `room` lines have room for, two at least, and where more is to be read.
+fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
+    let whole = whole_name(tool, name);
+    // Around them are two blank lines, the heading, and the line about the manual.
+    let most = (room.saturating_sub(4) / 2).max(2);
+    let examples = tool.page.examples.iter();
+    let examples = examples.filter(|(example, _)| example.contains(&whole));
+    let examples = examples.map(|(command, what)| format!("  # {what}\n  {command}\n"));
+    let examples: String = examples.take(most).collect();
+    format!(
+        "Examples:\n{examples}\nThe manual: {0} --man, or man {0}",
+        tool.name
+    )
+}

@@ -1,0 +1,256 @@
+//! 17: what people type who know other tools, and what they are told.
+
+use std::fs;
+
+use clap::Command;
+use ctx_cli::help;
+use ctx_testkit::Case;
+
+use crate::{tool_path, tools};
+
+/// A command line, and what it says, without the name of the tool.
+#[rustfmt::skip]
+const TOLD: &[(&str, &str)] = &[
+    ("ctx-count -m gpt-4o s.jsonl", "there is no flag -m; did you mean --model? (ctx-count -h)"),
+    ("ctx-count --tokenizer cl100k_base s.jsonl", "there is no flag --tokenizer; did you mean --encoding? (ctx-count -h)"),
+    ("ctx-count -l s.jsonl", "there is no flag -l; it counts messages without a flag: a line is a message"),
+    ("ctx-count -n s.jsonl", "there is no flag -n; it changes no session, so there is nothing to try first"),
+    ("ctx-count folder/", "folder/: is a directory; -r takes the session files in it: -r folder/"),
+    ("ctx-count -R folder", "there is no flag -R; did you mean --recursive? (ctx-count -h)"),
+    ("ctx-count --max-tokens 100 s.jsonl", "there is no flag --max-tokens; ctx-check --max-tokens N checks a limit"),
+    ("ctx-count --format json s.jsonl", "there is no flag --format; did you mean --json? (ctx-count -h)"),
+    ("ctx-count --csv s.jsonl", "there is no flag --csv; jq makes CSV of JSON: --json | jq -r '[.name] | @csv'"),
+    ("ctx-count --encoding gpt2 s.jsonl", "--encoding cannot be \"gpt2\"; did you mean r50k_base? (one of o200k_base, o200k_harmony, cl100k_base, p50k_base, r50k_base, chars4)"),
+    ("ctx-count --encodng o200k_base s.jsonl", "there is no flag --encodng; did you mean --encoding? (ctx-count -h)"),
+    ("ctx-compact --max-tokens 8k -n s.jsonl", "there is no flag --max-tokens; did you mean --budget? (ctx-compact -h)"),
+    ("ctx-compact --keep 10 -n s.jsonl", "there is no flag --keep; did you mean --keep-messages or --keep-turns? (ctx-compact -h)"),
+    ("ctx-compact --keep-last 10 -n s.jsonl", "there is no flag --keep-last; did you mean --keep-messages or --keep-turns? (ctx-compact -h)"),
+    ("ctx-compact --undo s.jsonl", "there is no flag --undo; ctx-rollback --undo FILE takes a compaction back"),
+    ("ctx-compact --tokens 8k s.jsonl", "there is no flag --tokens; did you mean --budget? (ctx-compact -h)"),
+    ("ctx-compact -i s.jsonl", "there is no flag -i; it changes FILE in place without a flag"),
+    ("ctx-compact --in-place s.jsonl", "there is no flag --in-place; it changes FILE in place without a flag"),
+    ("ctx-compact --summary llm s.jsonl", "there is no flag --summary; did you mean --method? (ctx-compact -h)"),
+    ("ctx-compact -m gpt-4o -n s.jsonl", "there is no flag -m; did you mean --model? (ctx-compact -h)"),
+    ("ctx-compact -r folder", "there is no flag -r; ctx-ls -0 DIR | xargs -0 ctx-compact compacts what is in a folder"),
+    ("ctx-compact -j 2 s.jsonl", "there is no flag -j; it uses one core; xargs -P runs it on several"),
+    ("ctx-compact --dryrun s.jsonl", "there is no flag --dryrun; did you mean --dry-run? (ctx-compact -h)"),
+    ("ctx-compact --yes s.jsonl", "there is no flag --yes; it never asks, so there is nothing to confirm"),
+    ("ctx-compact --threshold 0.8 s.jsonl", "there is no flag --threshold; did you mean --set trigger.share=0.8? (ctx-compact -h)"),
+    ("ctx-compact --budget lots s.jsonl", "--budget \"lots\": expected a number such as 800, 8k or 2M"),
+    ("ctx-compact --methd llm s.jsonl", "there is no flag --methd; did you mean --method? (ctx-compact -h)"),
+    ("ctx-compact --method openai s.jsonl", "--method cannot be \"openai\"; did you mean llm, with --llm-url URL and --llm-api openai? (one of extractive, rule, llm)"),
+    ("ctx-compact --trigger-turns 4 s.jsonl", "there is no flag --trigger-turns; did you mean --set trigger.turns=N? (ctx-compact -h)"),
+    ("ctx-compact --api-key KEY s.jsonl", "there is no flag --api-key; the key of a model's server comes from the variable CTX_LLM_KEY"),
+    ("ctx-compact --url http://127.0.0.1 s.jsonl", "there is no flag --url; did you mean --llm-url? (ctx-compact -h)"),
+    ("ctx-compact --list-presets", "there is no flag --list-presets; did you mean --show-preset? (ctx-compact -h)"),
+    ("ctx-rollback s.jsonl", "which snapshot is not said; ctx-rollback --undo s.jsonl takes the last change back, ctx-rollback latest s.jsonl restores the newest; ctx-snapshot -l s.jsonl lists them"),
+    ("ctx-rollback --latest s.jsonl", "there is no flag --latest; did you mean --snapshot latest? (ctx-rollback -h)"),
+    ("ctx-rollback --list", "there is no flag --list; ctx-snapshot -l FILE lists the snapshots"),
+    ("ctx-rollback -l s.jsonl", "there is no flag -l; ctx-snapshot -l FILE lists the snapshots"),
+    ("ctx-rollback --last s.jsonl", "there is no flag --last; did you mean --snapshot latest? (ctx-rollback -h)"),
+    ("ctx-rollback", "which snapshot of which file is not said; ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"),
+    ("ctx-snapshot ls", "there is no file ls; did you mean ctx-snapshot --list?"),
+    ("ctx-snapshot list", "there is no file list; did you mean ctx-snapshot --list?"),
+    ("ctx-snapshot snapshots", "there is no file snapshots; did you mean ctx-snapshot --list?"),
+    ("ctx-snapshot --restore 1 s.jsonl", "there is no flag --restore; ctx-rollback restores: ctx-rollback ID FILE"),
+    ("ctx-snapshot --tag before s.jsonl", "there is no flag --tag; ctx-snapshot --hold ID keeps a snapshot; -s ID names the session"),
+    ("ctx-snapshot diff s.jsonl", "there is no file diff; did you mean ctx-snapshot --diff?"),
+    ("ctx-snapshot --delete 1", "there is no flag --delete; ctx-gc removes old snapshots"),
+    ("ctx-gc --keep 5", "there is no flag --keep; did you mean --keep-last? (ctx-gc -h)"),
+    ("ctx-gc -k 5", "there is no flag -k; did you mean --keep-last? (ctx-gc -h)"),
+    ("ctx-gc --prune", "there is no flag --prune; what no rule keeps goes to the trash without a flag; --purge empties the trash"),
+    ("ctx-gc --older-than 30d", "there is no flag --older-than; did you mean --keep-within? (ctx-gc -h)"),
+    ("ctx-gc -l", "there is no flag -l; did you mean --list-trash? (ctx-gc -h)"),
+    ("ctx-gc -y", "there is no flag -y; it never asks, so there is nothing to confirm"),
+    ("ctx-gc s.jsonl", "it takes no file, and s.jsonl is one; name a session with -s ID; ctx-snapshot -l lists them"),
+    ("ctx-split -n 4 s.jsonl", "it takes one FILE, and s.jsonl is one too many; see ctx-split -h"),
+    ("ctx-split -l 10 s.jsonl", "there is no flag -l; did you mean --keep-messages? (ctx-split -h)"),
+    ("ctx-split --keep 4 s.jsonl", "there is no flag --keep; did you mean --keep-messages or --keep-turns? (ctx-split -h)"),
+    ("ctx-convert s.jsonl pi", "it takes one FILE, and pi is one too many; did you mean --to pi? (ctx-convert -h)"),
+    ("ctx-convert --from chat --to pi s.jsonl", "there is no flag --from; did you mean --dialect? (ctx-convert -h)"),
+    ("ctx-convert -t pi s.jsonl", "there is no flag -t; did you mean --to? (ctx-convert -h)"),
+    ("ctx-convert --to claude s.jsonl", "--to cannot be \"claude\"; did you mean claude-code for the agent, anthropic for the API? (one of chat, anthropic, responses, claude-code, codex, gemini, pi)"),
+    ("ctx-check s.jsonl --fix", "there is no flag --fix; did you mean --repair? (ctx-check -h)"),
+    ("ctx-check --max s.jsonl", "there is no flag --max; did you mean --max-tokens, --max-messages, --max-tool-bytes or --max-bad-lines? (ctx-check -h)"),
+    ("ctx-check --format xml s.jsonl", "--format cannot be \"xml\"; one of text, json, github, junit"),
+    ("ctx-stats -f json", "there is no flag -f; did you mean --json? (ctx-stats -h)"),
+    ("ctx-memory s.jsonl", "there is no command s.jsonl; one of search, get, consolidate, inject"),
+    ("ctx-memory find word", "there is no command find; did you mean search? (ctx-memory -h)"),
+    ("ctx-memory serch word", "there is no command serch; did you mean search? (ctx-memory -h)"),
+    ("ctx-memory search", "QUERY is missing; usage: ctx-memory search [OPTIONS] <QUERY>..."),
+    ("ctx-memory search -l 5 word", "there is no flag -l; did you mean --limit? (ctx-memory search -h)"),
+    ("ctx-memory search -n 5 word", "there is no flag -n; did you mean --limit? (ctx-memory search -h)"),
+    ("ctx-prune -r s.jsonl", "there is no flag -r; it reads no folder; name the files: DIR/*.jsonl"),
+    ("ctx-prune --drop thinking s.jsonl", "--drop cannot be \"thinking\"; did you mean reasoning? (one of superseded, duplicates, noise, reasoning, empty, dead-branches, before-compaction, rewritten, sidechains, progress, file-history, copies)"),
+    ("ctx-prune --keep-last 5 s.jsonl", "there is no flag --keep-last; did you mean --protect-last or --window-messages? (ctx-prune -h)"),
+    ("ctx-offload --get HASH", "there is no flag --get; did you mean --show? (ctx-offload -h)"),
+    ("ctx-extract --out m.json s.jsonl", "there is no flag --out; did you mean --output? (ctx-extract -h)"),
+    ("ctx-summarize --prompt p.md s.jsonl", "there is no flag --prompt; did you mean --template or --instructions? (ctx-summarize -h)"),
+    ("ctx-summarize --max-tokens 500 s.jsonl", "there is no flag --max-tokens; did you mean --summary-tokens (the summary) or --budget (the whole)? (ctx-summarize -h)"),
+    ("ctx-score s.jsonl", "AFTER is missing; name two sessions, the one before and the one after: ctx-score BEFORE AFTER"),
+    ("ctx-ls -a", "there is no flag -a; it lists all agents without a flag; --subagents adds the files of subagents"),
+    ("ctx-ls -l", "there is no flag -l; it lists details without a flag"),
+    ("ctx-ls -r folder", "there is no flag -r; it walks through folders without a flag"),
+    ("ctx-ls --all", "there is no flag --all; it lists all agents without a flag; --subagents adds the files of subagents"),
+    ("ctx-count --encoding s.jsonl", "--encoding cannot be \"s.jsonl\"; one of o200k_base, o200k_harmony, cl100k_base, p50k_base, r50k_base, chars4"),
+    ("ctx-compact --force --if-due s.jsonl", "--force does not go with --if-due; leave one of them out"),
+    ("ctx-compact --set trigger.turn=4 s.jsonl", "--set: there is no setting trigger.turn; did you mean trigger.turns?"),
+    ("ctx-compact --mode prune_only s.jsonl", "there is no flag --mode; did you mean --set mode=prune_only? (ctx-compact -h)"),
+    ("ctx-memory", "a command is missing; one of search, get, consolidate, inject"),
+    ("ctx-memory search --kind notes word", "--kind cannot be \"notes\"; one of extracted, daily, master, soul, summary, snapshot, offloaded"),
+    ("ctx-snapshot restore 1", "there is no file restore; ctx-rollback restores: ctx-rollback ID FILE"),
+    ("ctx-gc --list", "there is no flag --list; did you mean --list-trash? (ctx-gc -h)"),
+    ("ctx-check -n s.jsonl", "-n without --repair; only --repair changes anything: leave -n out, or add --repair"),
+    ("ctx-rollback latest --undo s.jsonl", "ID and a flag both say which snapshot is restored; name FILE alone, or leave the flag out"),
+    ("ctx-ls --dry-run", "there is no flag --dry-run; it changes no session, so there is nothing to try first"),
+    ("ctx-count --budget", "there is no flag --budget; ctx-check --max-tokens N checks a limit"),
+];
+
+/// What works as it is typed.
+#[rustfmt::skip]
+const WORKS: &[&str] = &[
+    "ctx-check -r folder",
+    "ctx-check folder",
+    "ctx-check --repair -n s.jsonl",
+    "ctx-compact -n --budget 8k s.jsonl",
+    "ctx-compact -n --set keep.turns=2 s.jsonl",
+    "ctx-compact -n --keep-turns 2 s.jsonl",
+    "ctx-count -j 2 -r folder",
+    "ctx-count --window 8k s.jsonl",
+    "ctx-extract -n --into memory s.jsonl",
+    "ctx-gc -n --keep-last 5",
+    "ctx-offload -n -i s.jsonl",
+    "ctx-prune -n -i --clear s.jsonl",
+    "ctx-rollback -n 1 s.jsonl",
+    "ctx-rollback -n latest s.jsonl",
+    "ctx-rollback latest s.jsonl",
+    "ctx-rollback -s demo latest --to copy.jsonl",
+    "ctx-snapshot -l",
+    "ctx-snapshot -l s.jsonl",
+    "ctx-snapshot -n s.jsonl",
+    "ctx-split -n s.jsonl",
+    "ctx-stats s.jsonl --json",
+    "ctx-summarize -n --budget 4k s.jsonl",
+];
+
+/// A folder with a session that is saved, and the same one in a folder.
+fn place() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    let session = fs::read("examples/session.jsonl").expect("the example");
+    fs::create_dir(dir.path().join("folder")).expect("made");
+    for name in ["s.jsonl", "folder/a.jsonl"] {
+        fs::write(dir.path().join(name), &session).expect("written");
+    }
+    for args in [&["-q", "s.jsonl"][..], &["-q", "-s", "demo", "s.jsonl"]] {
+        let case = Case::new(tool_path("ctx-snapshot")).within(dir.path());
+        case.args(args.iter().copied()).stdout_any().run();
+    }
+    dir
+}
+
+/// 17: each guess has one line for an answer, which says what to type, and nothing is done.
+#[test]
+fn a_guess_is_answered_with_what_was_meant() {
+    assert!(TOLD.len() >= 40, "{}", TOLD.len());
+    let dir = place();
+    for (line, told) in TOLD {
+        let mut words = line.split_whitespace();
+        let tool = words.next().expect("a tool");
+        Case::new(tool_path(tool))
+            .within(dir.path())
+            .args(words)
+            .code(2)
+            .stderr(&format!("{tool}: {told}\n"))
+            .run();
+        assert!(!told.contains("as a value"), "{line}");
+    }
+}
+
+/// 17: the same with what is right already.
+#[test]
+fn a_guess_that_is_right_works() {
+    let dir = place();
+    for line in WORKS {
+        let mut words = line.split_whitespace();
+        let tool = words.next().expect("a tool");
+        let case = Case::new(tool_path(tool)).within(dir.path()).args(words);
+        let done = case.stdout_any().stderr_has("").run();
+        assert!(
+            !done.stderr.contains("there is no"),
+            "{line}: {}",
+            done.stderr
+        );
+    }
+}
+
+/// Every flag that a text names, with the tool that is named before it, else `tool`.
+fn flags<'a>(text: &'a str, tool: &'a str) -> Vec<(&'a str, &'a str)> {
+    let (mut of, mut found) = (tool, Vec::new());
+    for word in text.split([' ', '(', ')', '|', ',', ';', ':', '\'']) {
+        let word = word.trim_end_matches(['?', '.']);
+        if word.starts_with("ctx-") || word == "xargs" || word == "jq" {
+            of = word;
+        } else if word.starts_with('-') && word.len() > 1 {
+            found.push((of, word.split('=').next().unwrap_or(word)));
+        }
+    }
+    found
+}
+
+/// 17: no table names a flag that there is not, and none is for a flag that there is.
+#[test]
+fn every_flag_that_is_named_exists() {
+    let all = tools();
+    let commands = |name: &str| -> Vec<Command> {
+        let tool = all.iter().find(|tool| tool.name == name);
+        let tool = tool.unwrap_or_else(|| panic!("there is no {name}"));
+        let command = tool.full_command();
+        let names = command.get_subcommands().map(Command::get_name);
+        let names = names.map(Some).chain([None]);
+        names.map(|name| help::short(tool, name)).collect()
+    };
+    let has = |name: &str, flag: &str| {
+        commands(name).iter().any(|command| {
+            command
+                .get_arguments()
+                .any(|arg| match flag.strip_prefix("--") {
+                    Some(long) => arg.get_long() == Some(long),
+                    None => arg.get_short() == flag.chars().nth(1),
+                })
+        })
+    };
+    let mut named = 0;
+    for tool in &all {
+        for (typed, meant) in tool.page.guesses {
+            let is_flag = typed.starts_with('-') && !typed.contains(' ');
+            let in_commands = commands(tool.name).len() > 1;
+            if is_flag && !in_commands {
+                assert!(!has(tool.name, typed), "{} has {typed}", tool.name);
+            }
+            for (of, flag) in flags(meant, tool.name) {
+                if of.starts_with("ctx-") {
+                    assert!(has(of, flag), "{}: {typed}: {of} {flag}", tool.name);
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 150, "{named}");
+}
+
+/// 17: a control character in what was typed does not reach the terminal.
+#[test]
+fn what_was_typed_is_escaped() {
+    let dir = place();
+    let session = dir.path().join("s.jsonl");
+    let session = session.to_string_lossy();
+    for args in [
+        vec!["--\u{1b}[31mred"],
+        vec!["--to", "\u{1b}[31m", &session],
+        vec![&session, "\u{1b}[31m"],
+    ] {
+        let case = Case::new(tool_path("ctx-convert")).args(args);
+        let done = case.code(2).stderr_has("[31m").run();
+        assert!(!done.stderr.contains('\u{1b}'), "{:?}", done.stderr);
+    }
+}
