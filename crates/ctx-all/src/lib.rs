@@ -1,8 +1,8 @@
 //! All tools, those that are packages of their own too.
 //!
 //! A package for a distribution has one program, and a link to it by the name of each tool:
-//! most of a tool are the vocabularies of the encodings, which each tool would hold again.
-//! `docs/benchmarks.md` has the sizes.
+//! most of a tool are the vocabularies of the encodings, which each tool would hold again. The
+//! program has 25 MB, `ctx-check` alone would have 13.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: what is handed out, a tarball and a Debian package.
 //!
-//! The same tree gives the same bytes: no path of the machine that built it, no time but that
-//! of the last commit, no owner, and files in the order of their names.
+//! What is packed does not depend on the machine: no path of it, no time but that of the last
+//! commit, no owner, and files in the order of their names.
 
 mod cargo;
 mod licences;
