@@ -10,7 +10,7 @@ use ctx_transcript::counted;
 /// The classes that have items, and the items kept; then what was needed later, and the
 /// questions.
 pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
-    let mut shown = of_rows(score.rows(), score.items_kept());
+    let mut shown = of_rows(&score.rows(), score.items_kept());
     if let Some(needed) = needed {
         shown.push('\n');
         shown.push_str(&of_needed(needed));
@@ -24,7 +24,7 @@ pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>
 
 /// The same of all conversations of a batch: sums and means, and which has kept least.
 pub(super) fn of_batch(score: &BatchScore) -> String {
-    let mut shown = of_rows(score.rows(), score.items_kept());
+    let mut shown = of_rows(&score.rows(), score.items_kept());
     let _ = write!(shown, "\n{} scored", counted(score.scored, "conversation"));
     if let Some((line, kept)) = score.least {
         let _ = write!(shown, ", the least kept is {kept:.3}, in line {line}");
@@ -36,10 +36,10 @@ pub(super) fn of_batch(score: &BatchScore) -> String {
     shown
 }
 
-fn of_rows(classes: [Row; 8], items_kept: f64) -> String {
+fn of_rows(classes: &[Row; 8], items_kept: f64) -> String {
     let mut rows = vec![heading("total retained recoverable lost score class")];
     let mut sums = [0; 4];
-    for row in classes.into_iter().filter(|row| row.total > 0) {
+    for row in classes.iter().filter(|row| row.total > 0) {
         let counts = [row.total, row.retained, row.recoverable, row.lost];
         for (sum, count) in sums.iter_mut().zip(counts) {
             *sum += count;

@@ -101,7 +101,7 @@ impl<'a> Told<'a> {
             after,
             line: None,
             items_kept: rounded(score.items_kept()),
-            classes: classes(score.rows()),
+            classes: classes(&score.rows()),
             future: future.map(|shares| InOrder(shares.into())),
             evidence: marks.map(ToldExam::of),
         }
@@ -126,14 +126,14 @@ impl<'a> ToldBatch<'a> {
             items_kept: rounded(score.items_kept()),
             least_kept: score.least.map(|(_, kept)| rounded(kept)),
             least_line: score.least.map(|(line, _)| line),
-            classes: classes(score.rows()),
+            classes: classes(&score.rows()),
         }
     }
 }
 
-fn classes<'a>(rows: [Row; 8]) -> InOrder<'a, Figures> {
-    let rows = rows.into_iter();
-    let named = rows.map(|row| (row.class.as_str(), Figures::from(row)));
+fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
+    let rows = rows.iter();
+    let named = rows.map(|row| (row.class.as_str(), Figures::from(*row)));
     InOrder(named.collect())
 }
 
