@@ -77,7 +77,10 @@ mod tests {
         ]
         .concat();
         let found = told(&text, true);
-        assert_eq!((found.model.as_deref(), found.window), (Some("m-2"), None));
+        assert_eq!(
+            (found.model.as_deref(), found.window),
+            (Some("m-2"), Some(200_000))
+        );
         let estimate = found.estimate.expect("usage is recorded");
         assert!((50..70).contains(&estimate.tokens), "{estimate:?}");
         assert_eq!(told(&text, false), OfSession::default());
