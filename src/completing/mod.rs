@@ -32,6 +32,12 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
         }),
         "session" => offered(arg, move |_| store::sessions(&line)),
         "snapshot" => offered(arg, move |_| store::snapshots(&line)),
+        // A snapshot and a file, or a file alone.
+        "operands" if tool == "ctx-rollback" => offered(arg, move |word| {
+            let mut values = store::snapshots(&line);
+            values.extend(files::sessions(word));
+            values
+        }),
         "show" | "hold" | "release" if tool == "ctx-snapshot" => {
             offered(arg, move |_| store::snapshots(&line))
         }

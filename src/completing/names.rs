@@ -28,7 +28,11 @@ pub(super) fn models() -> Vec<CompletionCandidate> {
         let window = format!("a window of {} tokens", it.window);
         CompletionCandidate::new(it.prefix).help(Some(window.into()))
     };
-    Model::all().iter().map(model).collect()
+    let short = |(short, name): &(&'static str, &'static str)| {
+        CompletionCandidate::new(*short).help(Some(format!("short for {name}").into()))
+    };
+    let shorts = Model::short_names().iter().map(short);
+    shorts.chain(Model::all().iter().map(model)).collect()
 }
 
 /// The templates of summaries.

@@ -134,7 +134,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         // What is left of the threads when each file has one.
         threads: jobs.get() / paths.len().max(1),
         reach: args.by == Some(Breakdown::Reach),
-        of_session: args.columns(io).is_some() && args.counting.models.model.is_none(),
+        of_session: args.columns(io).is_some()
+            && args.counting.models.model.is_none()
+            && args.window.is_none(),
     };
     if args.annotate {
         let store = args.store.lazy(&TOOL, matches);

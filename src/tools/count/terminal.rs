@@ -121,13 +121,19 @@ struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// That of the model that was named, else what the file tells.
+    /// The one that was named, else that of the model that was named, else what the file tells.
     fn of(args: &'a Args, counting: &Counting, file: &'a File) -> Self {
         let of_session = &file.counts.of_session;
-        if let Some(model) = counting.model {
+        let of_model = counting.model.map(|model| model.window);
+        if let Some(window) = args.window.or(of_model) {
+            let model = args
+                .counting
+                .models
+                .name()
+                .filter(|_| args.window.is_none());
             return Self {
-                tokens: Some(model.window),
-                model: args.counting.models.name().map(printable).map(Cow::Owned),
+                tokens: Some(window),
+                model: model.map(printable).map(Cow::Owned),
             };
         }
         let named = of_session.model.as_deref();
@@ -206,7 +212,7 @@ impl<'a> Window<'a> {
         let model = match (&self.model, self.tokens) {
             (Some(model), Some(_)) => format!(" of {model}"),
             (Some(model), None) => format!("; the window of {model} is not known"),
-            (None, None) => "; --model names a window".to_owned(),
+            (None, None) => "; --model or --window names one".to_owned(),
             (None, Some(_)) => String::new(),
         };
         // The name stands in the table as well, and may be long.
