@@ -34,7 +34,7 @@ put pi ~/.pi/agent/sessions/--work-kiosk--/kiosk.jsonl zones.jsonl /work/kiosk '
 /// What is shown, in the folder of the first session.
 const SHOWN: [&str; 5] = [
     "ctx-ls --window 32k",
-    "ctx-count --model gpt-4o day.jsonl",
+    "ctx-count --window 32k day.jsonl",
     "ctx-compact -n --budget 9000 day.jsonl",
     "ctx-compact --budget 9000 day.jsonl",
     "ctx-rollback --undo day.jsonl   # every byte is back",
