@@ -11,10 +11,10 @@ pub struct ModelArgs {
     /// Count for this model: with its encoding, against its window
     ///
     /// Short names are understood: sonnet is the newest Sonnet in the list of --list-models.
-    #[arg(long, value_name = "NAME", help_heading = "Tokens")]
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub model: Option<String>,
-    /// Print the models that are known, with windows and short names, and do nothing else
-    #[arg(long, help_heading = "Tokens", hide_short_help = true)]
+    /// Print the models that are known, with their windows, and exit
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub list_models: bool,
 }
 

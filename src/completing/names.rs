@@ -65,7 +65,8 @@ mod tests {
         assert!(models.len() > 20);
         for model in models {
             let name = model.get_value().to_string_lossy();
-            assert!(ctx_tokens::model(&name).is_some(), "{name}");
+            let full = ctx_tokens::full_name(&name).unwrap_or(&name);
+            assert!(ctx_tokens::model(full).is_some(), "{name}");
         }
     }
 }

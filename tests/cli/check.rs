@@ -138,7 +138,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
 
 /// 15 B1: what has no message is no session.
 #[test]
-fn a_file_without_a_message_is_an_problem() {
+fn a_file_without_a_message_is_a_problem() {
     let none = "<stdin>: no-message: there is no message in it\n";
     says(&[], none, 1);
     says(&["\n \n"], none, 1);
@@ -186,7 +186,7 @@ fn a_format_that_is_not_read_is_named() {
 /// 15 B1: roles, records and parts that are not read are problems, each with its line; a
 /// dialect that was named wrongly is found out.
 #[test]
-fn what_is_not_read_of_a_message_is_an_problem() {
+fn what_is_not_read_of_a_message_is_a_problem() {
     let input = [
         USER,
         "{\"role\":\"critic\",\"content\":\"x\"}\n",

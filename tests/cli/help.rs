@@ -148,13 +148,25 @@ fn the_manual_has_all() {
         "CTX_PRESET",
         "It is asked again where no answer comes",
         "The units are w, d, h, min (or m), s and ms",
-        "ctx\\-compact \\-\\-batch \\-\\-budget 8000",
+        "ctx\\-compact \\-\\-batch \\-\\-tag\\-failed \\-\\-budget 8000",
         "\no200k_harmony\n",
     ] {
         assert!(man.contains(text), "{text} is not in\n{man}");
     }
+    let plain = |text: &str| text.replace("\\-", "-").replace("\\*(Aq", "'");
     for tool in tools() {
         let man = page(tool.name);
+        let text = plain(&man);
+        let command = tool.full_command();
+        let commands = std::iter::once(&command).chain(command.get_subcommands());
+        for argument in commands.flat_map(Command::get_arguments) {
+            let what = argument
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let what = what.split(['`', '\\', '\n']).next().unwrap_or_default();
+            assert!(text.contains(what), "{}: {what}", tool.name);
+        }
         for (_, what) in tool.page.examples {
             let what = what.split(['\'', '-', '`']).next().unwrap_or(what);
             assert!(man.contains(what), "{}: {what}", tool.name);

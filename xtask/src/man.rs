@@ -11,7 +11,7 @@ const MANUAL: &str = "ctx-tools manual";
 
 /// `man/ctx-NAME.1`.
 pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
-    let man = Man::new(tool.full_command());
+    let man = Man::new(whole(tool.full_command()));
     let mut page = String::from(APOSTROPHE);
     // Written here: roff reads the empty date that `clap_mangen` writes as no argument.
     let title = tool.name.to_uppercase();
@@ -63,6 +63,11 @@ pub(crate) fn overview() -> Vec<u8> {
         .into_bytes()
 }
 
+/// With what `-h` leaves out: `clap_mangen` would leave out its text, too.
+fn whole(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| arg.hide_short_help(false))
+}
+
 /// As `-h` has it; `clap_mangen` would list every flag.
 fn synopsis(tool: &Tool, page: &mut String) {
     section("SYNOPSIS", page);
@@ -88,7 +93,7 @@ fn commands(tool: &Tool, page: &mut String) -> io::Result<()> {
         let usage = usage.render_usage().to_string();
         let usage = usage.trim_start_matches("Usage:").trim();
         let _ = writeln!(page, ".SS \"{}\"", roff(usage));
-        let man = Man::new(command);
+        let man = Man::new(whole(command));
         *page += &unheaded(&section_of(|to| man.render_description_section(to))?);
         *page += &unheaded(&section_of(|to| man.render_options_section(to))?);
     }

@@ -18,7 +18,7 @@ pub(crate) const WIDTH: usize = 100;
 const SCREENS: usize = 90;
 
 /// So many letters may a list of values have to be shown.
-const LONGEST_LIST: usize = 140;
+const LONGEST_LIST: usize = 60;
 
 /// The command with its flags as `-h` and the manual have them: those that most people need
 /// first, and only they in `-h`.

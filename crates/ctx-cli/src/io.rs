@@ -27,7 +27,7 @@ pub struct CommonArgs {
         help_heading = "Messages"
     )]
     pub color: Colour,
-    /// When to show on a terminal how far a long run is
+    /// When to show how far a long run is
     #[arg(
         long,
         value_enum,
@@ -38,15 +38,15 @@ pub struct CommonArgs {
     )]
     pub progress: ShowProgress,
     /// Show the manual page; into a pipe it goes as roff, for man/man1
-    #[arg(long, hide_short_help = true, help_heading = "Manual and completion")]
+    #[arg(long, hide_short_help = true, help_heading = "Messages")]
     pub man: bool,
-    /// Print the script with which SHELL completes flags, names, ids and files
+    /// Print the script by which SHELL completes
     #[arg(
         long,
         value_enum,
         value_name = "SHELL",
         hide_short_help = true,
-        help_heading = "Manual and completion"
+        help_heading = "Messages"
     )]
     pub completions: Option<Shell>,
 }

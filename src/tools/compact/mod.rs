@@ -84,14 +84,14 @@ struct Args {
     ///
     /// The output is the same whatever N is. Where a model writes the summaries the default is 1:
     /// N is then how many questions it gets at a time. Several files come one after another.
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", help_heading = "Input")]
     jobs: Option<NonZeroUsize>,
-    /// Tag what cannot be compacted in a --batch, {"_ctx":{"failed":"WHY"},…, and exit with 0
+    /// Tag the conversations of a --batch that fail, and exit with 0
     ///
-    /// So that it is found in the output, where many runs write into one place, and no run fails
+    /// The tag is {"_ctx":{"failed":"WHY"}, so that it is found in the output, where many runs write into one place, and no run fails
     /// because of one conversation. WHY is the error, or no-gain or unreachable. As a filter only;
     /// ctx-split --strip removes the tag, and so does the next run.
-    #[arg(long, requires = "batch")]
+    #[arg(long, requires = "batch", help_heading = "Input")]
     tag_failed: bool,
 
     #[command(flatten)]

@@ -41,7 +41,7 @@ use crate::triggers::TriggerArgs;
 /// --json prints an object per session; what is not known is null. docs/json.md has all keys.
 #[derive(Debug, Parser)]
 #[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
-#[command(mut_arg("window", |arg| arg.help("Tokens of the window [default: the file's own, or the model's]")))]
+#[command(mut_arg("window", |arg| arg.help("Tokens of the window [default: the file's own, or the model's]").long_help(None)))]
 struct Args {
     #[command(flatten)]
     query: Query,

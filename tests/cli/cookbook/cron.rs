@@ -123,7 +123,7 @@ fn what_goes_wrong_is_mailed() {
     );
     let (code, mail) = run(home.path(), "--verify");
     assert_eq!(code, 1, "{mail}");
-    assert!(mail.contains("day-"), "{mail}");
+    assert!(mail.contains(": FAILED: "), "{mail}");
 }
 
 /// 17: the metrics are there for the node exporter, and an alert asks for what there is.

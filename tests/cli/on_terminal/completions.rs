@@ -216,12 +216,13 @@ fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str,
     terminal.types(&format!("{setup}; echo set''up\n"));
     at = terminal.wait_for("setup\r", at);
     at = terminal.wait_for("READY> ", at);
-    for (keys, expected) in tries {
+    for (number, (keys, expected)) in tries.iter().enumerate() {
         terminal.types(&format!("{keys}\t"));
-        terminal.wait_for(expected, at);
-        // Ctrl-U takes the line away.
-        terminal.types("\u{15}\n");
-        at = terminal.shown().len();
+        at = terminal.wait_for(expected, at);
+        // Ctrl-U takes the line away. The prompt may be drawn again before that, so it is the
+        // one behind an answer that is waited for.
+        terminal.types(&format!("\u{15}echo don''e {number}\n"));
+        at = terminal.wait_for(&format!("done {number}\r"), at);
         at = terminal.wait_for("READY> ", at);
     }
     terminal.types("exit\n");

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_an_problem_is_no_warning() {
+    fn what_is_a_problem_is_no_warning() {
         let mut report = Report {
             tail: Some(3),
             ..Report::default()

@@ -119,7 +119,7 @@ fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static 
 
 /// 15 B1: a role, a record and a part that nobody here reads are found with their lines.
 #[test]
-fn what_claims_to_be_a_message_and_is_not_read_is_an_problem() {
+fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     let none: [(Option<u64>, &str); 0] = [];
     let role = r#"{"role":"critic","content":"x"}"#;
     let part = r#"{"role":"user","content":[{"type":"smell"}]}"#;
