@@ -94,3 +94,16 @@ fn tool_path(name: &str) -> PathBuf {
     );
     path
 }
+
+/// Whether a program is there; a test that needs it says so and ends where it is not.
+#[allow(clippy::print_stderr)] // A test that skips says so.
+fn is_there(program: &str) -> bool {
+    let done = std::process::Command::new("sh")
+        .args(["-c", "command -v \"$1\" > /dev/null", "-", program])
+        .status();
+    let is_there = done.is_ok_and(|status| status.success());
+    if !is_there {
+        eprintln!("skipped: {program} is not there");
+    }
+    is_there
+}

@@ -19,7 +19,7 @@ pub(crate) struct Block {
 impl Block {
     /// The lines as a file has them.
     pub(crate) fn text(&self) -> String {
-        self.lines.iter().map(|line| format!("{line}\n")).collect()
+        self.lines.join("\n") + "\n"
     }
 }
 

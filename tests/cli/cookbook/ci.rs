@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{file, is_there, stand_in, with};
+use super::{file, stand_in, with};
 use crate::bench::{Done, good};
+use crate::is_there;
 use crate::pages::root;
 
 /// A project with a fixture that is legal.

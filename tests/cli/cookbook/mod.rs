@@ -49,18 +49,6 @@ fn bin() -> PathBuf {
         .to_owned()
 }
 
-/// Whether a program is there; a test that needs it says so and ends where it is not.
-fn is_there(program: &str) -> bool {
-    let done = Command::new("sh")
-        .args(["-c", "command -v \"$1\" > /dev/null", "-", program])
-        .status();
-    let is_there = done.is_ok_and(|status| status.success());
-    if !is_there {
-        eprintln!("skipped: {program} is not there");
-    }
-    is_there
-}
-
 /// A home with a session of Claude Code at rest, which the policy in `small.toml` finds due.
 fn home() -> TempDir {
     let home = tempfile::tempdir().expect("a folder");

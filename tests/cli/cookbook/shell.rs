@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use super::{home, is_there, shell_blocks, stand_in, with};
+use super::{home, shell_blocks, stand_in, with};
 use crate::bench::good;
+use crate::is_there;
 
 /// 17: an agent of one's own whose request is refused compacts its session and sends it again.
 #[test]

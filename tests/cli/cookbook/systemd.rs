@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use super::{bare, file, home, is_there, session};
+use super::{bare, file, home, session};
 use crate::bench::good;
+use crate::is_there;
 
 /// The values of a key, in their order.
 fn values(unit: &str, key: &str) -> Vec<String> {

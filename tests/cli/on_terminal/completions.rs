@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use ctx_testkit::{Case, Terminal};
 use tempfile::TempDir;
+
+use crate::is_there;
 
 /// A folder with a session, a store of two sessions, and other things.
 struct Place {
@@ -100,19 +102,6 @@ fn script(shell: &str, tool: &str) -> PathBuf {
         _ => tool.to_owned(),
     };
     xtask::root().join("completions").join(shell).join(name)
-}
-
-#[allow(clippy::print_stderr)] // A test that skips says so.
-fn is_there(shell: &str) -> bool {
-    let version = Command::new(shell)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status();
-    let is_there = version.is_ok_and(|status| status.success());
-    if !is_there {
-        eprintln!("skipped: there is no {shell}");
-    }
-    is_there
 }
 
 /// 17: names, ids and files, in bash, which breaks words at `=`.
