@@ -161,10 +161,11 @@ fn it_is_compacted_in_its_agents_own_words() {
             .args(["s.jsonl"])
     };
     // The plan of a run that would not act says so.
-    for args in [&[][..], &["-n"]] {
+    for (args, shown) in [(&[][..], ""), (&["-n"], "s.jsonl: would be compacted: ")] {
         compact(args)
             .code(4)
-            .stderr_has("s.jsonl changed just now; an agent that is at work would not see")
+            .stdout_has(shown)
+            .stderr_has("s.jsonl changed just now; a running agent would not notice")
             .run();
     }
     let home = compact(&["--min-idle", "0s"])

@@ -231,24 +231,27 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     assert!(id.starts_with("p-1-2"), "{id}");
     let path = done.dir().join("s.jsonl");
     append(&path, LATER);
-    for more in [&["-n"][..], &[]] {
+    let bytes = LATER.len();
+    let plan = format!(
+        "would restore {id} onto s.jsonl: 1 message, 2 lines, {} bytes\n\
+         1 line, {bytes} bytes that were appended since {id} would go; a new snapshot would have them\n",
+        AGENTS.len()
+    );
+    // A dry run tells what would be done, and that it would be refused for now.
+    for (more, shown) in [(&["-n"][..], plan.as_str()), (&[], "")] {
         rollback(done.dir())
             .args(more.iter().copied().chain(["--snapshot", "latest", "s.jsonl"]))
             .code(4)
+            .stdout(shown)
             .stderr_has(
-                "; an agent that is at work would not see what is changed in it; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
+                "; a running agent would not notice what is changed in it; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
             )
             .run();
     }
     assert_eq!(done.read("s.jsonl"), format!("{AGENTS}{LATER}").as_bytes());
-    let bytes = LATER.len();
     rollback(done.dir())
-        .args(["-n", "--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
-        .stdout(format!(
-            "would restore {id} onto s.jsonl: 1 message, 2 lines, {} bytes\n\
-             1 line, {bytes} bytes that were appended since {id} would go; a new snapshot would have them\n",
-            AGENTS.len()
-        ))
+        .args(["-n", "--min-idle", "0", "--snapshot", "latest", "s.jsonl"])
+        .stdout(plan)
         .run();
     rollback(done.dir())
         .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])

@@ -51,6 +51,10 @@ impl FromStr for FixedSpan {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
+        // No unit makes a difference.
+        if text.trim() == "0" {
+            return Ok(Self(Duration::ZERO));
+        }
         let is_fixed = |part: &Part<'_>| part.months == 0;
         let span = sum(text, is_fixed, DurationError::NotFixed)?;
         Ok(Self(span.time))

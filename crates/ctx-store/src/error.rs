@@ -181,7 +181,7 @@ pub enum StoreError {
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
     /// An agent may be at work on the file, and keep its history in memory.
-    #[error("{} changed {}; an agent that is at work would not see what is changed in it", path.display(), since(*ago))]
+    #[error("{} changed {}; a running agent would not notice what is changed in it", path.display(), since(*ago))]
     NotIdle {
         /// The session file.
         path: PathBuf,

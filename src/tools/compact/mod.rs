@@ -233,7 +233,14 @@ impl Done {
                     io.committed(format_args!("{name} is compacted"));
                 }
                 tell(&mut report, &name, args.json, io)?;
-                text::status(&report)
+                match report.refused.take() {
+                    None => text::status(&report),
+                    Some(refused) => {
+                        let refused = failure(refused);
+                        io.report(&refused);
+                        refused.exit_status()
+                    }
+                }
             }
             Self::Batch(tally) => {
                 if !args.json {

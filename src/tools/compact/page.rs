@@ -17,6 +17,7 @@ pub(super) const PAGE: Page = Page {
         "model",
         "window",
         "session",
+        "min-idle",
         "output",
         "json",
     ],

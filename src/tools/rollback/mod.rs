@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, json_line, printable, shell_word};
 use ctx_store::restore::Wanted;
-use ctx_store::{Meta, ReplaceOutcome, SessionId};
+use ctx_store::{Meta, ReplaceOutcome, SessionId, StoreError};
 use ctx_transcript::counted;
 
 use self::told::Told;
@@ -100,9 +100,12 @@ impl Args {
             }
             ([one], None) if is_chosen => (None, Some(one)),
             ([one], Some(_)) if !is_chosen => (Some(one), None),
+            ([latest], None) if latest.as_os_str() == "latest" && !latest.exists() => {
+                return Err(Failure::new("no file is named").hint("ctx-rollback latest FILE"));
+            }
             ([one], None) => {
                 let file = shell_word(&one.display().to_string());
-                return Err(Failure::new("which snapshot is not said").hint(format!(
+                return Err(Failure::new("no snapshot is named").hint(format!(
                     "ctx-rollback --undo {file} takes the last change back, ctx-rollback latest {file} \
                      restores the newest; ctx-snapshot -l {file} lists them"
                 )));
@@ -113,7 +116,7 @@ impl Args {
             }
             ([], Some(_)) if is_chosen => (None, None),
             _ => {
-                return Err(Failure::new("which snapshot of which file is not said")
+                return Err(Failure::new("no snapshot and no file are named")
                     .hint("ctx-rollback ID FILE, or ctx-rollback --undo FILE (ctx-rollback -h)"));
             }
         };
@@ -166,18 +169,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let min_idle = args.idle.of_file(target);
     let name = target.display();
     if args.dry_run {
-        restore.refuse(target, min_idle).map_err(failure)?;
+        // An agent that is at work refuses it for now; what would be done is told all the same.
+        let refused = match restore.refuse(target, min_idle) {
+            Err(error @ StoreError::NotIdle { .. }) => Some(failure(error)),
+            other => other.map(|()| None).map_err(failure)?,
+        };
         if args.json {
             let appended = restore.appended(target).map_err(failure)?;
             io.write(json_line(&told.with(appended)).as_bytes())?;
-            return Ok(ExitStatus::Done);
+            return refused.map_or(Ok(ExitStatus::Done), Err);
         }
         show(&restore.meta, &name.to_string(), io)?;
         if let Some(appended) = restore.appended(target).map_err(failure)? {
             let line = format!("{appended} would go; a new snapshot would have them\n");
             io.write(line.as_bytes())?;
         }
-        return Ok(ExitStatus::Done);
+        return refused.map_or(Ok(ExitStatus::Done), Err);
     }
     // Of a file that is refused nothing is to be told.
     let appended = restore.appended(target).unwrap_or_default();

@@ -4,7 +4,7 @@ use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
     first: &[
-        "undo", "snapshot", "before", "to", "dry-run", "session", "json",
+        "undo", "snapshot", "before", "to", "dry-run", "session", "min-idle", "json",
     ],
     guesses: &[
         ("--list", "ctx-snapshot -l FILE lists the snapshots"),

@@ -111,7 +111,7 @@ fn what_goes_wrong_is_mailed() {
     let (code, mail) = run(home.path(), "ctx-compact");
     assert_eq!(code, 123, "{mail}");
     assert!(
-        mail.contains("; an agent that is at work would not see"),
+        mail.contains("; a running agent would not notice"),
         "{mail}"
     );
 

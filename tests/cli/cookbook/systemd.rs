@@ -23,7 +23,11 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
     let unit = file("cron.md", "ctx-compact.service");
     let environment = values(&unit, "Environment");
     let path = environment[0].strip_prefix("PATH=").expect("a PATH");
-    let start = &values(&unit, "ExecStart")[0];
+    let script = home.path().join("ctx-compact-due");
+    fs::write(&script, file("cron.md", "ctx-compact-due")).expect("written");
+    let start =
+        values(&unit, "ExecStart")[0].replace("%h/.local/bin", &home.path().display().to_string());
+    let start = start.as_str();
 
     let before = fs::read(session(home.path())).expect("a session");
     good(
@@ -31,10 +35,20 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
         &format!("touch {}", session(home.path()).display()),
     );
     let busy = bare(home.path(), path, start);
-    assert_eq!(values(&unit, "SuccessExitStatus"), [busy.code.to_string()]);
+    assert_eq!(busy.code, 0, "{}", busy.stderr);
+    assert!(busy.stderr.contains("a running agent"), "{}", busy.stderr);
     assert_eq!(fs::read(session(home.path())).expect("a session"), before);
 
     super::rest(home.path());
+    // A failure of another kind is one: the store cannot be written.
+    fs::write(home.path().join("store"), "no folder").expect("written");
+    let failed = bare(
+        home.path(),
+        path,
+        &format!("export CTX_HOME=$HOME/store; {start}"),
+    );
+    assert_eq!(failed.code, 123, "{}", failed.stderr);
+
     let done = bare(home.path(), path, start);
     assert_eq!((done.code, done.stdout + &done.stderr), (0, String::new()));
     assert!(fs::read(session(home.path())).expect("a session").len() > before.len());

@@ -57,7 +57,7 @@ pub struct Asked {
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Make the session at most N tokens, if it has more
+    /// Make the context at most N tokens, as the API counts, if it has more
     ///
     /// System messages, summary and latest messages together, shared out by what is
     /// in them; tool results among the latest are shortened where they are long.

@@ -56,7 +56,8 @@ impl SessionFile<'_> {
         }
     }
 
-    /// What would be done with the file. What the real run would refuse is refused.
+    /// What would be done with the file. What the real run would refuse is refused; where it would
+    /// only for now, because an agent may be at work, what would be done is told with it.
     fn preview(&self, notes: &mut Notes) -> Result<Report, PassError> {
         let Stores {
             store,
@@ -69,17 +70,18 @@ impl SessionFile<'_> {
             look.refuse_users().map_err(unchanged)?;
         }
         let log = self.content(look.file().map_err(unchanged)?, notes)?;
-        if would_act {
-            let min_idle = (self.min_idle)(log.dialect);
-            let is_idle = look.refuse_unless_idle(store, session, min_idle);
-            is_idle.map_err(unchanged)?;
-        }
-        match Linked::of(&log, self.plan)? {
+        let mut report = match Linked::of(&log, self.plan)? {
             Some(linked) => self
                 .by(&linked.plan(self.plan, notes))
                 .preview_of(&linked.lowered, notes),
             None => self.preview_of(&log, notes),
+        }?;
+        if would_act {
+            let min_idle = (self.min_idle)(log.dialect);
+            let is_idle = look.refuse_unless_idle(store, session, min_idle);
+            report.refused = is_idle.err();
         }
+        Ok(report)
     }
 
     fn preview_of(&self, content: &Content, notes: &mut Notes) -> Result<Report, PassError> {

@@ -232,6 +232,9 @@ pub struct Report {
     /// does not tell of it.
     #[serde(skip)]
     pub late_error: Option<StoreError>,
+    /// Of a preview: why the file would be left alone for now.
+    #[serde(skip)]
+    pub refused: Option<StoreError>,
     /// Why files that nothing names any more are still there.
     #[serde(skip)]
     pub not_deleted: Vec<StoreError>,
