@@ -22,7 +22,7 @@ use crate::llm::LlmArgs;
 use crate::passes;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
-use crate::store::{StoreArgs, session_id};
+use crate::store::{StoreArgs, failure, session_id};
 use crate::target::{OutputArgs, ReportArgs};
 use crate::triggers::TriggerArgs;
 use ctx_passes::compact::{Asked, Outcome, Report};

@@ -12,7 +12,6 @@ pub(super) const PAGE: Page = Page {
         "preset",
         "config",
         "method",
-        "summary-tokens",
         "llm-url",
         "model",
         "window",

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -17,7 +17,8 @@ pub(super) struct Terminal<'a> {
 }
 
 impl Terminal<'_> {
-    /// What a command writes, as the terminal gets it. It must succeed.
+    /// What a command writes to stdout, as the terminal gets it. It must succeed, and say nothing
+    /// on stderr, which is no terminal: how far a slow run is would make another picture.
     pub(super) fn run(&self, folder: &Path, command: &str) -> anyhow::Result<String> {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).context("no terminal")?;
         grantpt(&master)
@@ -37,7 +38,7 @@ impl Terminal<'_> {
         };
         tcsetwinsize(&slave, size).context("cannot set its size")?;
         let path = std::env::var("PATH").unwrap_or_default();
-        let mut child = Command::new("bash")
+        let child = Command::new("bash")
             .args(["-euc", command])
             .current_dir(folder)
             .env_clear()
@@ -47,16 +48,18 @@ impl Terminal<'_> {
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
             .stdin(slave.try_clone()?)
-            .stdout(slave.try_clone()?)
-            .stderr(slave)
+            .stdout(slave)
+            .stderr(Stdio::piped())
             .spawn()
             .context("bash does not start")?;
         let mut bytes = Vec::new();
         // At the end Linux says EIO: nobody has the other side open any more.
         let _ = File::from(master).read_to_end(&mut bytes);
-        let status = child.wait().context("bash is lost")?;
+        let ended = child.wait_with_output().context("bash is lost")?;
         let text = String::from_utf8(bytes).context("no UTF-8")?;
-        ensure!(status.success(), "{command}: {status}: {text}");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        let is_well = ended.status.success() && said.is_empty();
+        ensure!(is_well, "{command}: {}: {text}{said}", ended.status);
         Ok(text)
     }
 }
