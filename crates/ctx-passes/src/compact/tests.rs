@@ -111,17 +111,23 @@ fn a_file_is_replaced_and_its_bytes_are_a_snapshot() {
 }
 
 #[test]
-fn a_preview_refuses_what_the_run_refuses() {
+fn a_preview_tells_what_the_run_would_refuse_for_now() {
     let place = Place::of(&session(8));
-    for dry_run in [false, true] {
-        let plan = Plan {
-            dry_run,
-            ..plan(|_| ())
-        };
-        let error = place.run(&plan, Duration::from_secs(3_600));
-        let error = error.expect_err("it was written just now").to_string();
-        assert!(error.contains("changed"), "{error}");
-    }
+    let hour = Duration::from_secs(3_600);
+    let error = place.run(&plan(|_| ()), hour);
+    let error = error.expect_err("it was written just now").to_string();
+    assert!(error.contains("changed"), "{error}");
+
+    let preview = Plan {
+        dry_run: true,
+        ..plan(|_| ())
+    };
+    let report = place.run(&preview, hour).expect("a forecast");
+    assert_eq!(report.outcome, Outcome::Compacted);
+    let refused = report.refused.expect("it is refused for now").to_string();
+    assert_eq!(refused, error);
+    let report = place.run(&preview, Duration::ZERO).expect("a forecast");
+    assert!(report.refused.is_none());
 }
 
 #[test]
