@@ -455,7 +455,10 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     };
     begin(3500).expect("an hour ago");
     let error = begin(3700).expect_err("an hour ago");
-    assert!(error.contains(" changed 59 min ago; an agent"), "{error}");
+    assert!(
+        error.contains(" changed 59 min ago; a running agent"),
+        "{error}"
+    );
     write(&path, THEIRS);
     let error = begin(600).expect_err("just now");
     assert!(error.contains(" changed just now; "), "{error}");
