@@ -56,6 +56,14 @@ fn run(home: &Path, word: &str) -> (i32, String) {
     (code, stdout + &stderr)
 }
 
+/// A word of each line of the crontab.
+const NIGHT: [&str; 5] = [
+    "ctx-compact",
+    "ctx-snapshot -q >",
+    "ctx-gc",
+    "--verify",
+    "consolidate",
+];
 const SILENT: (i32, String) = (0, String::new());
 
 /// 17: a night without anything to look at mails nothing.
@@ -63,13 +71,7 @@ const SILENT: (i32, String) = (0, String::new());
 fn a_good_night_is_silent() {
     let home = home();
     let before = fs::read(session(home.path())).expect("a session");
-    for word in [
-        "ctx-compact",
-        "ctx-snapshot -q >",
-        "ctx-gc",
-        "--verify",
-        "consolidate",
-    ] {
+    for word in NIGHT {
         assert_eq!(run(home.path(), word), SILENT, "{word}");
     }
     let after = fs::read(session(home.path())).expect("a session");
@@ -89,13 +91,7 @@ fn a_good_night_is_silent() {
 fn a_machine_without_sessions_is_silent() {
     let home = home();
     fs::remove_dir_all(home.path().join(".claude")).expect("removed");
-    for word in [
-        "ctx-compact",
-        "ctx-snapshot -q >",
-        "ctx-gc",
-        "--verify",
-        "consolidate",
-    ] {
+    for word in NIGHT {
         assert_eq!(run(home.path(), word), SILENT, "{word}");
     }
 }
