@@ -90,7 +90,6 @@ const TOLD: &[(&str, &str)] = &[
     ("ctx-summarize --max-tokens 500 s.jsonl", "there is no flag --max-tokens; did you mean --summary-tokens (the summary) or --budget (the whole)? (ctx-summarize -h)"),
     ("ctx-score s.jsonl", "AFTER is missing; name two sessions, the one before and the one after: ctx-score BEFORE AFTER"),
     ("ctx-ls -a", "there is no flag -a; it lists all agents without a flag; --subagents adds the files of subagents"),
-    ("ctx-ls -l", "there is no flag -l; it lists details without a flag"),
     ("ctx-ls -r folder", "there is no flag -r; it walks through folders without a flag"),
     ("ctx-ls --all", "there is no flag --all; it lists all agents without a flag; --subagents adds the files of subagents"),
     ("ctx-count --encoding s.jsonl", "--encoding cannot be \"s.jsonl\"; one of o200k_base, o200k_harmony, cl100k_base, p50k_base, r50k_base, chars4"),

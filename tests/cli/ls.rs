@@ -112,6 +112,52 @@ fn the_sessions_of_all_agents_are_in_one_table() {
     ls(&home).stdout(TABLE).run();
 }
 
+/// 17: what the next command wants to know of a session: its file and its id.
+#[test]
+fn long_rows_have_ids_and_paths() {
+    let home = home();
+    let path = home.path().display();
+    let expected = format!(
+        "AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  ID  PATH\n\
+         claude-code  shop      3h         2    170k   85.0%   492  due  c1  {path}/.claude/projects/-w-shop/c1.jsonl\n\
+         codex        日志      2d         1     52k   20.1%   485       x1  {path}/.codex/sessions/2026/01/01/rollout-1.jsonl\n"
+    );
+    for flag in ["-l", "--list"] {
+        let agents = [flag, "--agent", "claude-code,codex"];
+        let places = [".claude", ".codex/sessions/2026"].map(|it| format!("{path}/{it}"));
+        ls(&home)
+            .args(agents)
+            .args(places)
+            .stdout(expected.as_str())
+            .run();
+    }
+}
+
+/// 17: a project is named by its folder's name, or its path.
+#[test]
+fn a_project_is_a_name_or_a_folder() {
+    let home = home();
+    let listed = |project: &str| {
+        let done = ls(&home).args(["--paths-only", "--project", project]);
+        String::from_utf8(done.stdout_any().run().stdout).expect("text")
+    };
+    let c1 = home.path().join(".claude/projects/-w-shop/c1.jsonl");
+    for project in ["shop", "/w/shop", "/w/shop/"] {
+        assert_eq!(listed(project), format!("{}\n", c1.display()), "{project}");
+    }
+    assert_eq!(listed("/w").lines().count(), 5, "all below it");
+    let done = bash(home.path(), "ctx-ls --agent pi --project .");
+    let path = home.path().canonicalize().expect("a path");
+    let (path, home) = (path.display(), home.path().display());
+    assert_eq!(
+        (done.code, done.stderr),
+        (
+            0,
+            format!("ctx-ls: warning: no sessions of {path} in {home}/.pi/agent/sessions\n")
+        )
+    );
+}
+
 #[test]
 fn programs_get_exact_numbers() {
     let home = home();

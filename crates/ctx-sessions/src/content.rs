@@ -30,7 +30,8 @@ pub struct Content {
     pub tool_bytes: u64,
     /// Tokens of the context as the newest usage says that holds for it.
     pub recorded: Option<u64>,
-    /// Of what came behind that, or of all where there is none: four bytes a token.
+    /// Of what came behind that, at four bytes a token; where there is none, of all, with what the
+    /// API counted beside the messages of the first request.
     pub estimated: u64,
     /// Lines that are no record.
     pub bad_lines: u64,

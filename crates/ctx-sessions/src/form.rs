@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ctx_cli::{json_line, printable};
+use ctx_cli::{Io, json_line, printable};
 
 use crate::row::Row;
 use crate::table;
@@ -11,21 +11,25 @@ use crate::table;
 /// How; without a flag as a table.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
+#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 pub struct Form {
+    /// List the id and the file of each, instead of its title
+    #[cfg_attr(feature = "clap", arg(short, long, alias = "long"))]
+    pub list: bool,
     /// Print JSON: an object per session
-    #[cfg_attr(feature = "clap", arg(long))]
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "list"))]
     pub json: bool,
     /// Print only the paths, one per line
-    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "json"))]
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["list", "json"]))]
     pub paths_only: bool,
     /// Print only the paths, separated by NUL, for xargs -0
-    #[cfg_attr(feature = "clap", arg(short = '0', long, conflicts_with_all = ["json", "paths_only"]))]
+    #[cfg_attr(feature = "clap", arg(short = '0', long, conflicts_with_all = ["list", "json", "paths_only"]))]
     pub null: bool,
 }
 
 impl Form {
-    /// What is printed, a table for that many columns.
-    pub fn of(self, rows: &[Row], columns: Option<usize>) -> Vec<u8> {
+    /// What is printed, a table as `io` shows it.
+    pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         if self.null || self.paths_only {
             rows.iter().flat_map(|row| self.path(&row.path)).collect()
         } else if self.json {
@@ -33,17 +37,21 @@ impl Form {
         } else if rows.is_empty() {
             Vec::new()
         } else {
-            table::of(rows, columns).into_bytes()
+            table::of(rows, self.list, io).into_bytes()
         }
     }
 
     fn path(self, path: &Path) -> Vec<u8> {
-        let path = operand(path);
         if self.null {
-            return [path.as_os_str().as_bytes(), b"\0"].concat();
+            return [operand(path).as_os_str().as_bytes(), b"\0"].concat();
         }
-        [printable(&path.to_string_lossy()).as_bytes(), b"\n"].concat()
+        [path_to_show(path).as_bytes(), b"\n"].concat()
     }
+}
+
+/// The path as people read it, and type it.
+pub(crate) fn path_to_show(path: &Path) -> String {
+    printable(&operand(path).to_string_lossy())
 }
 
 /// The path as another tool takes it: none that looks like a flag.

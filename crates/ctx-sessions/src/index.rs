@@ -12,7 +12,7 @@ use crate::mark::Mark;
 use crate::read::Reading;
 
 /// Another one where a reading would say something else of the same file.
-const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
+const VERSION: &str = concat!("2 ", env!("CARGO_PKG_VERSION"));
 
 /// The readings of files, by their paths.
 #[derive(Debug, Default)]
@@ -118,7 +118,7 @@ impl Index {
 mod tests {
     use std::path::Path;
 
-    use super::Index;
+    use super::{Index, VERSION};
     use crate::{Content, Mark, Reading};
 
     fn reading(size: u64, is_settled: bool) -> Reading {
@@ -164,7 +164,8 @@ mod tests {
         let mut index = Index::default();
         index.put(Path::new("/b"), &reading(7, true));
         let text = index.to_text();
-        let other = text.replacen("\"1 ", "\"0 ", 1);
+        let other = text.replacen(VERSION, "0 0", 1);
+        assert_ne!(other, text);
         for bad in ["", "\0\0", "{", "[]\n", &other] {
             let index = Index::parse(bad);
             assert_eq!(

@@ -14,7 +14,7 @@ use crate::read::read;
 use crate::row::{Question, Row};
 use crate::survey::{Listed, Survey};
 
-/// Which sessions.
+/// Which sessions. A `project` that is no absolute path is a name.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Query {
@@ -25,6 +25,12 @@ pub struct Query {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_delimiter = ',',
         value_parser = clap::builder::PossibleValuesParser::new(agents())))]
     pub agent: Vec<String>,
+    /// List only sessions of this project: its name, or its folder (. is this one)
+    ///
+    /// A name is that of the folder that the agent works in. What has a slash, or is . or .., is
+    /// a path, and sessions of folders below it are listed, too.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME|DIR"))]
+    pub project: Option<PathBuf>,
     /// List only sessions that are due for a compaction
     #[cfg_attr(feature = "clap", arg(long))]
     pub due: bool,
@@ -92,8 +98,23 @@ impl Query {
         places
     }
 
+    fn is_of_project(&self, row: &Row) -> bool {
+        let Some(project) = &self.project else {
+            return true;
+        };
+        let content = row.content.as_ref();
+        let folder = content.and_then(|content| content.folder.as_deref());
+        folder.map(Path::new).is_some_and(|folder| {
+            if project.is_absolute() {
+                folder.starts_with(project)
+            } else {
+                folder.file_name() == Some(project.as_os_str())
+            }
+        })
+    }
+
     fn shows(&self, row: &Row) -> bool {
         let is_asked = self.agent.is_empty() || self.agent.contains(&row.agent);
-        is_asked && (!self.due || row.due == Some(true))
+        is_asked && self.is_of_project(row) && (!self.due || row.due == Some(true))
     }
 }

@@ -23,12 +23,13 @@ impl Listed {
         if self.rows.is_empty() && self.failed.is_empty() {
             let looked_in = self.looked_in.iter();
             let places: Vec<String> = looked_in.map(|it| it.display().to_string()).collect();
-            let what = if query.due {
-                "no sessions that are due"
-            } else {
-                "no sessions"
-            };
-            warnings.push(format!("{what} in {}", places.join(", ")));
+            let project = query.project.as_ref();
+            let project = project.map_or_else(String::new, |it| format!(" of {}", it.display()));
+            let due = if query.due { " that are due" } else { "" };
+            warnings.push(format!(
+                "no sessions{project}{due} in {}",
+                places.join(", ")
+            ));
         }
         warnings
     }

@@ -2,7 +2,7 @@
 
 use ctx_select::count::PER_MESSAGE;
 use ctx_transcript::view::{Outside, Presence};
-use ctx_transcript::{Dialect, Object, Outline, Role};
+use ctx_transcript::{Dialect, Message, Object, Outline, Role};
 
 use crate::content::Content;
 use crate::facts::{Facts, Readable};
@@ -24,6 +24,7 @@ pub(crate) struct Sum {
     /// Estimated tokens of the context, and of what stands behind the newest usage.
     all: u64,
     behind: u64,
+    beside: Beside,
 }
 
 /// Where a record stands.
@@ -64,6 +65,7 @@ impl Sum {
             doubtful_ask: None,
             all: 0,
             behind: 0,
+            beside: Beside::default(),
         }
     }
 
@@ -72,6 +74,7 @@ impl Sum {
         let is_heard = match stand.outside {
             None => true,
             Some(Outside::OtherAgent) => false,
+            Some(Outside::BeforeCompaction) => self.content.ask.is_none() || self.beside.is_open(),
             Some(_) => self.content.ask.is_none(),
         };
         is_heard && is_read(facts, stand)
@@ -97,16 +100,21 @@ impl Sum {
             self.own_title = titles.own.or_else(|| self.own_title.take());
             self.made_title = titles.made.or_else(|| self.made_title.take());
         }
-        // Of a reply that is no longer said the numbers tell nothing; events are of no branch.
-        if !matches!(stand.outside, None | Some(Outside::NeverSent)) {
+        let is_compacted = stand.outside == Some(Outside::BeforeCompaction);
+        let is_event = stand.outside == Some(Outside::NeverSent);
+        // A branch that was left tells nothing; events are of no branch.
+        if stand.outside.is_some() && !is_compacted && !is_event {
             return;
         }
-        if facts.usage.is_some() || stand.outside.is_some() {
-            self.model = facts.model.or(self.model);
-        }
-        if let Some(usage) = facts.usage.filter(|usage| !usage.is_of_helper) {
+        self.model = facts.model.or(self.model);
+        let Some(usage) = facts.usage.filter(|usage| !usage.is_of_helper) else {
+            return;
+        };
+        self.beside.told(usage.total);
+        self.content.recorded_window = usage.window.or(self.content.recorded_window);
+        // Of a reply that is no longer said the number is of another context.
+        if !is_compacted {
             self.content.recorded = Some(usage.total);
-            self.content.recorded_window = usage.window.or(self.content.recorded_window);
             self.behind = 0;
         }
     }
@@ -130,6 +138,9 @@ impl Sum {
                 }
                 Ask::None => {}
             }
+        }
+        if matches!(stand.outside, None | Some(Outside::BeforeCompaction)) {
+            self.beside.hear(&message, is_summary);
         }
         if stand.outside.is_some() {
             return;
@@ -165,9 +176,69 @@ impl Sum {
             ask: content.ask.or(self.doubtful_ask),
             estimated: match content.recorded {
                 Some(_) => self.behind,
-                None => self.all,
+                None => self.all.saturating_add(self.beside.tokens()),
             },
             ..content
+        }
+    }
+}
+
+/// What the API counted beside the messages of the first request: the system prompt and the
+/// tools. Behind a compaction, before the next reply, nothing else tells of them.
+#[derive(Clone, Copy)]
+enum Beside {
+    /// No reply has told yet; so many messages came before it, and so many tokens.
+    Open {
+        messages: u64,
+        tokens: u64,
+    },
+    Told(u64),
+    Unknown,
+}
+
+/// A file whose first messages tell nothing is not asked for ever.
+const FIRST_MESSAGES: u64 = 64;
+
+impl Default for Beside {
+    fn default() -> Self {
+        Self::Open {
+            messages: 0,
+            tokens: 0,
+        }
+    }
+}
+
+impl Beside {
+    fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// A message of the first context. A summary stands for others that were sent.
+    fn hear(&mut self, message: &Message<'_>, is_summary: bool) {
+        if let Self::Open { messages, tokens } = *self {
+            *self = if is_summary || messages == FIRST_MESSAGES {
+                Self::Unknown
+            } else {
+                let of_message = measure::tokens(message).saturating_add(PER_MESSAGE);
+                Self::Open {
+                    messages: messages + 1,
+                    tokens: tokens.saturating_add(of_message),
+                }
+            };
+        }
+    }
+
+    /// The API has counted the first request and its reply.
+    fn told(&mut self, all: u64) {
+        if let Self::Open { tokens, .. } = *self {
+            *self = Self::Told(all.saturating_sub(tokens));
+        }
+    }
+
+    fn tokens(self) -> u64 {
+        match self {
+            Self::Told(tokens) => tokens,
+            Self::Open { .. } | Self::Unknown => 0,
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use ctx_cli::{Align, Listing, percent, printable, short_bytes, short_count, short_time};
+use ctx_cli::{Align, Io, Listing, percent, printable, short_bytes, short_count, short_time};
 
+use crate::form::path_to_show;
 use crate::row::Row;
 
 /// What stands where nothing is known.
@@ -11,9 +12,9 @@ const NOTHING: &str = "-";
 /// What stands where it could be known.
 const UNKNOWN: &str = "?";
 
-/// The rows under a heading, no wider than the terminal.
-pub(crate) fn of(rows: &[Row], width: Option<usize>) -> String {
-    let mut listing = Listing::new(&[
+/// The rows under a heading, no wider than the terminal; long ones are whole.
+pub(crate) fn of(rows: &[Row], is_long: bool, io: &Io) -> String {
+    let mut columns = vec![
         ("AGENT", Align::Left),
         ("PROJECT", Align::Left),
         ("AGE", Align::Right),
@@ -22,19 +23,48 @@ pub(crate) fn of(rows: &[Row], width: Option<usize>) -> String {
         ("WINDOW", Align::Right),
         ("SIZE", Align::Right),
         ("DUE", Align::Left),
-        ("TITLE", Align::Left),
-    ]);
+    ];
+    let last = if is_long {
+        &["ID", "PATH"][..]
+    } else {
+        &["TITLE"]
+    };
+    columns.extend(last.iter().map(|name| (*name, Align::Left)));
+    let mut listing = Listing::new(&columns);
     for row in rows {
-        listing.push(cells(row));
+        let mut cells = cells(row);
+        if is_long {
+            cells.extend([id(row), path_to_show(&row.path)]);
+        } else {
+            cells.push(title(row));
+        }
+        listing.push(cells);
     }
-    listing.text(width)
+    listing.painted(io.columns().filter(|_| !is_long), io)
 }
 
+/// The id by which the agent knows it.
+fn id(row: &Row) -> String {
+    let content = row.content.as_ref();
+    let id = content.and_then(|it| it.session.as_deref());
+    id.map_or_else(|| NOTHING.to_owned(), printable)
+}
+
+/// Its title, or what was asked first.
+fn title(row: &Row) -> String {
+    let content = row.content.as_ref();
+    match content.and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
+        Some(title) => printable(title),
+        None if row.packed => "(packed: zstd -d shows more)".to_owned(),
+        None => NOTHING.to_owned(),
+    }
+}
+
+/// What both tables show.
 fn cells(row: &Row) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();
     let project = content.and_then(|it| Path::new(it.folder.as_deref()?).file_name());
-    let title = content.and_then(|it| it.title.as_deref().or(it.ask.as_deref()));
     let tokens = row.tokens.map(|tokens| {
         let mark = if row.is_estimate() { "~" } else { "" };
         format!("{mark}{}", short_count(tokens))
@@ -51,11 +81,6 @@ fn cells(row: &Row) -> Vec<String> {
         None if row.packed => NOTHING,
         None => UNKNOWN,
     };
-    let title = match title {
-        Some(title) => printable(title),
-        None if row.packed => "(packed: zstd -d shows more)".to_owned(),
-        None => nothing(),
-    };
     vec![
         row.agent.clone(),
         project.map_or_else(nothing, |name| printable(&name.to_string_lossy())),
@@ -65,6 +90,5 @@ fn cells(row: &Row) -> Vec<String> {
         window,
         short_bytes(row.bytes),
         due.to_owned(),
-        title,
     ]
 }

@@ -3,6 +3,7 @@
 mod page;
 
 use std::time::SystemTime;
+use std::{fs, path};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, report_failures};
@@ -27,7 +28,8 @@ use crate::triggers::TriggerArgs;
 ///
 /// The tokens are those that the agent has recorded with the newest reply, with an estimate of
 /// what came behind it. Where none is recorded for this context, as right after a compaction,
-/// all is estimated, at four bytes a token, and ~ stands before it. The window is the one that the
+/// all is estimated, at four bytes a token and with what the first request had beside its
+/// messages, and ~ stands before it. The window is the one that the
 /// file tells, else that of the model that was asked last; ? says that neither is known, and then
 /// no share decides whether a compaction is due. --window or --model names one for all.
 ///
@@ -83,18 +85,20 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let index = store.as_ref().and_then(Store::read_session_index);
     let index = Index::parse(&index.unwrap_or_default());
     let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
-    let (listed, index) = args.query.list(variable, &temp, index, &question);
+    let query = args.query();
+    let (listed, index) = query.list(variable, &temp, index, &question);
     if let Some(store) = store.filter(|_| index.is_changed()) {
         // Without it the next run takes longer, and nothing else.
         let _ = store.replace_session_index(&index.to_text());
     }
-    for warning in listed.warnings(&args.query) {
+    for warning in listed.warnings(&query) {
         io.warn(warning);
     }
     if let Some(note) = listed.note() {
         io.note(note);
     }
-    io.write(&args.form.of(&listed.rows, io.columns()))?;
+    let list = args.form.of(&listed.rows, io);
+    io.write(&list)?;
     let failures = listed.failed.iter().map(|(path, error)| {
         let failure = Failure::new(format_args!("cannot read: {error}"));
         let failure = failure.at(path.display().to_string(), None);
@@ -104,6 +108,19 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
+    /// What is asked for, by whole paths.
+    fn query(&self) -> Query {
+        let mut query = self.query.clone();
+        query.project = query.project.map(|project| {
+            let text = project.as_os_str().as_encoded_bytes();
+            let is_path = text.contains(&b'/') || text == b"." || text == b"..";
+            let whole = || fs::canonicalize(&project).or_else(|_| path::absolute(&project));
+            let whole = is_path.then(whole).and_then(Result::ok);
+            whole.unwrap_or(project)
+        });
+        query
+    }
+
     /// When a compaction is due. A model that is named stands for that of every session.
     fn triggers(&self, io: &mut Io) -> Result<Triggers, Failure> {
         let policy = self.policy.named(io)?;

@@ -5,7 +5,9 @@ use ctx_cli::Page;
 pub(super) const PAGE: Page = Page {
     first: &[
         "agent",
+        "project",
         "due",
+        "list",
         "model",
         "subagents",
         "paths-only",
@@ -13,8 +15,6 @@ pub(super) const PAGE: Page = Page {
         "json",
     ],
     guesses: &[
-        ("-l", "it lists details without a flag"),
-        ("--long", "it lists details without a flag"),
         (
             "-a",
             "it lists all agents without a flag; --subagents adds the files of subagents",
@@ -78,6 +78,10 @@ pub(super) const PAGE: Page = Page {
     )],
     examples: &[
         ("ctx-ls", "All sessions on this machine, the newest first"),
+        (
+            "ctx-ls -l --project .",
+            "The sessions of this folder, with their ids and files",
+        ),
         ("ctx-ls --due", "Those that a compaction is due for"),
         (
             "ctx-ls --due --agent claude-code -0 | xargs -0r ctx-compact --if-due",

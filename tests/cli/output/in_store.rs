@@ -12,7 +12,14 @@ use super::place;
 use crate::{tool_path, tools};
 
 /// Options that name a file or a folder which is only read.
-const READ: [&str; 5] = ["--config", "--cwd", "--evidence", "--replay", "--template"];
+const READ: [&str; 6] = [
+    "--config",
+    "--cwd",
+    "--evidence",
+    "--project",
+    "--replay",
+    "--template",
+];
 
 /// A model that is never asked: nobody listens there.
 const MODEL: [&str; 4] = ["--method", "llm", "--llm-url", "http://127.0.0.1:9"];

@@ -94,8 +94,11 @@ fn what_was_recorded_before_a_compaction_counts_no_more() {
     let before = content(&lines);
     assert_eq!(
         (before.messages, before.recorded, before.estimated),
-        (1, None, 4 + 3)
+        (1, None, (4 + 3) + (906 - (4 + 1) - (4 + 1))),
+        "with what the first request had beside its messages"
     );
+    assert_eq!(before.model.as_deref(), Some("claude-opus-4-5"));
+    assert_eq!(before.recorded_window, Some(200_000));
     assert_eq!(before.ask.as_deref(), Some("hi"), "of the whole file");
     lines.push(reply("3", "s", 40, "on"));
     let after = content(&lines);
@@ -103,6 +106,25 @@ fn what_was_recorded_before_a_compaction_counts_no_more() {
         (after.messages, after.recorded, after.estimated),
         (2, Some(46), 0)
     );
+}
+
+/// Where a summary comes first, the file begins in the middle.
+#[test]
+fn what_is_behind_a_summary_tells_nothing_of_what_is_beside_the_messages() {
+    let summary = line(
+        "s",
+        "",
+        "user",
+        r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#,
+    );
+    let again = line(
+        "t",
+        "",
+        "user",
+        r#""isCompactSummary":true,"message":{"role":"user","content":"And so on."}"#,
+    );
+    let content = content(&[summary, reply("2", "s", 900, "yes"), again]);
+    assert_eq!((content.recorded, content.estimated), (None, 4 + 3));
 }
 
 /// What stays of the old lines was counted with all that is gone.
