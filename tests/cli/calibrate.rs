@@ -4,6 +4,7 @@
 use ctx_testkit::Case;
 use serde_json::{Value, json};
 
+use crate::bench::bash;
 use crate::tool_path;
 
 /// A session of Claude Code: a system prompt of 20,000 tokens that the file does not have, and
@@ -139,4 +140,38 @@ fn limits_and_triggers_go_by_the_most_that_it_may_be() {
             "\n",
         ))
         .run();
+}
+
+/// 17: what no compaction makes smaller is not taken from the messages step by step: a greater
+/// budget never leaves less for them, and what cannot be kept is said.
+#[test]
+fn a_greater_budget_never_leaves_less() {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("s.jsonl"), session()).expect("written");
+    let target = |budget: &str, strict: bool| {
+        let strict = ["", "--strict-target"][usize::from(strict)];
+        let call =
+            format!("ctx-compact -n --json --min-idle 0s --budget {budget} {strict} s.jsonl");
+        let done = bash(dir.path(), &call);
+        let report: Value = serde_json::from_str(&done.stdout).expect("a report");
+        let target = report["target_tokens"].as_u64();
+        (target.expect("a number"), done.stderr)
+    };
+    let budgets = ["5k", "8k", "9k", "20k", "27k", "30k", "32k", "35k", "60k"];
+    let targets = budgets.map(|budget| target(budget, false).0);
+    assert!(targets.is_sorted(), "{targets:?}");
+    assert_eq!(targets[..4], [5_000, 8_000, 8_000, 8_000]);
+    assert!(targets[8] > 20_000, "{targets:?}");
+    let room = "leave little room beside what the API counts with the messages, about 20029: ";
+    for (budget, strict, what) in [
+        ("20k", false, "messages have 8000, and all together is more"),
+        ("32k", false, "it may become more"),
+        ("20k", true, "nothing above them is written"),
+    ] {
+        let said = target(budget, strict).1;
+        let budget = budget.replace('k', "000");
+        let warning = format!("ctx-compact: warning: s.jsonl: {budget} tokens {room}{what}\n");
+        assert!(said.contains(&warning), "{said}");
+    }
+    assert_eq!(target("60k", false).1, "");
 }

@@ -77,37 +77,36 @@ pub struct Plan {
     pub temp: PathBuf,
 }
 
-/// Of a limit at least this part has to be left for messages.
-const LEAST_ROOM: u64 = 20;
+/// With less than this a session cannot go on: messages have as much, or the whole limit where
+/// that is less, also where the limit leaves less for them.
+const LEAST_MESSAGES: u64 = 8_000;
 
-/// How much of ours comes to `tokens` of the API's: by the upper end of what is to be expected;
-/// where that leaves no room, by what is most likely. What the API has counted beside the
-/// messages no compaction makes smaller: a limit below that is taken in our tokens.
-fn counted(tokens: u64, calibration: &Calibration, notes: &mut Notes) -> u64 {
-    let expected: [fn(&Estimate) -> u64; 2] = [|it| it.high, |it| it.tokens];
-    for (place, expected) in expected.into_iter().enumerate() {
-        let counted = calibration.counted_within(tokens, expected);
-        if counted <= tokens / LEAST_ROOM {
-            continue;
-        }
-        if place > 0 {
-            notes.warn(
-                &[],
-                format_args!(
-                    "{tokens} tokens leave little room beside what the API counts with the messages: it may become more"
-                ),
-            );
-        }
-        return counted;
+/// How much of ours comes to `tokens` of the API's, by the upper end of what is to be expected.
+/// What the API has counted beside the messages no compaction makes smaller: a limit below that
+/// cannot be kept. It is then kept as nearly as may be, or, where it is strict, not at all. A
+/// greater limit never leaves less.
+fn counted(tokens: u64, calibration: &Calibration, is_strict: bool, notes: &mut Notes) -> u64 {
+    let within = |expected: fn(&Estimate) -> u64| calibration.counted_within(tokens, expected);
+    let least = tokens.min(LEAST_MESSAGES);
+    let sure = within(|it| it.high);
+    if sure >= least {
+        return sure;
     }
     let beside = calibration.base.unwrap_or_default();
+    let what = if is_strict {
+        "nothing above them is written".to_owned()
+    } else if within(|it| it.tokens) >= least {
+        "it may become more".to_owned()
+    } else {
+        format!("messages have {least}, and all together is more")
+    };
     notes.warn(
         &[],
         format_args!(
-            "{tokens} tokens leave no room beside what the API counts with the messages, about {beside}: they are counted without it"
+            "{tokens} tokens leave little room beside what the API counts with the messages, about {beside}: {what}"
         ),
     );
-    tokens
+    if is_strict { sure } else { least }
 }
 
 /// Makes the writer that asks a model for a summary of so many tokens, or of as many as there
@@ -174,7 +173,7 @@ impl Plan {
         }
         plan.target = plan
             .target
-            .map(|tokens| counted(tokens, calibration, notes));
+            .map(|tokens| counted(tokens, calibration, plan.strict_target, notes));
         if let (Some(budget), Some(target)) = (&mut plan.budget, plan.target) {
             budget.tokens = target;
         }
