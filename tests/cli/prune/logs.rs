@@ -54,9 +54,9 @@ fn lines_leave_and_what_hung_on_them_moves_up() {
         .stdin(session())
         .stdout(lines(&[START, &call, &result, SAID, NEXT]))
         .stderr(
-            "ctx-prune: <stdin>: empty: 1 change: 5 tokens, now 0\n\
+            "ctx-prune: <stdin>: reasoning: 1 change: 5 tokens, now 0\n\
              ctx-prune: <stdin>: in all: 1 change: 5 tokens, now 0\n\
-             ctx-prune: <stdin>: empty: 1 line, 232 bytes\n\
+             ctx-prune: <stdin>: reasoning: 1 line, 232 bytes\n\
              ctx-prune: <stdin>: dead-branches: 1 line, 220 bytes\n\
              ctx-prune: <stdin>: progress: 1 line, 158 bytes\n",
         )
@@ -98,7 +98,7 @@ fn in_place_it_waits_for_the_agent_and_undo_brings_each_byte_back() {
     assert!(home.read("s.jsonl") == pruned.as_bytes());
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
         .within(home.dir())
-        .args(["--undo", "--store", "store", "s.jsonl"])
+        .args(["-q", "--undo", "--store", "store", "s.jsonl"])
         .run();
     assert!(home.read("s.jsonl") == session().as_bytes());
 }
@@ -160,7 +160,7 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .run();
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
         .within(home.dir())
-        .args(["--undo", "--store", "store", "s.jsonl"])
+        .args(["-q", "--undo", "--store", "store", "s.jsonl"])
         .run();
     assert!(home.read("s.jsonl") == session.as_bytes());
     // Not where too little is freed, and a dry run says it, too.

@@ -166,7 +166,8 @@ impl Decider<'_> {
                 return if first == Some(record) {
                     Fate::Keep
                 } else {
-                    Fate::Drop(Rule::Empty)
+                    let emptied = is_empty && !(said.empty && self.policy.drops(Rule::Empty));
+                    Fate::Drop([Rule::Empty, Rule::Reasoning][usize::from(emptied)])
                 };
             }
             let arguments = self.policy.argument_chars.is_some()
