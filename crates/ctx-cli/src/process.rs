@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
-use clap::{ArgMatches, FromArgMatches};
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
 
 use crate::completing::answer;
 use crate::memory::return_large_blocks;
@@ -62,7 +63,7 @@ fn told_of_itself(tool: &Tool, told: io::Result<()>) -> ExitCode {
 /// What was typed; the exit status where that was a question, or is wrong.
 fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let failure = match tool.full_command().try_get_matches() {
+    let failure = match without_empty_variables(tool.full_command()).try_get_matches() {
         Ok(matches) => match usage::no_file(tool, &args) {
             None => return Ok(matches),
             Some(failure) => failure,
@@ -75,6 +76,21 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     };
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
     Err(failure.exit_status())
+}
+
+/// A variable that is set to nothing is one that is not set, as everywhere.
+fn without_empty_variables(command: Command) -> Command {
+    let heard = |arg: Arg| {
+        let value = arg.get_env().and_then(std::env::var_os);
+        if value.is_some_and(|value| value.is_empty()) {
+            arg.env(Resettable::Reset)
+        } else {
+            arg
+        }
+    };
+    command
+        .mut_args(heard)
+        .mut_subcommands(|of_tool| of_tool.mut_args(heard))
 }
 
 /// Help and version, to stdout.
