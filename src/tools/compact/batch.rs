@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use ctx_cli::{
-    ExitStatus, Failure, Io, STDIN_NAME, Verbosity, jobs_of, json_failure, json_line, printable,
+    ExitStatus, Failure, Io, Progress, STDIN_NAME, Verbosity, jobs_of, json_failure, json_line,
+    printable,
 };
 use ctx_passes::compact::{BatchLine, BatchPass, Plan, Report, SessionFile, compact_batch};
 use ctx_passes::{Notes, PassError};
@@ -65,6 +66,7 @@ pub(super) fn filter(
             tag_failed: args.tag_failed,
         };
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
+            Progress::current().record();
             let told = tally.take(args, STDIN_NAME, line, said, &mut waiting, io);
             told.map_err(PassError::caller)
         };

@@ -1,8 +1,8 @@
 //! Two files of conversations, line by line.
 
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, input_name, inputs, jobs_of, json_failure, json_line,
-    json_name, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Progress, input_name, inputs, jobs_of, json_failure,
+    json_line, json_name, printable,
 };
 use ctx_ledger::score::Score;
 use ctx_passes::PassError;
@@ -26,6 +26,7 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
     let dialect = args.read.dialect();
     let readers = sources.map(|input| input.reader);
     let done = score_batch(readers, dialect, jobs_of(args.jobs), &mut |line, score| {
+        Progress::current().record();
         let taken = told.take(line, score);
         taken.map_err(|failure| (Side::Before, PassError::caller(failure)))
     });

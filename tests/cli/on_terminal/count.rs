@@ -24,17 +24,9 @@ fn on_terminal(
     args: &[&str],
     variable: Option<(&str, &str)>,
 ) -> String {
-    let terminal = Terminal::new(columns);
     let mut command = call("ctx-count", folder);
-    command.args(args).envs(variable);
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(terminal.stream())
-        .stderr(terminal.stream())
-        .status();
-    assert!(status.expect("the tool starts").success());
-    drop(command);
-    terminal.ended().replace("\r\n", "\n")
+    command.args(args).envs(variable).stdin(Stdio::null());
+    super::shown(command, Terminal::new(columns))
 }
 
 /// A log whose agent has recorded what its requests came to.

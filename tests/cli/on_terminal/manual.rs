@@ -53,18 +53,13 @@ fn shown(path: &str, pager: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let terminal = Terminal::new(80);
     let mut command = call("ctx-count", folder.path());
-    let status = command
+    command
         .arg("--man")
         .env("PATH", path)
         .env("PAGER", pager)
         .env("MANPAGER", pager)
-        .stdin(terminal.stream())
-        .stdout(terminal.stream())
-        .stderr(terminal.stream())
-        .status();
-    assert!(status.expect("the tool starts").success());
-    drop(command);
-    terminal.ended().replace("\r\n", "\n")
+        .stdin(terminal.stream());
+    super::shown(command, terminal)
 }
 
 /// 17: on a terminal the page is shown as `man` shows it.

@@ -176,3 +176,17 @@ fn a_question_to_a_model_is_told_by_its_part_and_tokens() {
     go.send(()).expect("the server waits");
     assert!(end(child).contains("ctx_summary"));
 }
+
+/// 17: of a batch the conversations that are done are counted, which may take a while.
+#[test]
+fn the_records_of_a_batch_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let terminal = Terminal::new(80);
+    let mut command = call("ctx-compact", folder.path());
+    command.args(["--batch", "-j", "1", "--keep-turns", "1"]);
+    let mut child = start(command, &terminal);
+    let batch = format!("{{\"messages\":[{}]}}\n", USER.trim_end());
+    feed(&mut child, &batch.repeat(7));
+    terminal.wait_for("7 records, ", 0);
+    end(child);
+}

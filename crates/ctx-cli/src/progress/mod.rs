@@ -89,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// One more record of a batch is read.
+    /// One more record of a batch is done.
     pub fn record(&self) {
         if let Some(shown) = &self.0 {
             shown.counts.records.fetch_add(1, Relaxed);
