@@ -35,7 +35,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     let text = if json {
         metas.iter().map(json_line).collect()
     } else {
-        table(&metas, store.now(), io.columns())
+        table(&metas, store.now(), io)
     };
     io.write(text.as_bytes())?;
     warn_uncommitted(&catalog, io);
@@ -45,7 +45,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
 
-fn table(metas: &[&Meta], now: DateTime<Utc>, columns: Option<usize>) -> String {
+fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
     if metas.is_empty() {
         return String::new();
     }
@@ -76,10 +76,11 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, columns: Option<usize>) -> String 
                 .map_or_else(|| NOTHING.to_owned(), printable),
         ]);
     }
+    let columns = io.columns();
     if columns.is_none() {
-        return listing.without_heading().text(None);
+        listing = listing.without_heading();
     }
-    listing.text(columns)
+    listing.painted(columns, io)
 }
 
 /// `--list --trash`

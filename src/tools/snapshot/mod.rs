@@ -1,6 +1,7 @@
 //! `ctx-snapshot`: saves the exact bytes of a session, and looks at what was saved.
 
 mod diff;
+mod hold;
 mod list;
 mod log;
 mod page;
@@ -19,12 +20,12 @@ use ctx_cli::{
 use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
 use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
-use serde::Serialize;
 
 use crate::counting::CountingArgs;
 use crate::passes;
 use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
 use diff::Operands;
+use hold::Hold;
 use scope::Scope;
 use verify::Verification;
 
@@ -188,10 +189,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     for (id, held) in [(&args.hold, true), (&args.release, false)] {
         if let Some(id) = id {
-            if args.dry_run {
-                return preview::hold(&store, session, id, (held, args.json), io);
-            }
-            return hold(&store, session, id, (held, args.json), io);
+            let hold = Hold {
+                store: &store,
+                session,
+                held,
+                dry_run: args.dry_run,
+                json: args.json,
+            };
+            return hold.run(id, io);
         }
     }
     if args.dry_run {
@@ -334,31 +339,4 @@ fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
         ));
     }
     io.note(format_args!("snapshot {}: {}", snapshot.id, meta.size()));
-}
-
-/// Whether it is held from now on, for programs.
-#[derive(Serialize)]
-struct Hold {
-    id: String,
-    held: bool,
-}
-
-fn hold(
-    store: &Store,
-    session: Option<&SessionId>,
-    id: &str,
-    (held, json): (bool, bool),
-    io: &mut Io,
-) -> Outcome {
-    let id = store.hold(session, id, held).map_err(failure)?;
-    let now = if held { "held" } else { "released" };
-    io.committed(format_args!("snapshot {id} is {now}"));
-    let line = if json {
-        let id = id.to_string();
-        json_line(&Hold { id, held })
-    } else {
-        format!("{id}\n")
-    };
-    io.write(line.as_bytes())?;
-    Ok(ExitStatus::Done)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, inputs, is_stdin, json_line, printable};
-use ctx_store::{SessionId, Store};
+use ctx_store::Store;
 use serde::Serialize;
 
 use super::Args;
@@ -62,39 +62,4 @@ fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String, Failure> {
         Some(id) => format!("{name} is saved already: {id}\n"),
         None => format!("would save {name} as a snapshot of {session}: {bytes} bytes\n"),
     })
-}
-
-/// Whether a snapshot would be held from now on, for programs.
-#[derive(Serialize)]
-struct Hold {
-    id: String,
-    held: bool,
-    dry_run: bool,
-}
-
-/// Tells which snapshot would be held or released.
-pub(super) fn hold(
-    store: &Store,
-    session: Option<&SessionId>,
-    id: &str,
-    (held, json): (bool, bool),
-    io: &mut Io,
-) -> Outcome {
-    let id = store
-        .find_snapshot(session, id)
-        .map_err(failure)?
-        .id
-        .to_string();
-    let line = if json {
-        json_line(&Hold {
-            id,
-            held,
-            dry_run: true,
-        })
-    } else {
-        let verb = if held { "hold" } else { "release" };
-        format!("would {verb} {id}\n")
-    };
-    io.write(line.as_bytes())?;
-    Ok(ExitStatus::Done)
 }
