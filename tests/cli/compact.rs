@@ -64,7 +64,7 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
     for expected in [&before, &after] {
         Case::new(CTX_ROLLBACK)
             .within(done.dir())
-            .args(["-s", "demo", "--undo", "s.jsonl"])
+            .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
             .run();
         assert_eq!(done.read("s.jsonl"), expected.as_bytes());
     }
@@ -344,7 +344,7 @@ fn a_document_becomes_lines_only_as_a_filter() {
         .run();
     Case::new(CTX_ROLLBACK)
         .within(done.dir())
-        .args(["--undo", "s.jsonl"])
+        .args(["-q", "--undo", "s.jsonl"])
         .run();
     assert_eq!(done.read("s.jsonl"), document.as_bytes());
     Case::new(CTX_COMPACT)

@@ -122,7 +122,7 @@ fn a_file_is_compacted_in_place_and_brought_back() {
     );
     Case::new(CTX_ROLLBACK)
         .within(done.dir())
-        .args(["--undo", "b.jsonl"])
+        .args(["-q", "--undo", "b.jsonl"])
         .run();
     assert_eq!(text(done.read("b.jsonl")), input);
 }

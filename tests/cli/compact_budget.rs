@@ -65,7 +65,7 @@ fn a_session_above_it_is_compacted_and_comes_back() {
 
         Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
             .within(done.dir())
-            .args(["-s", "demo", "--undo", "s.jsonl"])
+            .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
             .run();
         assert_eq!(live(&done), before);
     }

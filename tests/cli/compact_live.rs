@@ -244,7 +244,7 @@ fn the_store_may_lie_on_another_file_system() {
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
         .within(done.dir())
         .env("CTX_HOME", store.path().to_str().expect("UTF-8"))
-        .args(["-s", "demo", "--undo", "s.jsonl"])
+        .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
         .run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 }

@@ -492,7 +492,7 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
                 log.go_on(last + 1..last + 4);
             }
         }
-        log.run("ctx-rollback", &["--undo", "--min-idle", "0s"]);
+        log.run("ctx-rollback", &["-q", "--undo", "--min-idle", "0s"]);
         assert_eq!(log.read(), before, "{header}");
     }
 }

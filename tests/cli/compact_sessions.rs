@@ -96,7 +96,7 @@ fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str, args: &[&str])
             assert!(is_kept(&output, input), "{preset}");
         }
         let undo = Command::new(env!("CARGO_BIN_EXE_ctx-rollback"))
-            .args(["-s", "demo", "--undo", "s.jsonl"])
+            .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
             .current_dir(dir)
             .env("CTX_HOME", dir.join("store"))
             .status();

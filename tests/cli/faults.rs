@@ -66,7 +66,7 @@ fn rollback(dir: &Path, injections: &[&str]) -> Command {
     }
     command
         .arg(tool_path("ctx-rollback"))
-        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"])
         .current_dir(dir)
         .env("HOME", dir)
         .env_remove("CTX_HOME")
@@ -216,7 +216,7 @@ fn what_was_exchanged_out_survives_a_kill() {
 
     Case::new(tool_path("ctx-rollback"))
         .within(dir)
-        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"])
         .run();
     assert!(beside(dir).is_empty());
     let store = dir.join(".local/state/ctx/memory/session-summaries");

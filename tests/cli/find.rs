@@ -16,7 +16,7 @@ fn snapshot(dir: &Path) -> Case {
 }
 
 fn rollback(dir: &Path) -> Case {
-    Case::new(CTX_ROLLBACK).within(dir)
+    Case::new(CTX_ROLLBACK).within(dir).stdout_any()
 }
 
 fn save(dir: &Path, session: &str, file: &str, text: &str) -> String {
@@ -127,7 +127,7 @@ fn a_path_finds_what_was_saved_under_a_name() {
     assert_eq!(ids(dir, &["--list", "-s", "second", "s.jsonl"]), all[1..2]);
     rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
-    rollback(dir).args(["--undo", "s.jsonl"]).run();
+    rollback(dir).args(["-q", "--undo", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
 }
 
@@ -183,7 +183,7 @@ fn a_session_with_a_typing_error_is_an_error() {
         (CTX_SNAPSHOT, &["--verify"]),
         (CTX_SNAPSHOT, &["--hold", "1"]),
         (CTX_ROLLBACK, &["--snapshot", "latest", "s.jsonl"]),
-        (CTX_ROLLBACK, &["--undo", "s.jsonl"]),
+        (CTX_ROLLBACK, &["-q", "--undo", "s.jsonl"]),
         (CTX_GC, &["-n"]),
         (CTX_GC, &["--forget"]),
     ] {
@@ -240,7 +240,7 @@ fn the_log_tells_a_sessions_history() {
     let done = saved();
     let dir = done.dir();
     rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
-    rollback(dir).args(["--undo", "s.jsonl"]).run();
+    rollback(dir).args(["-q", "--undo", "s.jsonl"]).run();
     for args in [&["--keep-last", "1"][..], &["--undelete", "1"]] {
         Case::new(CTX_GC)
             .within(dir)

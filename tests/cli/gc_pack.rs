@@ -132,12 +132,14 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
     let content = || fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
     fs::write(dir.path().join("s.jsonl"), NEW).expect("written");
     rollback()
-        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"])
         .run();
     assert_eq!(content(), text);
     // What the rollback replaced is packed as well, and the undo finds it.
     gc(dir.path()).args(["--pack-after-days", "0"]).run();
-    rollback().args(["-s", "demo", "--undo", "s.jsonl"]).run();
+    rollback()
+        .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
+        .run();
     assert_eq!(content(), NEW);
     rollback()
         .args(["-s", "demo", "--snapshot", "1", "--to", "-"])

@@ -217,7 +217,7 @@ fn items_are_compacted_with_what_belongs_to_them() {
     assert_eq!(tail, turn(5));
     Case::new(tool_path("ctx-rollback"))
         .within(home.dir())
-        .args(["--store", "store", "--undo", "i.jsonl"])
+        .args(["-q", "--store", "store", "--undo", "i.jsonl"])
         .run();
     assert_eq!(home.read("i.jsonl"), items.as_bytes());
 }

@@ -15,8 +15,9 @@ pub(crate) const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 pub(crate) const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 pub(crate) const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
+/// What it prints of what it did has a test of its own.
 fn rollback(dir: &Path) -> Case {
-    Case::new(CTX_ROLLBACK).within(dir)
+    Case::new(CTX_ROLLBACK).within(dir).stdout_any()
 }
 
 /// `s.jsonl` holds NEW; its snapshot 1, of session demo, holds OLD.
@@ -180,13 +181,34 @@ fn damage_is_never_restored() {
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
 }
 
+/// 17: it says what it did, and where that is which it replaced; with -q nothing.
+#[test]
+fn what_was_done_is_said() {
+    let done = saved();
+    let restored = |from, what, before| {
+        format!(
+            "s.jsonl: restored from snapshot {from}: 1 message, 1 line, {what} bytes; what was there is {before}\n"
+        )
+    };
+    let undo = ["--undo", "s.jsonl"];
+    let says = |args: &[&str], stdout: String| {
+        let case = rollback(done.dir()).args(["-s", "demo"]);
+        case.args(args.iter().copied()).stdout(stdout).run();
+    };
+    says(&["latest", "s.jsonl"], restored("0001", 32, "0002"));
+    says(&undo, restored("0002", 32, "0003"));
+    says(&["-q", "--undo", "s.jsonl"], String::new());
+    let created = "new.jsonl: created from snapshot 0001: 1 message, 1 line, 32 bytes\n";
+    says(&["1", "--to", "new.jsonl"], created.to_owned());
+}
+
 #[test]
 fn nothing_to_do_and_nothing_to_undo() {
     let done = saved();
     fs::write(done.dir().join("s.jsonl"), OLD).expect("writes");
     rollback(done.dir())
-        .args(["-v", "-s", "demo", "--snapshot", "1", "s.jsonl"])
-        .stderr("ctx-rollback: s.jsonl has these bytes already\n")
+        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .stdout("s.jsonl: is as it was in snapshot 0001: 1 message, 1 line, 32 bytes\n")
         .run();
     rollback(done.dir())
         .args(["-s", "demo", "--undo", "s.jsonl"])

@@ -3,10 +3,12 @@
 mod page;
 mod told;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, json_line, printable, shell_word};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, printable, shell_word,
+};
 use ctx_store::restore::Wanted;
 use ctx_store::{Meta, ReplaceOutcome, SessionId, StoreError};
 use ctx_transcript::counted;
@@ -193,9 +195,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let id = &before.id;
         io.warn(format_args!("{name}: {appended} go; they are in {id}"));
     }
-    tell(&replaced, &restore.meta.id, target, io);
+    io.committed(format_args!("{name} is restored"));
+    warn(&replaced, &name.to_string(), io);
     if args.json {
         io.write(json_line(&told.ended(&replaced, appended)).as_bytes())?;
+    } else if io.verbosity() > Verbosity::Quiet {
+        let done = done(&replaced, &restore.meta);
+        io.write(format!("{}: {done}\n", printable(&name.to_string())).as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }
@@ -206,29 +212,36 @@ fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
     io.write(line.as_bytes())
 }
 
-fn tell(replaced: &ReplaceOutcome, id: &str, target: &Path, io: &mut Io) {
-    let name = target.display();
+/// What was done, in a few words, with the numbers of the snapshots.
+fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
+    let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
+    let (from, size) = (number(&meta.id), meta.size());
     match replaced {
-        ReplaceOutcome::Same => io.note(format_args!("{name} has these bytes already")),
-        ReplaceOutcome::Created => io.note(format_args!("{name} created from {id}")),
-        ReplaceOutcome::New {
-            before,
-            late_bytes,
-            retained,
-        } => {
-            let before = &before.id;
-            io.note(format_args!(
-                "{name} restored from {id}; what was there is {before}"
-            ));
-            if *late_bytes > 0 {
-                let late = counted(*late_bytes, "byte");
-                io.warn(format_args!(
-                    "{name} grew meanwhile: {late} carried over behind the restored ones"
-                ));
-            }
-            if let Some(retained) = retained {
-                warn_retained(retained, io);
-            }
+        ReplaceOutcome::Same => format!("is as it was in snapshot {from}: {size}"),
+        ReplaceOutcome::Created => format!("created from snapshot {from}: {size}"),
+        ReplaceOutcome::New { before, .. } => {
+            let before = number(&before.id.to_string());
+            format!("restored from snapshot {from}: {size}; what was there is {before}")
         }
+    }
+}
+
+fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
+    let ReplaceOutcome::New {
+        late_bytes,
+        retained,
+        ..
+    } = replaced
+    else {
+        return;
+    };
+    if *late_bytes > 0 {
+        let late = counted(*late_bytes, "byte");
+        io.warn(format_args!(
+            "{name} grew meanwhile: {late} carried over behind the restored ones"
+        ));
+    }
+    if let Some(retained) = retained {
+        warn_retained(retained, io);
     }
 }

@@ -66,7 +66,7 @@ fn read(dir: &Path, name: &str) -> String {
 }
 
 fn undone(dir: &Path, name: &str) -> String {
-    tool("ctx-rollback", dir).args(["--undo", name]).run();
+    tool("ctx-rollback", dir).args(["-q", "--undo", name]).run();
     read(dir, name)
 }
 
@@ -90,7 +90,7 @@ fn a_session_that_is_written_onto_itself_can_be_had_back() {
             assert_ne!(new, session(), "{name} does something");
             assert_eq!(found, new, "{name} -o {output}");
             assert!(dir.join("link.jsonl").is_symlink());
-            let undo = ["--undo", "--store", "store", "s.jsonl"];
+            let undo = ["-q", "--undo", "--store", "store", "s.jsonl"];
             tool("ctx-rollback", dir).args(undo).run();
             assert_eq!(read(dir, "s.jsonl"), session(), "{name} -o {output}");
         }
@@ -115,7 +115,7 @@ fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
         .run();
     assert_eq!(read(dir, "s.jsonl"), session());
     tool("ctx-rollback", dir)
-        .args(["-s", "demo", "--undo", "s.jsonl"])
+        .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
         .run();
     assert_eq!(read(dir, "s.jsonl"), offloaded);
     tool("ctx-extract", dir)
