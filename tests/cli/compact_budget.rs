@@ -79,7 +79,9 @@ fn a_session_within_it_is_left_alone() {
         let done = compact(&before, all)
             .args(args.iter().copied())
             .args(["s.jsonl"])
-            .stdout(format!("s.jsonl: not due at {all} tokens\n"))
+            .stdout(format!(
+                "s.jsonl: not due: {all} tokens are within the target of {all}\n"
+            ))
             .run();
         assert_eq!(live(&done), before);
     }

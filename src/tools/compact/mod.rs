@@ -273,9 +273,8 @@ fn tell(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<(), 
     if text::status(report) == ExitStatus::No {
         io.warn(format_args!("{name}: {line}"));
     } else if io.verbosity() != Verbosity::Quiet {
-        let table = report.plan.as_ref().map(text::table);
         let name = printable(name);
-        let text = format!("{name}: {line}\n{}", table.unwrap_or_default());
+        let text = format!("{name}: {line}\n{}", text::plan(report));
         io.write(text.as_bytes())?;
     }
     Ok(())

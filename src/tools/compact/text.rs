@@ -1,7 +1,7 @@
 //! What is told of a compaction, to people.
 
 use ctx_cli::ExitStatus;
-use ctx_passes::compact::{Attention, Forecast, Leaving, Outcome, Report};
+use ctx_passes::compact::{Attention, Forecast, Leaving, Outcome, PRUNED_FIRST, Report};
 
 pub(super) fn status(report: &Report) -> ExitStatus {
     if report.outcome == Outcome::SummaryFailed {
@@ -43,7 +43,12 @@ pub(super) fn line(report: &Report) -> String {
             format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %)")
         }
         Outcome::NothingToDo => format!("nothing to do: nothing is old in {before} tokens"),
-        Outcome::NotDue => format!("not due at {before} tokens"),
+        Outcome::NotDue => match report.target_tokens {
+            Some(target) if *before <= target => {
+                format!("not due: {before} tokens are within the target of {target}")
+            }
+            _ => format!("not due at {before} tokens"),
+        },
         Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
         Outcome::Disabled => "disabled".to_owned(),
         Outcome::NoGain => format!(
@@ -77,8 +82,20 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     })
 }
 
-/// What would be done, below that line.
-pub(super) fn table(forecast: &Forecast) -> String {
+/// What would be done, below that line; nothing where nothing was previewed.
+pub(super) fn plan(report: &Report) -> String {
+    let Some(forecast) = &report.plan else {
+        return String::new();
+    };
+    let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
+    let pruned = pruned.map(|pruned| {
+        let (before, after) = (report.tokens_before, pruned.tokens);
+        format!("  pruned first: {before} → {after} tokens\n")
+    });
+    pruned.unwrap_or_default() + &table(forecast)
+}
+
+fn table(forecast: &Forecast) -> String {
     let row = |cells: [&str; 4], lines: &str| {
         let [zone, records, messages, tokens] = cells;
         format!("  {zone:<6} {records:>9} {messages:>9} {tokens:>9}  {lines}\n")

@@ -35,6 +35,6 @@ pub use forecast::{Forecast, Leaving, ZoneCount};
 pub use in_place::SessionFile;
 pub use offloading::Stores;
 pub(crate) use outcome::milliseconds;
-pub use outcome::{Attempt, Attention, Outcome, Report};
+pub use outcome::{Attempt, Attention, Outcome, PRUNED_FIRST, Report};
 pub use plan::{MakeWriter, Plan};
 pub use stream::compact_stream;

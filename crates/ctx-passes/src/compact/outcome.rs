@@ -123,6 +123,9 @@ pub struct Attempt {
     pub tokens: u64,
 }
 
+/// The step before all others: pruning, where the policy prunes before.
+pub const PRUNED_FIRST: &str = "pruned-first";
+
 /// The report on one session. The keys are a contract: new ones may come, none goes; the audit
 /// log tells its figures by the same names.
 #[derive(Debug, Default, Serialize)]

@@ -14,7 +14,7 @@ use super::content::Content;
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Ended, Ladder};
 use super::offloading::{Offloading, Originals};
-use super::outcome::{Attempt, Outcome, Report, ratio};
+use super::outcome::{Attempt, Outcome, PRUNED_FIRST, Report, ratio};
 use super::plan::{Before, Plan};
 use super::pruning::{self, Rules};
 use super::survey::Survey;
@@ -279,7 +279,7 @@ impl<'j> Job<'j> {
         }
         let fits = plan.fits(size.tokens) && !plan.is_due(&size);
         Some(FirstStep {
-            what: "pruned-first",
+            what: PRUNED_FIRST,
             size,
             is_enough: !plan.sums_up_or_drops() || (plan.only_if_due && fits),
         })
