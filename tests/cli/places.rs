@@ -399,3 +399,28 @@ fn files_of_others_stay_in_the_store() {
         );
     }
 }
+
+/// 17: `CTX_HOME=` in a crontab takes nothing away; `--store ""` would not be what was meant.
+#[test]
+fn a_variable_that_is_set_to_nothing_is_not_set() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(
+        dir.path().join("s.jsonl"),
+        "{\"role\":\"user\",\"content\":\"hi\"}\n",
+    )
+    .expect("written");
+    let empty = "CTX_HOME= CTX_PRESET= CTX_CONFIG= CTX_LLM_URL= CTX_LLM_MODEL=";
+    good(dir.path(), &format!("{empty} ctx-snapshot -s demo s.jsonl"));
+    good(
+        dir.path(),
+        &format!("{empty} ctx-compact -n -s demo s.jsonl"),
+    );
+    good(
+        dir.path(),
+        &format!("{empty} ctx-memory search word || [ $? = 1 ]"),
+    );
+    let store = dir.path().join(".local/state/ctx");
+    assert!(store.exists(), "the usual store");
+    let named = bash(dir.path(), "ctx-snapshot --store '' s.jsonl");
+    assert_eq!((named.code, named.stdout.as_str()), (2, ""));
+}
