@@ -35,7 +35,7 @@ pub use folders::{FolderArgs, Operands, Walk};
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use json::{json_failure, json_line, json_name};
-pub use listing::{Align, Cell, Listing, short_bytes, short_count, short_time};
+pub use listing::{Align, Cell, Listing, cut_to_width, short_bytes, short_count, short_time};
 pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
 pub use process::main;
 pub use progress::{Progress, ShowProgress};

@@ -129,7 +129,7 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
         let left = most - width(&kept);
         // The mark needs a column.
         if text.width() >= left {
-            kept.push((cut(&(text + "  "), left), colour));
+            kept.push((cut_to_width(&(text + "  "), left), colour));
             break;
         }
         kept.push((text, colour));
@@ -137,8 +137,8 @@ fn cut_pieces(pieces: Vec<Cell>, most: usize) -> Vec<Cell> {
     kept
 }
 
-/// The text, or as much of it as fits with a mark that something is missing.
-fn cut(text: &str, most: usize) -> String {
+/// The text, or as much of it as fits into `most` columns with a mark that something is missing.
+pub fn cut_to_width(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
     }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use ctx_cli::{Align, Io, Listing, percent, printable, short_bytes, short_count, short_time};
+use ctx_cli::{
+    Align, Io, Listing, cut_to_width, percent, printable, short_bytes, short_count, short_time,
+};
 
 use crate::form::path_to_show;
 use crate::row::Row;
@@ -11,6 +13,8 @@ use crate::row::Row;
 const NOTHING: &str = "-";
 /// What stands where it could be known.
 const UNKNOWN: &str = "?";
+/// Which part of a terminal the name of a project may take.
+const PROJECT: usize = 5;
 
 /// The rows under a heading, no wider than the terminal; long ones are whole.
 pub(crate) fn of(rows: &[Row], is_long: bool, io: &Io) -> String {
@@ -31,8 +35,11 @@ pub(crate) fn of(rows: &[Row], is_long: bool, io: &Io) -> String {
     };
     columns.extend(last.iter().map(|name| (*name, Align::Left)));
     let mut listing = Listing::new(&columns);
+    let width = io.columns().filter(|_| !is_long);
+    // A long name leaves no room for what comes behind it.
+    let most_of_project = width.map_or(usize::MAX, |width| width / PROJECT);
     for row in rows {
-        let mut cells = cells(row);
+        let mut cells = cells(row, most_of_project);
         if is_long {
             cells.extend([id(row), path_to_show(&row.path)]);
         } else {
@@ -40,7 +47,7 @@ pub(crate) fn of(rows: &[Row], is_long: bool, io: &Io) -> String {
         }
         listing.push(cells);
     }
-    listing.painted(io.columns().filter(|_| !is_long), io)
+    listing.painted(width, io)
 }
 
 /// The id by which the agent knows it.
@@ -61,7 +68,7 @@ fn title(row: &Row) -> String {
 }
 
 /// What both tables show.
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();
     let project = content.and_then(|it| Path::new(it.folder.as_deref()?).file_name());
@@ -83,7 +90,9 @@ fn cells(row: &Row) -> Vec<String> {
     };
     vec![
         row.agent.clone(),
-        project.map_or_else(nothing, |name| printable(&name.to_string_lossy())),
+        project.map_or_else(nothing, |name| {
+            cut_to_width(&printable(&name.to_string_lossy()), most_of_project)
+        }),
         short_time(row.age()),
         content.map_or_else(nothing, |it| it.messages.to_string()),
         tokens.unwrap_or_else(nothing),

@@ -8,6 +8,7 @@ mod progress;
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use ctx_testkit::Terminal;
 
@@ -31,4 +32,33 @@ fn shown(mut command: Command, terminal: Terminal) -> String {
     assert!(status.expect("the tool starts").success());
     drop(command);
     terminal.ended().replace("\r\n", "\n")
+}
+
+/// 17: a project with a long name leaves room for the title, and no row is wider than the terminal.
+#[test]
+fn long_names_of_projects_are_cut() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let line = r#"{"uuid":"1","parentUuid":null,"sessionId":"s","cwd":"/w/a-project-whose-name-is-very-long","type":"user","message":{"role":"user","content":"Look at the file."}}"#;
+    let path = folder.path().join("s.jsonl");
+    std::fs::write(&path, format!("{line}\n")).expect("a session");
+    let old = SystemTime::now() - Duration::from_secs(7_500);
+    let file = std::fs::File::options().write(true).open(&path);
+    file.expect("opens").set_modified(old).expect("a time");
+    let listed = |columns| {
+        let mut command = call("ctx-ls", folder.path());
+        command.args(["--color", "never", "s.jsonl"]);
+        shown(command, Terminal::new(columns))
+    };
+    assert_eq!(
+        listed(80),
+        "\
+AGENT        PROJECT           AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\n\
+claude-code  a-project-whose…   2h         1      ~9       ?   162  ?    Look a…\n"
+    );
+    assert!(listed(200).contains("a-project-whose-name-is-very-long"));
+    for columns in [30, 80, 120] {
+        let rows = listed(columns);
+        let widths = rows.lines().map(|line| line.chars().count());
+        assert_eq!(widths.max(), Some(usize::from(columns).min(90)), "{rows}");
+    }
 }
