@@ -1,5 +1,6 @@
 //! What the records of a session come to, those of the context apart from the others.
 
+use ctx_select::calibrate::{MOST_BESIDE, USUAL_BESIDE};
 use ctx_select::count::PER_MESSAGE;
 use ctx_transcript::view::{Outside, Presence};
 use ctx_transcript::{Dialect, Message, Object, Outline, Role};
@@ -65,7 +66,7 @@ impl Sum {
             doubtful_ask: None,
             all: 0,
             behind: 0,
-            beside: Beside::default(),
+            beside: Beside::new(),
         }
     }
 
@@ -183,62 +184,55 @@ impl Sum {
     }
 }
 
-/// What the API counted beside the messages of the first request: the system prompt and the
-/// tools. Behind a compaction, before the next reply, nothing else tells of them.
-#[derive(Clone, Copy)]
-enum Beside {
-    /// No reply has told yet; so many messages came before it, and so many tokens.
-    Open {
-        messages: u64,
-        tokens: u64,
-    },
-    Told(u64),
-    Unknown,
+/// What the API counts beside the messages: the system prompt and the tools. Behind a compaction,
+/// before the next reply, nothing else tells of them. It is the least that the first requests of
+/// the file and behind its summaries had.
+#[derive(Clone, Copy, Default)]
+struct Beside {
+    least: Option<u64>,
+    /// Tokens of the messages since such a beginning, until a reply tells.
+    since: Option<u64>,
+    /// Messages that were heard for this.
+    heard: u64,
+    is_told: bool,
 }
 
-/// A file whose first messages tell nothing is not asked for ever.
-const FIRST_MESSAGES: u64 = 64;
-
-impl Default for Beside {
-    fn default() -> Self {
-        Self::Open {
-            messages: 0,
-            tokens: 0,
-        }
-    }
-}
+/// A file whose messages tell nothing is not asked for ever.
+const MOST_HEARD: u64 = 512;
 
 impl Beside {
-    fn is_open(self) -> bool {
-        matches!(self, Self::Open { .. })
-    }
-
-    /// A message of the first context. A summary stands for others that were sent.
-    fn hear(&mut self, message: &Message<'_>, is_summary: bool) {
-        if let Self::Open { messages, tokens } = *self {
-            *self = if is_summary || messages == FIRST_MESSAGES {
-                Self::Unknown
-            } else {
-                let of_message = measure::tokens(message).saturating_add(PER_MESSAGE);
-                Self::Open {
-                    messages: messages + 1,
-                    tokens: tokens.saturating_add(of_message),
-                }
-            };
+    fn new() -> Self {
+        Self {
+            since: Some(0),
+            ..Self::default()
         }
     }
 
-    /// The API has counted the first request and its reply.
+    fn is_open(self) -> bool {
+        self.least.is_none() && self.heard < MOST_HEARD
+    }
+
+    /// A message; a summary begins the context anew.
+    fn hear(&mut self, message: &Message<'_>, is_summary: bool) {
+        self.heard += 1;
+        let before = if is_summary { Some(0) } else { self.since };
+        let of_message = measure::tokens(message).saturating_add(PER_MESSAGE);
+        self.since = before.map(|tokens| tokens.saturating_add(of_message));
+    }
+
+    /// The API has counted a request and its reply.
     fn told(&mut self, all: u64) {
-        if let Self::Open { tokens, .. } = *self {
-            *self = Self::Told(all.saturating_sub(tokens));
+        self.is_told = true;
+        let beside = self.since.take().map(|tokens| all.saturating_sub(tokens));
+        if let Some(beside) = beside.filter(|tokens| *tokens <= MOST_BESIDE) {
+            self.least = Some(self.least.map_or(beside, |least| least.min(beside)));
         }
     }
 
     fn tokens(self) -> u64 {
-        match self {
-            Self::Told(tokens) => tokens,
-            Self::Open { .. } | Self::Unknown => 0,
+        match self.least {
+            None if self.is_told => USUAL_BESIDE,
+            least => least.unwrap_or(0),
         }
     }
 }

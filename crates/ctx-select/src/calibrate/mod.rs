@@ -56,8 +56,11 @@ pub struct Calibrator {
     last: Option<Point>,
     /// By how much its prompt may be off: the API may not have said it.
     doubt: f64,
-    /// The least that requests right behind a beginning had beside their messages.
+    /// The least that requests right behind a beginning had beside their messages, where that
+    /// can be.
     base: Option<f64>,
+    /// Whether any request was right behind a beginning.
+    has_begun: bool,
 }
 
 /// What was counted, and what it was.
@@ -76,6 +79,12 @@ const MOST: f64 = 1.6;
 /// before. Agents put files and notes behind a summary that they do not record.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
+
+/// No agent sends more than this beside the messages: where there was more, the file begins in
+/// the middle of a session, and what agents usually send is taken.
+pub const MOST_BESIDE: u64 = 100_000;
+/// Recorded sessions had from 20,000 to 45,000 (docs/tokens.md).
+pub const USUAL_BESIDE: u64 = 30_000;
 
 /// A prompt that has fallen by more than this share of it is of a context that something was
 /// taken out of. If a tool has reckoned what is left, it may be off by this share of the fall.
@@ -119,6 +128,7 @@ impl Calibrator {
             last: None,
             doubt: 0.0,
             base: None,
+            has_begun: false,
         }
     }
 
@@ -135,7 +145,7 @@ impl Calibrator {
             let is_exact = is_exact(self.encoding, model);
             self.fit = Fit::new(if is_exact { 1.0 } else { ESTIMATE });
             self.model = request.model.map(str::to_owned);
-            (self.last, self.base) = (None, None);
+            (self.last, self.base, self.has_begun) = (None, None, false);
         }
         let was_in_doubt = std::mem::take(&mut self.doubt) > 0.0;
         if let Some(last) = self.last {
@@ -146,8 +156,9 @@ impl Calibrator {
                 self.fit.learn(new.counted - last.counted, said);
             }
         } else {
-            let base = self.base_of(new);
-            self.base = Some(self.base.map_or(base, |least| least.min(base)));
+            let base = Some(self.base_of(new)).filter(|base| *base <= MOST_BESIDE as f64);
+            self.base = self.base.into_iter().chain(base).reduce(f64::min);
+            self.has_begun = true;
         }
         self.last = Some(new);
     }
@@ -166,7 +177,8 @@ impl Calibrator {
             let off = self.fit.off(added) + self.doubt;
             return Some(Estimate::of(tokens - off, tokens, tokens + off));
         }
-        let base = self.base?;
+        let usual = self.has_begun.then_some(USUAL_BESIDE as f64);
+        let base = self.base.or(usual)?;
         let (messages, off) = (self.fit.step(counted), self.fit.off(counted));
         Some(Estimate::of(
             messages - off,

@@ -108,23 +108,29 @@ fn what_was_recorded_before_a_compaction_counts_no_more() {
     );
 }
 
-/// Where a summary comes first, the file begins in the middle.
+/// A file may begin in the middle, with more before it than any system prompt has.
 #[test]
-fn what_is_behind_a_summary_tells_nothing_of_what_is_beside_the_messages() {
-    let summary = line(
-        "s",
-        "",
-        "user",
-        r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#,
-    );
-    let again = line(
-        "t",
-        "",
-        "user",
-        r#""isCompactSummary":true,"message":{"role":"user","content":"And so on."}"#,
-    );
-    let content = content(&[summary, reply("2", "s", 900, "yes"), again]);
-    assert_eq!((content.recorded, content.estimated), (None, 4 + 3));
+fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
+    let summary = |id: &str, last: &str| {
+        let of = format!(r#""subtype":"compact_boundary","logicalParentUuid":"{last}""#);
+        let rest = r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#;
+        let boundary = format!("b{id}");
+        [
+            line(&boundary, "", "system", &of),
+            line(id, &boundary, "user", rest),
+        ]
+    };
+    let behind = |lines: &[String]| {
+        let content = content(lines);
+        assert_eq!(content.recorded, None);
+        content.estimated - (4 + 3)
+    };
+    let middle = [user("1", "", "hi"), reply("2", "1", 150_000, "yes")];
+    let usual = [&middle[..], &summary("t", "2")].concat();
+    assert_eq!(behind(&usual), 30_000);
+    let reply = [reply("3", "s", 900, "yes")];
+    let known = [&middle[..], &summary("s", "2"), &reply, &summary("t", "3")].concat();
+    assert_eq!(behind(&known), 906 - (4 + 3) - (4 + 1));
 }
 
 /// What stays of the old lines was counted with all that is gone.
