@@ -24,11 +24,29 @@ pub fn called_as(program: &OsStr) -> Option<&'static Tool> {
     tools().into_iter().find(|tool| name == tool.name)
 }
 
+/// The name of the tool that a word names: with or without `ctx-`.
+pub fn named(word: &OsStr) -> Option<&'static str> {
+    let word = word.to_str()?;
+    let mut names = tools().into_iter().map(|tool| tool.name);
+    names.find(|name| *name == word || name.strip_prefix("ctx-") == Some(word))
+}
+
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
 
-    use super::called_as;
+    use super::{called_as, named};
+
+    /// 17: `ctx-tools ls`, as busybox has it.
+    #[test]
+    fn a_word_names_a_tool() {
+        let named = |word| named(OsStr::new(word));
+        assert_eq!(named("ls"), Some("ctx-ls"));
+        assert_eq!(named("ctx-memory"), Some("ctx-memory"));
+        for other in ["", "ctx-", "list", "-ls"] {
+            assert_eq!(named(other), None, "{other}");
+        }
+    }
 
     /// 17: a link's name says which tool it is, whatever folder it is in.
     #[test]

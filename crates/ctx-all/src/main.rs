@@ -2,22 +2,61 @@
 
 mod manuals;
 
-use std::io::Write;
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 use ctx_cli::ExitStatus;
 
 fn main() -> ExitCode {
-    let program = std::env::args_os().next().unwrap_or_default();
+    let mut args = std::env::args_os();
+    let program = args.next().unwrap_or_default();
     if let Some(tool) = ctx_all::called_as(&program) {
         return ctx_tools::main(tool, manuals::of(tool.name));
     }
-    let tools: Vec<&str> = ctx_all::tools().iter().map(|tool| tool.name).collect();
+    let first = args.next().unwrap_or_default();
+    match first.to_str() {
+        Some("-h" | "--help") => return told(&help()),
+        Some("-V" | "--version") => {
+            return told(concat!("ctx-tools ", env!("CARGO_PKG_VERSION"), "\n"));
+        }
+        _ => {}
+    }
+    let failure = match ctx_all::named(&first) {
+        Some(tool) => become_tool(tool, args),
+        None => "name a tool; ctx-tools -h lists them".to_owned(),
+    };
     // When stderr itself is gone there is nobody to tell.
-    let _ = writeln!(
-        std::io::stderr(),
-        "ctx-tools: this program is all tools, and the link that it is called by says which; call one of {}",
-        tools.join(", ")
-    );
+    let _ = writeln!(io::stderr(), "ctx-tools: {failure}");
     ExitCode::from(ExitStatus::Failed.code())
+}
+
+/// Begins again by the name of the tool; returns only where that fails.
+fn become_tool(tool: &str, args: impl Iterator<Item = OsString>) -> String {
+    let itself = std::env::current_exe();
+    let error = match itself {
+        Ok(itself) => Command::new(itself).arg0(tool).args(args).exec(),
+        Err(error) => error,
+    };
+    format!("cannot start {tool}: {error}; call {tool} itself")
+}
+
+fn help() -> String {
+    let list = ctx_all::tools().into_iter().map(|tool| {
+        let about = (tool.command)().get_about().map(ToString::to_string);
+        let name = tool.name.trim_start_matches("ctx-");
+        format!("  {name:<10} {}\n", about.unwrap_or_default())
+    });
+    let list: String = list.collect();
+    format!(
+        "Usage: ctx-tools TOOL [OPTIONS] ...\n\nThe same as ctx-TOOL; ctx-TOOL -h shows its flags.\n\n{list}"
+    )
+}
+
+fn told(text: &str) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(ExitStatus::Failed.code()),
+    }
 }
