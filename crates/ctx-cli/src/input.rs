@@ -125,10 +125,22 @@ pub(crate) fn word(path: &str) -> String {
 fn cannot_read(name: &str, error: &io::Error) -> Failure {
     let failure = Failure::new(format_args!("cannot read: {error}")).at(name, None);
     if error.kind() == io::ErrorKind::NotFound {
-        failure.hint("check the path")
+        failure.hint(if is_like_an_id(name) {
+            "that looks like the id of a session: ctx-ls -l has its file"
+        } else {
+            "check the path"
+        })
     } else {
         failure
     }
+}
+
+/// Whether a name is written as a UUID, as agents name sessions: 32 hexadecimal digits with
+/// hyphens between them.
+fn is_like_an_id(name: &str) -> bool {
+    let digits = name.chars().filter(char::is_ascii_hexdigit).count();
+    let hyphens = name.chars().filter(|c| *c == '-').count();
+    digits == 32 && digits + hyphens == name.len()
 }
 
 #[cfg(test)]

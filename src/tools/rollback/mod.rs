@@ -93,6 +93,11 @@ impl Args {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
         let (id, file) = match (self.operands.as_slice(), &self.to) {
+            ([file, id], None) if !is_chosen && file.exists() && !id.exists() => {
+                let words = [id, file].map(|it| shell_word(&it.display().to_string()));
+                return Err(Failure::new("the snapshot comes first")
+                    .hint(format!("ctx-rollback {}", words.join(" "))));
+            }
             ([id, file], None) if !is_chosen => (Some(id), Some(file)),
             ([_, _], None) => {
                 return Err(
