@@ -302,10 +302,12 @@ fn printed(known: &Keys) -> Keys {
 
 /// Keys that these runs do not bring about: an agent that writes meanwhile, files that cannot be
 /// read, snapshots that are days old, odd answers of a model, an agent's own file that is compacted.
-const SELDOM: [(&str, &str); 10] = [
+const SELDOM: [(&str, &str); 12] = [
     ("context/events.jsonl", "added_bytes"),
+    ("ctx-compact", "calibrated_after"),
     ("ctx-compact", "calibrated_tokens"),
     ("ctx-compact", "late_bytes"),
+    ("ctx-compact", "limit_tokens"),
     ("ctx-compact", "summary_repairs"),
     ("ctx-compact", "unreadable"),
     ("ctx-convert", "losses.name"),

@@ -133,6 +133,10 @@ pub const TOOL: Tool = Tool {
     page: page::PAGE,
 };
 
+/// Whoever asks for less of a file of more than so many bytes has forgotten the k.
+const LEAST_BUDGET: u64 = 200;
+const LONG: u64 = 64 << 10;
+
 fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     let args = Args::from_arg_matches(matches)?;
     if args.counting.models.list(args.json, io)? {
@@ -188,6 +192,18 @@ impl Args {
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
+        let is_long = |file: &PathBuf| file.metadata().is_ok_and(|it| it.len() > LONG);
+        let budget = self.asked.budget.filter(|tokens| *tokens < LEAST_BUDGET);
+        if let Some(tokens) = budget.filter(|_| self.files.iter().any(is_long)) {
+            let failure = format!("--budget {tokens}: no session fits into so few tokens");
+            let hint = format!("did you mean {tokens}k?");
+            let failure = Failure::new(failure);
+            return Err(if tokens > 0 {
+                failure.hint(hint)
+            } else {
+                failure
+            });
+        }
         if self.files.len() > 1 && self.session.is_some() {
             return Err(Failure::new("one session id for several files")
                 .hint("leave -s out: each file has an id of its own"));

@@ -40,15 +40,15 @@ pub(super) const PAGE: Page = Page {
         ("--in-place", "it changes FILE in place without a flag"),
         (
             "-r",
-            "ctx-ls -0 DIR | xargs -0 ctx-compact compacts what is in a folder",
+            "ctx-ls --due -0 DIR | xargs -0r ctx-compact --if-due compacts what is due in a folder",
         ),
         (
             "-R",
-            "ctx-ls -0 DIR | xargs -0 ctx-compact compacts what is in a folder",
+            "ctx-ls --due -0 DIR | xargs -0r ctx-compact --if-due compacts what is due in a folder",
         ),
         (
             "--recursive",
-            "ctx-ls -0 DIR | xargs -0 ctx-compact compacts what is in a folder",
+            "ctx-ls --due -0 DIR | xargs -0r ctx-compact --if-due compacts what is due in a folder",
         ),
         ("--due", "--if-due"),
         ("--only-if-due", "--if-due"),

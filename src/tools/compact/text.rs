@@ -1,6 +1,6 @@
 //! What is told of a compaction, to people.
 
-use ctx_cli::ExitStatus;
+use ctx_cli::{ExitStatus, short_count};
 use ctx_passes::compact::{Attention, Forecast, Leaving, Outcome, PRUNED_FIRST, Report};
 
 pub(super) fn status(report: &Report) -> ExitStatus {
@@ -40,20 +40,20 @@ pub(super) fn line(report: &Report) -> String {
             } else {
                 "compacted"
             };
-            format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %)")
+            let by_api = by_api(report);
+            format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}")
         }
         Outcome::NothingToDo => format!("nothing to do: nothing is old in {before} tokens"),
-        Outcome::NotDue => match report.target_tokens {
-            Some(target) if *before <= target => {
-                format!("not due: {before} tokens are within the target of {target}")
-            }
-            _ => format!("not due at {before} tokens"),
-        },
+        Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
         Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
         Outcome::Disabled => "disabled".to_owned(),
         Outcome::NoGain => format!(
             "no gain: {before} tokens would be {}; unchanged{from_now}",
             report.best()
+        ),
+        Outcome::Unreachable if report.target_tokens == Some(0) => format!(
+            "out of reach: the system prompt and the tools alone take the {} tokens; unchanged; raise them, or leave --strict-target out{from_now}",
+            report.limit_tokens.unwrap_or_default()
         ),
         Outcome::Unreachable => format!(
             "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise it, keep and pin less, or leave --strict-target out{from_now}",
@@ -68,6 +68,28 @@ pub(super) fn line(report: &Report) -> String {
             "not tried again at {before} tokens: it was no smaller before, and has not grown since; --force tries"
         ),
     }
+}
+
+/// The same as the API counts, by what an agent has recorded: with the system prompt and the tools.
+fn by_api(report: &Report) -> String {
+    match (report.calibrated_tokens, report.calibrated_after) {
+        (Some(before), Some(after)) => {
+            let [before, after] = [before, after].map(short_count);
+            format!("; as the API counts about {before} → {after}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// That it has no more than it may have.
+fn within(report: &Report) -> Option<String> {
+    if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
+        let said = format!("not due: {tokens} tokens, as the API counts, are within {limit}");
+        return (tokens <= limit).then_some(said);
+    }
+    let (tokens, target) = (report.tokens_before, report.target_tokens?);
+    let said = format!("not due: {tokens} tokens are within the target of {target}");
+    (tokens <= target).then_some(said)
 }
 
 /// What is to be said beside that: the session is smaller, but not small enough.

@@ -43,8 +43,8 @@ use ctx_store::Growth;
 ///
 /// --by prints how many, their tokens, their share and what they are, the most
 /// tokens first, for all files together; (other) is what belongs to none. --by reach
-/// prints bytes: of an agent's own file most are not sent to the model, since it has
-/// branches that were left, what a compaction stands for, and results a second time.
+/// prints bytes, and whether they reach the model: most of an agent's own file does not, since
+/// it has branches that were left, what a compaction stands for, and results a second time.
 ///
 /// --json prints an object per file and one for the total; docs/json.md has all keys.
 ///

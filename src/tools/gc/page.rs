@@ -97,7 +97,7 @@ pub(super) const PAGE: Page = Page {
         ("ctx-gc --preset sanbot", "Keep as long as a policy says"),
         (
             "ctx-gc --keep-days 7 --no-floor",
-            "Let all that is older than 7 days go, also the newest of a session",
+            "Remove all that is older than 7 days, even the newest of a session",
         ),
         (
             "ctx-gc --pack-after-days 0",

@@ -82,7 +82,7 @@ pub(super) const PAGE: Page = Page {
             "ctx-ls -l --project .",
             "The sessions of this folder, with their ids and files",
         ),
-        ("ctx-ls --due", "Those that a compaction is due for"),
+        ("ctx-ls --due", "Those that are due for a compaction"),
         (
             "ctx-ls --due --agent claude-code -0 | xargs -0r ctx-compact --if-due",
             "Compact those that still are when it is their turn, whatever their names",

@@ -40,8 +40,8 @@ pub const TOOL: Tool = Tool {
 /// Save the exact bytes of a session, checked by their hash
 ///
 /// Without FILE, stdin is saved and then passed on: when it cannot be saved,
-/// nothing is written. With FILE, the id of the snapshot is printed; where the newest
-/// snapshot has these very bytes, there is no other one, and it is that one's.
+/// nothing is written. With FILE, the id of the snapshot is printed; if the newest snapshot
+/// already has these bytes, its id is printed, and no other one is taken.
 ///
 /// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
 /// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15

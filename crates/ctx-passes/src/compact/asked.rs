@@ -57,20 +57,22 @@ pub struct Asked {
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Make the context at most N tokens, as the API counts, if it has more
+    /// Aim at N tokens, as the API counts, if there are more
     ///
     /// System messages, summary and latest messages together, shared out by what is
     /// in them; tool results among the latest are shortened where they are long.
+    /// Of an agent's own file, where it has recorded what the API counted, system prompt and
+    /// tools are among them. What cannot be kept is told; with --strict-target nothing is written.
     /// Of what is kept, the --keep flags and pins hold, not the policy's numbers.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
-    budget: Option<u64>,
+    pub budget: Option<u64>,
     /// Write nothing above the target; exit with 1
     ///
     /// Else what is smaller is written though it is above --target-tokens, the policy's target
     /// or --budget, with a warning, exit 0.
     #[arg(long, help_heading = "What is kept")]
     strict_target: bool,
-    /// Time of the last call of the model, if the records do not tell
+    /// When the model was last called, if the session has no times
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
     /// Ignore the usage that an agent recorded; use our own count
@@ -135,6 +137,8 @@ impl Asked {
             last_call: self.last_call,
             calibrate: !self.no_calibrate,
             calibrated: None,
+            limit: None,
+            behind: None,
             window: None,
             model: given.model,
             headings: given.headings,

@@ -160,9 +160,15 @@ pub struct Report {
     /// recorded: triggers and targets go by that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_tokens: Option<u64>,
+    /// What the API most likely counts of the tokens now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated_after: Option<u64>,
     /// What the whole context may have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_tokens: Option<u64>,
+    /// The same as the API counts, where an agent has recorded usage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_tokens: Option<u64>,
     /// Messages before, system ones left out.
     pub messages_before: u64,
     /// Messages now.

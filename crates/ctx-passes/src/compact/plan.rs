@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
-use ctx_select::calibrate::Estimate;
+use ctx_select::calibrate::{Calibrator, Estimate};
 use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step, Trigger, Triggers};
@@ -57,6 +57,10 @@ pub struct Plan {
     pub calibrate: bool,
     /// The tokens of the session, by that.
     pub calibrated: Option<u64>,
+    /// The most tokens that the whole context may have, as the API counts, where that is known.
+    pub limit: Option<u64>,
+    /// Estimates what is left, as the API counts.
+    pub behind: Option<Calibrator>,
     /// The window that the log tells.
     pub window: Option<u64>,
     /// Records that are kept.
@@ -94,16 +98,18 @@ fn counted(tokens: u64, calibration: &Calibration, is_strict: bool, notes: &mut 
     }
     let beside = calibration.base.unwrap_or_default();
     let what = if is_strict {
-        "nothing above them is written".to_owned()
+        "more is not written".to_owned()
     } else if within(|it| it.tokens) >= least {
         "it may become more".to_owned()
     } else {
-        format!("messages have {least}, and all together is more")
+        let all = calibration.behind_compaction().estimate(least);
+        let all = all.map_or(least, |all| all.tokens);
+        format!("the messages have {least} all the same, about {all} in all")
     };
     notes.warn(
         &[],
         format_args!(
-            "{tokens} tokens leave little room beside what the API counts with the messages, about {beside}: {what}"
+            "{tokens} tokens are few: the system prompt and the tools take about {beside} of them; {what}"
         ),
     );
     if is_strict { sure } else { least }
@@ -171,6 +177,10 @@ impl Plan {
             let window = plan.triggers.with_model(plan.window).window();
             plan.target = plan.policy.target.max_tokens(window);
         }
+        plan.limit = calibration.estimate.and(plan.target);
+        plan.behind = calibration
+            .estimate
+            .map(|_| calibration.behind_compaction());
         plan.target = plan
             .target
             .map(|tokens| counted(tokens, calibration, plan.strict_target, notes));

@@ -77,12 +77,18 @@ impl Calibration {
         self.calibrator.without(freed)
     }
 
+    /// What estimates a context that a compaction will leave.
+    pub fn behind_compaction(&self) -> Calibrator {
+        let mut calibrator = self.calibrator.clone();
+        calibrator.compacted();
+        calibrator
+    }
+
     /// How much of ours may be left behind a compaction so that it comes to at most `tokens`
     /// for the API, where that is to be `expected` of an estimate. `tokens` where no usage is
     /// recorded.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
-        let mut calibrator = self.calibrator.clone();
-        calibrator.compacted();
+        let calibrator = self.behind_compaction();
         let fits = |counted| {
             let estimate = calibrator.estimate(counted);
             estimate.is_none_or(|estimate| expected(&estimate) <= tokens)

@@ -100,7 +100,7 @@ pub struct Asked {
     /// else --last-call, else the file's time of change.
     #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
     cache_ttl: Option<FixedSpan>,
-    /// Time of the last call of the model, if the records do not tell
+    /// When the model was last called, if the session has no times
     #[arg(
         long,
         value_name = "TIME",

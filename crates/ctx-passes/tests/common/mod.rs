@@ -27,6 +27,8 @@ pub(crate) fn plan(policy: Policy) -> Plan {
         last_call: None,
         calibrate: true,
         calibrated: None,
+        limit: None,
+        behind: None,
         window: None,
         model: None,
         headings: Vec::new(),

@@ -84,6 +84,7 @@ impl<'j> Job<'j> {
             tokens_after: size.tokens,
             ratio: ratio(size.tokens, size.tokens),
             target_tokens: plan.target,
+            limit_tokens: plan.limit,
             messages_before: size.messages,
             messages_after: size.messages,
             ..Report::default()
@@ -147,9 +148,17 @@ impl<'j> Job<'j> {
         step
     }
 
+    /// As the API counts, where that is recorded: what a compaction may leave is less than what
+    /// may stand.
     fn budget_is_exceeded(&self) -> bool {
-        let budget = self.plan.budget.as_ref();
-        budget.is_some_and(|request| self.before.size.tokens > request.tokens)
+        let plan = self.plan;
+        let Some(request) = &plan.budget else {
+            return false;
+        };
+        match (plan.calibrated, plan.limit) {
+            (Some(tokens), Some(limit)) => tokens > limit,
+            _ => self.before.size.tokens > request.tokens,
+        }
     }
 
     /// Large results were put into files: what is left is compacted further.
@@ -353,6 +362,9 @@ impl<'j> Job<'j> {
             Outcome::OverTarget
         };
         report.end_at(outcome, &candidate.size);
+        let behind = self.plan.behind.as_ref();
+        let left = behind.and_then(|behind| behind.estimate(candidate.size.tokens));
+        report.calibrated_after = left.map(|left| left.tokens);
         report.kept_records = Some(zones.counts.keep);
         report.first_kept_index = zones.counts.first_keep;
         if self.plan.dry_run && candidate.leaves() {

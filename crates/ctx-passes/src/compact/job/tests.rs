@@ -35,6 +35,8 @@ pub(in crate::compact) fn plan(turns: u64) -> Plan {
         last_call: None,
         calibrate: true,
         calibrated: None,
+        limit: None,
+        behind: None,
         window: None,
         model: None,
         headings: Vec::new(),
