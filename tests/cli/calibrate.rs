@@ -179,3 +179,31 @@ fn a_greater_budget_never_leaves_less() {
     }
     assert_eq!(target("60k", false).1, "");
 }
+
+/// 17: what may stand is more than what a compaction may leave: a session that is within its
+/// budget, as the API counts, is left alone; both figures are told of one that is not.
+#[test]
+fn a_session_within_its_budget_is_left_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let long = session().replace("one word after another ", &"many words ".repeat(60));
+    std::fs::write(dir.path().join("s.jsonl"), long.replace("20536", "31000")).expect("written");
+    let said = |budget: &str| {
+        let call = format!("ctx-compact -n --min-idle 0s --budget {budget} s.jsonl | head -n 1");
+        bash(dir.path(), &call).stdout
+    };
+    let within = said("40k");
+    assert!(within.starts_with("s.jsonl: not due: 3"), "{within}");
+    assert!(
+        within.ends_with(", as the API counts, are within 40000\n"),
+        "{within}"
+    );
+    let above = said("30k");
+    assert!(
+        above.starts_with("s.jsonl: would be compacted: 1"),
+        "{above}"
+    );
+    assert!(
+        above.contains("; as the API counts about 31k → 2"),
+        "{above}"
+    );
+}
