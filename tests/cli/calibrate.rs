@@ -162,7 +162,7 @@ fn a_greater_budget_never_leaves_less() {
     assert!(targets.is_sorted(), "{targets:?}");
     assert_eq!(targets[..4], [5_000, 8_000, 8_000, 8_000]);
     assert!(targets[8] > 20_000, "{targets:?}");
-    let few = "are few: the system prompt and the tools take about 20029 of them; ";
+    let few = "are few: the system prompt and the tools take about 19998 of them; ";
     for (budget, strict, what) in [
         (
             "20k",
@@ -178,6 +178,13 @@ fn a_greater_budget_never_leaves_less() {
         assert!(said.contains(&warning), "{said}");
     }
     assert_eq!(target("60k", false).1, "");
+    let strict = bash(
+        dir.path(),
+        "ctx-compact -n --min-idle 0s --budget 20k --strict-target s.jsonl",
+    );
+    let unreachable = "ctx-compact: warning: s.jsonl: out of reach: the system prompt and the tools alone take the 20000 tokens; unchanged; raise them, or leave --strict-target out\n";
+    assert_eq!((strict.code, strict.stdout.as_str()), (1, ""));
+    assert!(strict.stderr.ends_with(unreachable), "{}", strict.stderr);
 }
 
 /// 17: what may stand is more than what a compaction may leave: a session that is within its

@@ -3,7 +3,7 @@
 use ctx_select::calibrate::{MOST_BESIDE, USUAL_BESIDE};
 use ctx_select::count::PER_MESSAGE;
 use ctx_transcript::view::{Outside, Presence};
-use ctx_transcript::{Dialect, Message, Object, Outline, Role};
+use ctx_transcript::{Dialect, Object, Outline, Role};
 
 use crate::content::Content;
 use crate::facts::{Facts, Readable};
@@ -140,9 +140,14 @@ impl Sum {
                 Ask::None => {}
             }
         }
-        if matches!(stand.outside, None | Some(Outside::BeforeCompaction)) {
-            self.beside.hear(&message, is_summary);
+        if !matches!(stand.outside, None | Some(Outside::BeforeCompaction)) {
+            return;
         }
+        let mut tokens = measure::tokens(&message);
+        if !stand.continues {
+            tokens = tokens.saturating_add(PER_MESSAGE);
+        }
+        self.beside.hear(tokens, is_summary);
         if stand.outside.is_some() {
             return;
         }
@@ -152,11 +157,9 @@ impl Sum {
             // What was counted before was of another context.
             content.recorded = None;
         }
-        let mut tokens = measure::tokens(&message);
         if !stand.continues {
             content.messages += 1;
             content.system += u64::from(message.role.is_system());
-            tokens = tokens.saturating_add(PER_MESSAGE);
         }
         let tool_bytes = measure::tool_bytes(&message);
         content.tool_bytes = content.tool_bytes.saturating_add(tool_bytes);
@@ -212,12 +215,11 @@ impl Beside {
         self.least.is_none() && self.heard < MOST_HEARD
     }
 
-    /// A message; a summary begins the context anew.
-    fn hear(&mut self, message: &Message<'_>, is_summary: bool) {
+    /// A message of so many tokens; a summary begins the context anew.
+    fn hear(&mut self, tokens: u64, is_summary: bool) {
         self.heard += 1;
         let before = if is_summary { Some(0) } else { self.since };
-        let of_message = measure::tokens(message).saturating_add(PER_MESSAGE);
-        self.since = before.map(|tokens| tokens.saturating_add(of_message));
+        self.since = before.map(|before| before.saturating_add(tokens));
     }
 
     /// The API has counted a request and its reply.

@@ -66,7 +66,6 @@ pub(super) fn filter(
             tag_failed: args.tag_failed,
         };
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
-            Progress::current().record();
             let told = tally.take(args, STDIN_NAME, line, said, &mut waiting, io);
             told.map_err(PassError::caller)
         };
@@ -153,6 +152,7 @@ impl Tally {
         written: &mut Written,
         io: &mut Io,
     ) -> Result<(), Failure> {
+        Progress::current().record();
         let BatchLine { bytes, ended } = line;
         passes::telling(name, io, |notes| notes.append(said));
         match written {

@@ -89,20 +89,20 @@ const LEAST_MESSAGES: u64 = 8_000;
 /// What the API has counted beside the messages no compaction makes smaller: a limit below that
 /// cannot be kept. It is then kept as nearly as may be, or, where it is strict, not at all. A
 /// greater limit never leaves less.
-fn counted(tokens: u64, calibration: &Calibration, is_strict: bool, notes: &mut Notes) -> u64 {
-    let within = |expected: fn(&Estimate) -> u64| calibration.counted_within(tokens, expected);
+fn counted(tokens: u64, behind: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
+    let within = |expected: fn(&Estimate) -> u64| behind.counted_within(tokens, expected);
     let least = tokens.min(LEAST_MESSAGES);
     let sure = within(|it| it.high);
     if sure >= least {
         return sure;
     }
-    let beside = calibration.base.unwrap_or_default();
+    let beside = behind.base().unwrap_or_default();
     let what = if is_strict {
         "more is not written".to_owned()
     } else if within(|it| it.tokens) >= least {
         "it may become more".to_owned()
     } else {
-        let all = calibration.behind_compaction().estimate(least);
+        let all = behind.estimate(least);
         let all = all.map_or(least, |all| all.tokens);
         format!("the messages have {least} all the same, about {all} in all")
     };
@@ -178,12 +178,11 @@ impl Plan {
             plan.target = plan.policy.target.max_tokens(window);
         }
         plan.limit = calibration.estimate.and(plan.target);
-        plan.behind = calibration
-            .estimate
-            .map(|_| calibration.behind_compaction());
+        let behind = calibration.behind_compaction();
         plan.target = plan
             .target
-            .map(|tokens| counted(tokens, calibration, plan.strict_target, notes));
+            .map(|tokens| counted(tokens, &behind, plan.strict_target, notes));
+        plan.behind = calibration.estimate.map(|_| behind);
         if let (Some(budget), Some(target)) = (&mut plan.budget, plan.target) {
             budget.tokens = target;
         }

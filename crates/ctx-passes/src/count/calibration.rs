@@ -84,27 +84,6 @@ impl Calibration {
         calibrator
     }
 
-    /// How much of ours may be left behind a compaction so that it comes to at most `tokens`
-    /// for the API, where that is to be `expected` of an estimate. `tokens` where no usage is
-    /// recorded.
-    pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
-        let calibrator = self.behind_compaction();
-        let fits = |counted| {
-            let estimate = calibrator.estimate(counted);
-            estimate.is_none_or(|estimate| expected(&estimate) <= tokens)
-        };
-        let (mut least, mut beyond) = (0, tokens + 1);
-        while beyond - least > 1 {
-            let middle = least + (beyond - least) / 2;
-            if fits(middle) {
-                least = middle;
-            } else {
-                beyond = middle;
-            }
-        }
-        least
-    }
-
     /// How many of the replies were foretold, and in how many of these the range held what the
     /// API said.
     pub fn foretold(&self) -> (usize, usize) {

@@ -177,14 +177,32 @@ impl Calibrator {
             let off = self.fit.off(added) + self.doubt;
             return Some(Estimate::of(tokens - off, tokens, tokens + off));
         }
-        let usual = self.has_begun.then_some(USUAL_BESIDE as f64);
-        let base = self.base.or(usual)?;
+        let base = self.base_behind()?;
         let (messages, off) = (self.fit.step(counted), self.fit.off(counted));
         Some(Estimate::of(
             messages - off,
             base * BASE + messages,
             base * MOST_BASE + messages + off,
         ))
+    }
+
+    /// How much of ours may be counted so that it comes to at most `tokens` for the API, where
+    /// that is to be `expected` of an estimate. `tokens` where no request tells.
+    pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
+        let fits = |counted| {
+            let estimate = self.estimate(counted);
+            estimate.is_none_or(|estimate| expected(&estimate) <= tokens)
+        };
+        let (mut least, mut beyond) = (0, tokens + 1);
+        while beyond - least > 1 {
+            let middle = least + (beyond - least) / 2;
+            if fits(middle) {
+                least = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        least
     }
 
     /// What the last request comes to when `freed` of its tokens, by our count, are taken out
@@ -206,13 +224,20 @@ impl Calibrator {
     /// What a request has beside its messages: the system prompt, the tools, what came before
     /// the file began. `None` where no request tells.
     pub fn base(&self) -> Option<u64> {
-        let base = self.last.map(|last| self.base_of(last)).or(self.base);
-        base.map(|base| whole(base.round()))
+        let base = self.last.map(|last| self.base_of(last));
+        base.or_else(|| self.base_behind())
+            .map(|base| whole(base.round()))
     }
 
     /// The model of the last request.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
+    }
+
+    /// The same behind a compaction, before the next request.
+    fn base_behind(&self) -> Option<f64> {
+        let usual = self.has_begun.then_some(USUAL_BESIDE as f64);
+        self.base.or(usual)
     }
 
     fn base_of(&self, point: Point) -> f64 {

@@ -161,13 +161,16 @@ impl Decider<'_> {
             let may_go =
                 self.policy.drops(Rule::Reasoning) && latest_turn.is_some_and(|turn| record < turn);
             let reasoning = reasoning.filter(|_| may_go);
-            let is_empty = reasoning.is_some_and(|reasoning| reasoning.is_all);
-            if is_empty || (said.empty && self.policy.drops(Rule::Empty)) {
+            let why_dropped = if said.empty && self.policy.drops(Rule::Empty) {
+                Some(Rule::Empty)
+            } else {
+                reasoning.filter(|it| it.is_all).map(|_| Rule::Reasoning)
+            };
+            if let Some(rule) = why_dropped {
                 return if first == Some(record) {
                     Fate::Keep
                 } else {
-                    let emptied = is_empty && !(said.empty && self.policy.drops(Rule::Empty));
-                    Fate::Drop([Rule::Empty, Rule::Reasoning][usize::from(emptied)])
+                    Fate::Drop(rule)
                 };
             }
             let arguments = self.policy.argument_chars.is_some()
