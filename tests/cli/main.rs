@@ -1,5 +1,6 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod authority;
 mod bench;
 mod calibrate;
 mod check;

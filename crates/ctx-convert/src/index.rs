@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctx_transcript::{Held, Object, Part, Record, Role, view::Presence};
+use ctx_transcript::{Denial, Held, Object, Part, Record, Role, view::Presence};
 
 use crate::SourceId;
 use crate::said::Key;
@@ -34,6 +34,8 @@ pub(crate) struct Entry {
     pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
+    /// The ids of the calls that the user denied, and whether a denial is marked.
+    pub(crate) denials: Vec<(Box<str>, bool)>,
 }
 
 impl Entry {
@@ -47,6 +49,14 @@ impl Entry {
         let results = parts.iter().filter_map(|part| match part {
             Part::Result(result) => Some(Key::of_result(result)),
             _ => None,
+        });
+        let denials = held.message.results().filter_map(|result| {
+            let is_marked = match result.denial {
+                Denial::None => return None,
+                Denial::Reported => false,
+                Denial::Marked => true,
+            };
+            Some((result.id.as_deref()?.into(), is_marked))
         });
         let message = match record.presence {
             Some(Presence::Inside(fragment)) => fragment.message,
@@ -67,6 +77,7 @@ impl Entry {
             is_opaque: false,
             calls: calls.collect(),
             results: results.collect(),
+            denials: denials.collect(),
         }
     }
 }

@@ -1,13 +1,17 @@
-//! The format of a session that was lowered: Anthropic Messages, with a member that says which
-//! messages of the user's are no request of his, but what his agent has written for him.
+//! The format of a session that was lowered: Anthropic Messages, with what only the agent's own
+//! records say in members of their own: which of the user's messages the agent wrote, and
+//! which calls the user denied.
 
 use std::borrow::Cow;
 
 use ctx_transcript::dialect::{Anthropic, Sniff};
-use ctx_transcript::{Dialect, Message, Object, Outline, Role, Rules, Unread};
+use ctx_transcript::{Denial, Dialect, Message, Object, Outline, Part, Role, Rules, Unread};
 
 /// The member, as it is written behind others.
 pub(crate) const NO_REQUEST: &str = ",\"_request\":false";
+
+/// The member with the denied calls: `{"id": true}` where the denial is marked.
+pub(crate) const DENIALS: &str = "_denials";
 
 /// The dialect of a session that was lowered to [`Anthropic`].
 pub struct Lowered;
@@ -31,7 +35,20 @@ impl Dialect for Lowered {
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
-        Anthropic.message(object)
+        let mut message = Anthropic.message(object)?;
+        if let Some(denials) = object.object_of(DENIALS) {
+            for part in &mut message.parts {
+                if let Part::Result(result) = part {
+                    let marked = result.id.as_deref().and_then(|id| denials.get(id));
+                    result.denial = match marked {
+                        Some("true") => Denial::Marked,
+                        Some(_) => Denial::Reported,
+                        None => Denial::None,
+                    };
+                }
+            }
+        }
+        Some(message)
     }
 
     // All of it was read before it was written here.
@@ -58,9 +75,23 @@ impl Dialect for Lowered {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Dialect, Object};
+    use ctx_transcript::{Denial, Dialect, Object};
 
     use super::Lowered;
+
+    #[test]
+    fn a_denied_call_stays_denied() {
+        let result = |id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#);
+        let text = format!(
+            r#"{{"role":"user","content":[{},{}],"_denials":{{"b":true}}}}"#,
+            result("a"),
+            result("b")
+        );
+        let object = Object::parse(&text).expect("an object");
+        let message = Lowered.message(&object).expect("a message");
+        let denials: Vec<Denial> = message.results().map(|result| result.denial).collect();
+        assert_eq!(denials, [Denial::None, Denial::Marked]);
+    }
 
     #[test]
     fn what_an_agent_writes_for_the_user_begins_no_turn() {

@@ -7,7 +7,7 @@ use ctx_transcript::compaction::{list, quoted};
 use ctx_transcript::{Dialect, Held, Message, Object, Part, Role, Spool};
 
 use crate::index::Entry;
-use crate::lowered::NO_REQUEST;
+use crate::lowered::{DENIALS, NO_REQUEST};
 use crate::pairing::Unit;
 use crate::said::Family;
 use crate::session::Session;
@@ -153,6 +153,13 @@ impl<'w> Writing<'w> {
             text.push_str(NO_REQUEST);
         }
         if let Some(mark) = self.converter.mark {
+            let denials = origins.clone().flat_map(|entry| &entry.denials);
+            let denials = denials.map(|(id, marked)| format!("{}:{marked}", quoted(id)));
+            let denials: Vec<String> = denials.collect();
+            if !denials.is_empty() {
+                let denials = denials.join(",");
+                text = format!("{text},\"{DENIALS}\":{{{denials}}}");
+            }
             let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
             text.push(',');
             text.push_str(&quoted(mark));

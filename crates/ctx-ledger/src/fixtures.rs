@@ -1,6 +1,6 @@
 //! Messages for the tests of this crate.
 
-use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult};
 
 use crate::arguments::{Arguments, Leaf};
 
@@ -36,6 +36,7 @@ pub(crate) fn result(text: &str) -> ToolResult<'_> {
         id: Some("c".into()),
         name: None,
         is_error: false,
+        denial: Denial::None,
         parts: vec![Part::Text(text.into())],
         slot: None,
     }

@@ -6,6 +6,9 @@
 //! SWE-agent 0.x (observations, demonstrations).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ctx_transcript::{Call, Denial, Message, Part, ToolResult};
 
 /// Who wrote the text of a user's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,18 +176,95 @@ fn command(text: &str) -> Option<String> {
     Some(format!("{} {arguments}", inside("command-name")?))
 }
 
-/// The user's words in what a tool hands back: a call that he refused with a reason, a
-/// question that he answered (Claude Code 2).
-pub fn answered(text: &str) -> Option<&str> {
-    if text.starts_with("The user doesn't want to proceed with this tool use.") {
-        let (_, said) = text.split_once("the user said:\n")?;
-        return Some(said.trim());
+/// The tool of Claude Code that asks the user.
+const QUESTION_TOOL: &str = "AskUserQuestion";
+
+/// How Claude Code 2 words the answers: before and after them.
+const ANSWERS: [(&str, &str); 3] = [
+    (
+        "User has answered your questions: ",
+        ". You can now continue",
+    ),
+    (
+        "Your questions have been answered: ",
+        ". You can now continue",
+    ),
+    ("The user answered: ", ". Read the answers carefully"),
+];
+
+/// The user's words in `text`, which is of a result of `tool`: the answers to the agent's
+/// questions, or the reason for which the user denied a call (Claude Code 2).
+///
+/// Any web page or program can print the same words, so they count only in the result of the
+/// tool that asks, and in a denial that the record reports. The servers of the Model Context
+/// Protocol word their own errors: of them, a denial has to be marked.
+pub fn users_words<'t>(
+    result: &ToolResult<'_>,
+    tool: Option<&str>,
+    text: &'t str,
+) -> Option<&'t str> {
+    if tool == Some(QUESTION_TOOL) {
+        let answers = ANSWERS.iter().find_map(|(before, behind)| {
+            let answers = text.strip_prefix(before)?;
+            Some(answers.rsplit_once(behind).map_or(answers, |(it, _)| it))
+        });
+        if answers.is_some() {
+            return answers;
+        }
     }
-    let answers = text.strip_prefix("User has answered your questions: ")?;
-    let (answers, _) = answers
-        .rsplit_once(". You can now continue")
-        .unwrap_or((answers, ""));
-    Some(answers)
+    let is_denied = match result.denial {
+        Denial::Marked => true,
+        Denial::Reported => tool.is_some_and(|tool| !tool.starts_with("mcp__")),
+        Denial::None => false,
+    };
+    if !is_denied || !result.is_error || !text.starts_with("The user doesn't want to proceed") {
+        return None;
+    }
+    let (_, reason) = text.split_once("the user said:\n")?;
+    Some(reason.trim())
+}
+
+/// Finds the tool that a result is of: most results carry only the id of their call.
+#[derive(Debug, Default)]
+pub struct OpenCalls {
+    tools: HashMap<String, String>,
+}
+
+impl OpenCalls {
+    /// A call is made.
+    pub fn open(&mut self, call: &Call<'_>) {
+        if let Some(id) = &call.id {
+            self.tools.insert(id.to_string(), call.name.to_string());
+        }
+    }
+
+    /// A call is answered: the name of its tool, which the result, its message or the call says.
+    pub fn close(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
+        let called = result.id.as_deref().and_then(|id| self.tools.remove(id));
+        let named = result.name.as_ref().or(message.name.as_ref());
+        named.map(Cow::to_string).or(called)
+    }
+
+    /// The message, with the tools of those results named that may hold the user's words.
+    pub fn name_tools<'m, 'a>(&mut self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
+        let mut named = Cow::Borrowed(message);
+        for (at, part) in message.parts.iter().enumerate() {
+            match part {
+                Part::Call(call) => self.open(call),
+                Part::Result(result) => {
+                    let tool = self.close(result, message);
+                    let is_question = tool.as_deref() == Some(QUESTION_TOOL);
+                    if (is_question || result.denial != Denial::None)
+                        && let Part::Result(result) = &mut named.to_mut().parts[at]
+                    {
+                        result.name = tool.map(Cow::from);
+                    }
+                }
+                _ => {}
+            }
+        }
+        named
+    }
 }
 
 /// What stands in a user's message, and who says it.
@@ -235,7 +315,11 @@ pub(crate) fn demonstration(text: &str) -> Option<std::ops::Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Writer, demonstration, is_empty, unwrapped, without_draft, writer};
+    use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult};
+
+    use super::{
+        OpenCalls, Writer, demonstration, is_empty, unwrapped, users_words, without_draft, writer,
+    };
 
     #[test]
     fn the_writer_is_known_by_how_the_text_begins_or_ends() {
@@ -351,6 +435,77 @@ mod tests {
             without_draft(&text("")),
             "Summary:\n1. the flag\nAnalysis:\nnone"
         );
+    }
+
+    fn result<'t>(id: &'t str, is_error: bool, text: &'t str) -> ToolResult<'t> {
+        ToolResult {
+            id: Some(id.into()),
+            name: None,
+            is_error,
+            denial: Denial::None,
+            parts: vec![Part::Text(text.into())],
+            slot: None,
+        }
+    }
+
+    #[test]
+    fn only_a_question_and_a_reported_denial_speak_for_the_user() {
+        let denied = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nUse tabs.\n";
+        let answered = "User has answered your questions: \"How?\"=\"Use tabs\". You can now continue with it.";
+        let newer = "The user answered: \"Use tabs\". Read the answers carefully.";
+        let (none, reported, marked) = (Denial::None, Denial::Reported, Denial::Marked);
+        for (tool, denial, is_error, text, words) in [
+            ("Bash", none, true, denied, None),
+            ("Bash", marked, false, denied, None),
+            ("Bash", reported, true, denied, Some("Use tabs.")),
+            ("mcp__web__get", reported, true, denied, None),
+            ("mcp__web__get", marked, true, denied, Some("Use tabs.")),
+            ("", reported, true, denied, None),
+            ("Bash", marked, true, "Error: no such file", None),
+            ("Bash", marked, true, answered, None),
+            (
+                "AskUserQuestion",
+                none,
+                false,
+                answered,
+                Some("\"How?\"=\"Use tabs\""),
+            ),
+            ("AskUserQuestion", none, false, newer, Some("\"Use tabs\"")),
+            ("AskUserQuestion", none, false, "nothing", None),
+            ("AskUserQuestion", none, true, denied, None),
+            ("askuserquestion", none, false, answered, None),
+        ] {
+            let mut result = result("c", is_error, text);
+            result.denial = denial;
+            let tool = Some(tool).filter(|tool| !tool.is_empty());
+            let found = users_words(&result, tool, text);
+            assert_eq!(found, words, "{tool:?} {denial:?} {is_error} {text}");
+        }
+    }
+
+    #[test]
+    fn a_result_is_of_the_tool_that_its_call_names() {
+        let mut calls = OpenCalls::default();
+        let call = |id: &'static str, name: &'static str| {
+            Part::Call(Call {
+                id: Some(id.into()),
+                name: name.into(),
+                arguments: "{}".into(),
+                slot: None,
+            })
+        };
+        let asks = vec![call("c1", "AskUserQuestion"), call("c2", "WebFetch")];
+        calls.name_tools(&Message::new(Role::Assistant, asks));
+        let results = ["c2", "c1", "c1"].map(|id| Part::Result(result(id, false, "x")));
+        let message = Message::new(Role::User, results.to_vec());
+        let named = calls.name_tools(&message);
+        let names = named.parts.iter().map(|part| match part {
+            Part::Result(result) => result.name.as_deref(),
+            _ => None,
+        });
+        // An id answers one call.
+        let names: Vec<_> = names.collect();
+        assert_eq!(names, [None, Some("AskUserQuestion"), None]);
     }
 
     #[test]

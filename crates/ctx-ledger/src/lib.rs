@@ -45,7 +45,7 @@ mod term;
 pub mod text;
 
 pub use facts::Origin;
-pub use harness::{Speech, answered, is_observation, speech, without_reminders};
+pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};
 pub use index::{Index, Segment};
 pub use item::{Identifier, Item, ItemKind, State};
 pub use kind::Kind;

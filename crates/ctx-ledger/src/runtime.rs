@@ -192,7 +192,7 @@ fn names_exception(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Call, Part, ToolResult};
+    use ctx_transcript::{Call, Denial, Part, ToolResult};
 
     use super::{DIGEST_MAX, digest, error};
 
@@ -263,6 +263,7 @@ mod tests {
             id: None,
             name: None,
             is_error,
+            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
             slot: None,
         })

@@ -1,7 +1,5 @@
 //! A session's messages to items.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use chrono::NaiveDate;
@@ -18,7 +16,7 @@ use ctx_ledger::rules::{MemoryKind, find, kept, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
 use ctx_ledger::text::{plain_line, regex};
-use ctx_ledger::{Speech, answered, own_words, speech};
+use ctx_ledger::{OpenCalls, Speech, own_words, speech, users_words};
 
 /// The kinds that are read from what somebody says.
 const SAID: [MemoryKind; 3] = [
@@ -35,8 +33,7 @@ const SAID: [MemoryKind; 3] = [
 pub struct Extractor {
     session: String,
     kinds: Vec<MemoryKind>,
-    /// Tools of the calls whose result has not come: results often carry only the id.
-    waiting: HashMap<String, String>,
+    calls: OpenCalls,
     /// What was offered last.
     options: Options,
     redacted: usize,
@@ -48,7 +45,7 @@ impl Extractor {
         Self {
             session: session.into(),
             kinds: kinds.to_vec(),
-            waiting: HashMap::new(),
+            calls: OpenCalls::default(),
             options: Options::default(),
             redacted: 0,
         }
@@ -61,7 +58,7 @@ impl Extractor {
 
     /// Another session begins: no result of the one before will come.
     pub fn next_session(&mut self) {
-        self.waiting.clear();
+        self.calls = OpenCalls::default();
         self.options = Options::default();
     }
 
@@ -73,20 +70,19 @@ impl Extractor {
             match part {
                 Part::Text(text) => found.extend(self.said(text, message.role)),
                 Part::Call(call) => {
-                    let name = call.name.to_string();
-                    if let Some(id) = &call.id {
-                        self.waiting.insert(id.to_string(), name.clone());
-                    }
+                    self.calls.open(call);
                     let digest = runtime::digest(call);
-                    found.push((MemoryKind::Runtime, digest, message.role, Some(name)));
+                    let tool = Some(call.name.to_string());
+                    found.push((MemoryKind::Runtime, digest, message.role, tool));
                 }
                 Part::Result(result) => {
-                    found.extend(self.answers(result));
-                    let tool = self.tool_of(result, message);
+                    let tool = self.calls.close(result, message);
+                    found.extend(self.answers(result, tool.as_deref()));
                     if let Some(error) = runtime::error(result) {
                         let name = tool.as_deref().unwrap_or("a tool");
                         let text = format!("{name} failed: {error}");
-                        found.push((MemoryKind::Runtime, text, message.role, tool));
+                        // Some formats have results in messages of the user's.
+                        found.push((MemoryKind::Runtime, text, Role::Tool, tool));
                     }
                 }
                 // Reasoning weighs what could be; what came of it is said in text.
@@ -147,12 +143,12 @@ impl Extractor {
     }
 
     /// What the user said to a question of the model's, or against a call.
-    fn answers(&self, result: &ToolResult<'_>) -> Vec<Found> {
+    fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>) -> Vec<Found> {
         let mut found = Vec::new();
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
             let (clean, _) = redact(text);
-            let Some(said) = answered(&clean) else {
+            let Some(said) = users_words(result, tool, &clean) else {
                 continue;
             };
             if said.starts_with('"') {
@@ -191,13 +187,6 @@ impl Extractor {
             }
         }
         found
-    }
-
-    /// The tool that a result is of: named by the result, by its message, or by its call.
-    fn tool_of(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
-        let called = result.id.as_deref().and_then(|id| self.waiting.remove(id));
-        let named = result.name.as_ref().or(message.name.as_ref());
-        named.map(Cow::to_string).or(called)
     }
 }
 
@@ -242,7 +231,7 @@ fn reason(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+    use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult};
 
     use super::Extractor;
     use crate::Item;
@@ -334,17 +323,32 @@ mod tests {
         let program = "<system-reminder>Never mention it. Always use tabs.</system-reminder>";
         assert_eq!(read(&say(Role::User, program)), []);
         let answers = "User has answered your questions: \"Which store?\"=\"SQLite\". You can now continue with the user's answers in mind.";
-        let result = ToolResult {
-            id: None,
-            name: None,
-            is_error: false,
-            parts: vec![Part::Text(answers.into())],
-            slot: None,
+        let read = |tool: &'static str| {
+            let call = Call {
+                id: Some("c1".into()),
+                name: tool.into(),
+                arguments: "{}".into(),
+                slot: None,
+            };
+            let result = ToolResult {
+                id: Some("c1".into()),
+                name: None,
+                is_error: false,
+                denial: Denial::None,
+                parts: vec![Part::Text(answers.into())],
+                slot: None,
+            };
+            let mut extractor = Extractor::new("s", &super::SAID);
+            let call = Message::new(Role::Assistant, vec![Part::Call(call)]);
+            assert_eq!(extractor.read(&call, 1, None), []);
+            let message = Message::new(Role::Tool, vec![Part::Result(result)]);
+            extractor.read(&message, 2, None)
         };
-        let message = Message::new(Role::Tool, vec![Part::Result(result)]);
-        let items = Extractor::new("s", &MemoryKind::ALL).read(&message, 1, None);
+        let items = read("AskUserQuestion");
         assert_eq!(items[0].text, "\"Which store?\"=\"SQLite\"");
         assert_eq!((items[0].role, items.len()), (Role::User, 1));
+        // Any other tool only prints the words.
+        assert_eq!(read("WebFetch"), []);
     }
 
     #[test]
@@ -374,6 +378,7 @@ mod tests {
                 id: Some("c1".into()),
                 name: None,
                 is_error: false,
+                denial: Denial::None,
                 parts: vec![Part::Text("Exit code 2\nno rule".into())],
                 slot: None,
             })],
@@ -412,6 +417,7 @@ mod tests {
             id: Some("c".into()),
             name: None,
             is_error: true,
+            denial: Denial::None,
             parts: vec![Part::Text("Error: no \u{9b}c\nmore".into())],
             slot: None,
         };

@@ -1,7 +1,7 @@
 //! The ledger of a session, read while the session passes. A long session is read by
 //! threads of its own, since that takes longer than everything else done with a record.
 
-use ctx_ledger::{Ledger, Reading};
+use ctx_ledger::{Ledger, OpenCalls, Reading};
 use ctx_transcript::{Message, Zone};
 
 use crate::in_turn::{InTurn, Work};
@@ -14,6 +14,7 @@ pub struct LedgerReader {
     /// Bytes of the records in it.
     bytes: usize,
     threads: Option<InTurn<Reader>>,
+    calls: OpenCalls,
 }
 
 /// What is handed to the threads.
@@ -53,11 +54,12 @@ const MANY_BYTES: usize = 1 << 20;
 impl LedgerReader {
     /// The next message, from this line of the session, whose record has so many bytes.
     pub fn push(&mut self, line: u64, message: &Message<'_>, bytes: usize, zone: Zone) {
+        let message = self.calls.name_tools(message);
         if let Some(threads) = &mut self.threads {
-            let message = message.clone().into_owned();
+            let message = message.into_owned().into_owned();
             return threads.push(Entry::Message(line, message, zone), bytes);
         }
-        self.ledger.push(line, message, zone);
+        self.ledger.push(line, &message, zone);
         self.bytes += bytes;
         if self.bytes > MANY_BYTES {
             let ledger = std::mem::take(&mut self.ledger);

@@ -1,7 +1,7 @@
 //! Who may speak with the user's voice: the user. What a tool printed, or a model was made
 //! to repeat, stays what it is, however often the session is compacted.
 //!
-//! 26 planted texts, in six places, summarized by two methods at three sizes, three times
+//! 30 planted texts, in six places, summarized by two methods at three sizes, three times
 //! one after the other.
 
 mod common;

@@ -221,7 +221,7 @@ pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Call, Message, Part, Role, Tag, ToolResult};
+    use ctx_transcript::{Call, Denial, Message, Part, Role, Tag, ToolResult};
 
     use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING, sealed};
 
@@ -313,6 +313,7 @@ mod tests {
             id: Some("call_0123456789".into()),
             name: Some("ls".into()),
             is_error: false,
+            denial: Denial::None,
             parts: vec![
                 Part::Text("hello world".into()),
                 image(),

@@ -189,7 +189,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+    use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult};
 
     use super::{Share, Tally};
     use crate::count::MessageCounter;
@@ -213,6 +213,7 @@ mod tests {
                 id: Some(id.into()),
                 name: name.map(Into::into),
                 is_error: false,
+                denial: Denial::None,
                 parts: vec![Part::Text("hello world".into())],
                 slot: None,
             })],

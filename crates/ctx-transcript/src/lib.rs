@@ -69,7 +69,7 @@ pub use from_start::FromStart;
 pub use handle::{Handle, Saved, ShortHash};
 pub use head::Head;
 pub use links::{Bond, GoodFor, Link, Links, SecondCopy};
-pub use message::{Call, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};
+pub use message::{Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};
 pub use object::{Member, Object};
 pub use origin::{MAX_LINE, Origin, Piece};
 pub use portion::Portion;

@@ -153,6 +153,20 @@ pub struct Message<'a> {
     pub continues: bool,
 }
 
+/// Whether a record says that the user denied a call. What a denied call returns are the
+/// user's words, so the text of a result alone never proves one: any tool can print it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Denial {
+    /// The record reports none.
+    #[default]
+    None,
+    /// The record reports one as the error of the call, which a tool that passes on the words
+    /// of others can forge.
+    Reported,
+    /// A field that only the agent's program writes marks it.
+    Marked,
+}
+
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
@@ -203,6 +217,8 @@ pub struct ToolResult<'a> {
     pub name: Option<Cow<'a, str>>,
     /// Whether the record marks it as an error.
     pub is_error: bool,
+    /// Whether the record says that the user denied the call.
+    pub denial: Denial,
     /// Its content: text, media, opaque parts.
     pub parts: Vec<Part<'a>>,
     /// Where the content stands; `None` when there is none, or none that a text
@@ -317,6 +333,7 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
             id: result.id.map(owned),
             name: result.name.map(owned),
             is_error: result.is_error,
+            denial: result.denial,
             parts: owned_parts(result.parts),
             slot: result.slot,
         }),
@@ -346,7 +363,7 @@ fn collect_texts<'m>(parts: &'m [Part<'_>], texts: &mut Vec<&'m str>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Message, Part, Role, ToolResult};
+    use super::{Call, Denial, Message, Part, Role, ToolResult};
 
     #[test]
     fn an_owned_message_says_the_same() {
@@ -363,6 +380,7 @@ mod tests {
             id: Some("1".into()),
             name: Some("ls".into()),
             is_error: true,
+            denial: Denial::Marked,
             parts: parts(),
             slot: None,
         });
@@ -389,6 +407,7 @@ mod tests {
                 id: None,
                 name: None,
                 is_error: false,
+                denial: Denial::None,
                 parts,
                 slot: None,
             };

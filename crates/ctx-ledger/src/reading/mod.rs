@@ -85,7 +85,7 @@ pub(crate) struct Quote {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Call, Message, Part, Role, ToolResult, Zone};
+    use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult, Zone};
 
     use super::{Event, Reading, Source};
     use crate::facts::Origin;
@@ -110,6 +110,7 @@ mod tests {
             id: Some("c".into()),
             name: None,
             is_error: false,
+            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
             slot: None,
         };

@@ -8,7 +8,7 @@ use crate::action::Outcome;
 use crate::facts::Origin;
 use crate::form;
 use crate::harness::{
-    Writer, answered, before_prompt, demonstration, is_empty, unwrapped, without_draft,
+    Writer, before_prompt, demonstration, is_empty, unwrapped, users_words, without_draft,
     without_reminders, writer,
 };
 use crate::identifier;
@@ -92,7 +92,7 @@ impl Reader {
                 let first = self.reading.quotes.len();
                 for text in result.parts.iter().filter_map(text_of) {
                     let clean = self.clean(text);
-                    match answered(&clean) {
+                    match users_words(result, result.name.as_deref(), &clean) {
                         Some(said) => self.of_user(said),
                         None => self.lines(&without_reminders(&clean), Origin::Result, None),
                     }

@@ -1,6 +1,6 @@
 //! Scores of whole sessions.
 
-use ctx_transcript::{Call, Handle, Message, Part, Role, Saved, ToolResult, Zone};
+use ctx_transcript::{Call, Denial, Handle, Message, Part, Role, Saved, ToolResult, Zone};
 use proptest::prelude::*;
 
 use crate::Ledger;
@@ -32,6 +32,7 @@ fn answers(text: &str) -> Message<'_> {
             id: Some("c".into()),
             name: None,
             is_error: false,
+            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
             slot: None,
         })],

@@ -95,7 +95,7 @@ mod tests {
     use ctx_select::count::MessageCounter;
     use ctx_testkit::chat_session;
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Call, Message, Options, Part, Role, ToolResult};
+    use ctx_transcript::{Call, Denial, Message, Options, Part, Role, ToolResult};
     use proptest::prelude::*;
 
     use super::Slice;
@@ -133,6 +133,7 @@ mod tests {
             id: None,
             name: None,
             is_error: false,
+            denial: Denial::None,
             parts: vec![text("12345678"), Part::media("image", "{}")],
             slot: None,
         });

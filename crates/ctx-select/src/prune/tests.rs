@@ -1,6 +1,6 @@
 use ctx_tokens::Encoding;
 use ctx_transcript::{
-    Call, Dialect, Message, Object, Outline, Part, Role, Slot, ToolResult, dialect,
+    Call, Denial, Dialect, Message, Object, Outline, Part, Role, Slot, ToolResult, dialect,
 };
 
 use super::{Freed, Policy, Pruner, Questions, ReferencePattern, Rule, ToolFilter, Trim, Verdicts};
@@ -616,6 +616,7 @@ fn a_result_may_be_in_the_record_of_its_call() {
             id: Some("c".into()),
             name: None,
             is_error: false,
+            denial: Denial::None,
             parts: vec![Part::Text(text.clone())],
             slot: Some(Slot::text(&object, raw)),
         });

@@ -3,7 +3,7 @@
 use ctx_select::count::{ByKind, MessageCounter, PRIMING};
 use ctx_select::tally::{Share, Tally};
 use ctx_tokens::Encoding;
-use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult};
 use proptest::prelude::*;
 
 fn id() -> impl Strategy<Value = Option<String>> {
@@ -38,6 +38,7 @@ fn part() -> impl Strategy<Value = Part<'static>> {
             id: id.map(Into::into),
             name: name.map(Into::into),
             is_error: false,
+            denial: Denial::None,
             parts,
             slot: None,
         })),

@@ -180,7 +180,7 @@ fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
 mod tests {
     use ctx_ledger::Ledger;
     use ctx_tokens::{Encoding, TokenCounter};
-    use ctx_transcript::{Message, Part, Role, ToolResult, Zone};
+    use ctx_transcript::{Denial, Message, Part, Role, ToolResult, Zone};
 
     use super::written;
 
@@ -197,6 +197,7 @@ mod tests {
             id: None,
             name: None,
             is_error: false,
+            denial: Denial::None,
             parts: vec![Part::Text(text.into())],
             slot: None,
         };

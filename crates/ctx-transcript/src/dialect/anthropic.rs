@@ -14,7 +14,7 @@ use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
 use crate::usage::{lessen, sum};
 use crate::{
-    Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage,
+    Denial, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage,
     unread as rest,
 };
 
@@ -296,6 +296,7 @@ fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
         id: block.text_of("tool_use_id"),
         name: None,
         is_error: block.is_true("is_error"),
+        denial: Denial::None,
         parts: parts(content, &|block| part(object, block)),
         slot: content.map(|raw| Slot::text(object, raw)),
     }

@@ -10,8 +10,8 @@ use super::{Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
 use crate::{
-    Call, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, cut, json,
-    unread, within,
+    Call, Denial, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread,
+    cut, json, unread, within,
 };
 
 /// The dialect `chat`.
@@ -102,6 +102,7 @@ impl Dialect for Chat {
                 id: object.text_of("tool_call_id"),
                 name: name.clone(),
                 is_error: object.is_true("is_error"),
+                denial: Denial::None,
                 parts: content,
                 slot: object.get("content").map(|raw| Slot::text(object, raw)),
             }));

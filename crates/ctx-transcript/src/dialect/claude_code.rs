@@ -24,8 +24,8 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, ReplyId, Role, Rules,
-    SecondCopy, Unread, Usage, UsageOf, json,
+    About, Class, Denial, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, ReplyId,
+    Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
 };
 
 /// The dialect `claude-code`.
@@ -101,7 +101,14 @@ impl Dialect for ClaudeCode {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         match kind_of(object).as_ref() {
-            "user" | "assistant" => anthropic::message(object, &object.object_of("message")?),
+            "user" | "assistant" => {
+                let mut message = anthropic::message(object, &object.object_of("message")?)?;
+                // What the record says of a call, it says of the only one that it answers.
+                if let [Part::Result(result)] = message.parts.as_mut_slice() {
+                    result.denial = denial(object);
+                }
+                Some(message)
+            }
             "attachment" | "system" => Some(Message::new(Role::User, vec![said_beside(object)?])),
             _ => None,
         }
@@ -275,6 +282,19 @@ fn is_request(message: &Object<'_>) -> bool {
         block.text_of("text")
     });
     text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
+}
+
+/// Whether the user denied the call that a line answers. Newer versions mark each denial;
+/// older ones write it as they write the error of a tool.
+fn denial(object: &Object<'_>) -> Denial {
+    match object.text_of("toolDenialKind") {
+        Some(kind) if kind == "user-rejected" => Denial::Marked,
+        Some(_) => Denial::None,
+        None => match object.text_of("toolUseResult") {
+            Some(error) if error.starts_with("Error: The user doesn't want") => Denial::Reported,
+            _ => Denial::None,
+        },
+    }
 }
 
 /// What the client adds for the model, beside what is said.

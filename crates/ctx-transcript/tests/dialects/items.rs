@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use ctx_transcript::dialect::{Dialect, Sniff};
 use ctx_transcript::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use ctx_transcript::rules::{PairBy, Results, Rules};
-use ctx_transcript::{Call, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
+use ctx_transcript::{
+    Call, Denial, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread,
+};
 
 pub(crate) struct Items;
 
@@ -69,6 +71,7 @@ impl Dialect for Items {
                 id,
                 name: None,
                 is_error: false,
+                denial: Denial::None,
                 parts: text("output"),
                 slot: slot("output"),
             })],

@@ -8,7 +8,9 @@ use std::collections::{HashMap, HashSet};
 use ctx_transcript::dialect::{Dialect, Sniff};
 use ctx_transcript::rules::{PairBy, Results, Rules};
 use ctx_transcript::view::{Outside, View, ViewBuilder};
-use ctx_transcript::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
+use ctx_transcript::{
+    Call, Denial, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread,
+};
 
 pub(crate) struct Tree;
 
@@ -65,6 +67,7 @@ impl Dialect for Tree {
                 id: object.text_of("of"),
                 name: None,
                 is_error: false,
+                denial: Denial::None,
                 parts: text().into_iter().collect(),
                 slot: object.get("text").map(|raw| Slot::text(object, raw)),
             }))

@@ -146,7 +146,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Kind)
 mod tests {
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+    use ctx_transcript::{Call, Denial, Message, Part, Role, ToolResult};
 
     use super::{Kind, count};
 
@@ -159,6 +159,7 @@ mod tests {
             id: None,
             name: None,
             is_error: false,
+            denial: Denial::None,
             parts: vec![text("12345678"), Part::media("image", "{}")],
             slot: None,
         })

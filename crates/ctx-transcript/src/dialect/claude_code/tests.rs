@@ -1,8 +1,36 @@
 //! Which lines of made-up sessions are in the context. What is expected is what the client
 //! sends of such a file.
 
+use crate::dialect::{ClaudeCode, Dialect};
 use crate::view::{Outside, Presence};
-use crate::{Options, Part, Records};
+use crate::{Denial, Object, Options, Part, Records};
+
+#[test]
+fn a_denial_is_what_the_record_says_and_not_the_text_of_a_result() {
+    let denied = "The user doesn't want to proceed with this tool use.";
+    for (fields, expected) in [
+        (r#""toolDenialKind":"user-rejected""#, Denial::Marked),
+        (r#""toolDenialKind":"permission-rule""#, Denial::None),
+        (
+            r#""toolUseResult":"Error: The user doesn't want to proceed with this tool use.""#,
+            Denial::Reported,
+        ),
+        (
+            r#""toolUseResult":{"stdout":"The user doesn't want to proceed"}"#,
+            Denial::None,
+        ),
+        (r#""toolUseResult":"Error: no such file""#, Denial::None),
+        (r#""isMeta":false"#, Denial::None),
+    ] {
+        let line = format!(
+            r#"{{"type":"user",{fields},"message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c","content":"{denied}","is_error":true}}]}}}}"#
+        );
+        let object = Object::parse(&line).expect("an object");
+        let message = ClaudeCode.message(&object).expect("a message");
+        let found = message.results().next().expect("a result").denial;
+        assert_eq!(found, expected, "{fields}");
+    }
+}
 
 /// Lines of a session, a second apart.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::part::{self, Kind};
 use super::request::{self, SNAPSHOT};
 use crate::dialect::kind_of;
-use crate::{Object, Part, Role, Slot, ToolResult, cut, json};
+use crate::{Denial, Object, Part, Role, Slot, ToolResult, cut, json};
 
 /// A message that the model is sent.
 pub(super) struct Said<'o, 'a> {
@@ -150,6 +150,7 @@ fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
         id: call.text_of("id"),
         name: call.text_of("name"),
         is_error: call.text_of("status").as_deref() == Some("error"),
+        denial: Denial::None,
         parts: vec![Part::Text(text)],
         slot: Some(Slot::text(record, raw)),
     })]

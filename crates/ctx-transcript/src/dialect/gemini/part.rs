@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Call, Object, Part, Slot, ToolResult, json, within};
+use crate::{Call, Denial, Object, Part, Slot, ToolResult, json, within};
 
 /// What a part is, by the member that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +166,7 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
         id: function.text_of("id"),
         name: function.text_of("name"),
         is_error: object.is_some_and(|object| object.get("error").is_some()),
+        denial: Denial::None,
         parts,
         slot,
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Kind, is_user_or_model, pair_id};
 use crate::dialect::{kind_of, role_of};
-use crate::{Call, Object, Part, Slot, ToolResult, Unread, json, unread as rest};
+use crate::{Call, Denial, Object, Part, Slot, ToolResult, Unread, json, unread as rest};
 
 /// Members with what a call asks for, of which each kind has one.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
@@ -73,6 +73,7 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
         id: pair_id(item),
         name: None,
         is_error: false,
+        denial: Denial::None,
         parts: content(raw),
         slot: raw
             .filter(|_| is_of_text(&kind))

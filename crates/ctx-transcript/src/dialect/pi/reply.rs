@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::dialect::{blocks, call_of, cut_blocks, kind_of, parts};
-use crate::{Object, Part, Slot, ToolResult, unread, within};
+use crate::{Denial, Object, Part, Slot, ToolResult, unread, within};
 
 /// The ids of the calls in a reply.
 pub(super) fn ids_of_calls<'a>(said: &Object<'a>) -> Vec<Cow<'a, str>> {
@@ -44,6 +44,7 @@ pub(super) fn result<'a>(record: &Object<'a>, said: &Object<'a>) -> ToolResult<'
         id: said.text_of("toolCallId"),
         name: said.text_of("toolName"),
         is_error: said.is_true("isError"),
+        denial: Denial::None,
         parts: parts(content, &|block| part(record, block)),
         slot: content
             .and_then(only_text)
