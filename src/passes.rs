@@ -4,6 +4,7 @@ use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_llm::TapeError;
 use ctx_passes::extract::ExtractError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
+use ctx_transcript::UnreadRule;
 use ctx_transcript::compaction::CompactionError;
 
 use crate::{output, store};
@@ -86,6 +87,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             foreign: Some(foreign),
             ..
         } => foreign.remedy,
+        ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
+            "only the API that wrote it reads it; ctx-prune shortens results and keeps it"
+        }
         ErrorKind::Unread { foreign: None, .. } => {
             "what is not read may belong to what would go; ctx-check --all lists all of it"
         }

@@ -62,6 +62,7 @@ mod rollback;
 mod scale;
 mod score;
 mod score_evidence;
+mod sealed;
 mod secrets;
 mod secrets_at_rest;
 mod settings;

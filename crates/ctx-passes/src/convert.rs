@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ctx_convert::{Converter, Loss, Reading, Report};
-use ctx_transcript::{Dialect, Spool};
+use ctx_transcript::{Dialect, Spool, Unread};
 use serde::Serialize;
 
+use crate::unread::holds_vendor_summary;
 use crate::{ErrorKind, Level, Notes, PassError, Session};
 
 /// A session that was converted.
@@ -48,9 +49,25 @@ impl Conversion {
         let from = session.dialect();
         let from = from.ok_or(ErrorKind::UnknownFormat("converted"))?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
-        session.each(|record| Ok(reading.push(record)?))?;
+        let mut summary = None;
+        session.each(|record| {
+            let is_summary = || holds_vendor_summary(record, from);
+            summary = summary.or_else(|| is_summary().then_some(record.line));
+            Ok(reading.push(record)?)
+        })?;
         let mut records = Spool::new(temp);
         let report = reading.write(&mut records)?;
+        let mut losses = report.losses.iter();
+        if let Some(line) = summary
+            && losses.any(|loss| loss.name.contains("compaction"))
+        {
+            let kind = ErrorKind::Unread {
+                unread: Unread::vendor_summary(),
+                foreign: None,
+                done: "converted",
+            };
+            return Err(kind.at(line));
+        }
         Ok(Self {
             from,
             to,

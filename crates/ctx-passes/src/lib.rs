@@ -7,6 +7,7 @@
 //! a list of them.
 
 mod bad;
+mod bound;
 mod call_names;
 pub mod check;
 mod checks;

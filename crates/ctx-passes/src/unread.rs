@@ -21,6 +21,8 @@ impl FirstUnread {
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         if let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) {
             let unread = record.unread(dialect);
+            let is_summary = || holds_vendor_summary(record, dialect);
+            let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
             self.0 = unread.and_then(|unread| Found::of(record.line, unread, object, dialect));
         }
     }
@@ -34,6 +36,8 @@ impl FirstUnread {
     ) {
         if self.0.is_none() {
             let unread = dialect.unread(object);
+            let is_summary = || is_vendor_summary(object, dialect);
+            let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
             self.0 = unread.and_then(|unread| Found::of(number, unread, object, dialect));
         }
     }
@@ -55,6 +59,18 @@ impl FirstUnread {
         };
         Err(kind.at(*line))
     }
+}
+
+/// Whether the record holds, in the context, a summary that the vendor's server wrote: it is
+/// understood, but would leave with what it stands for.
+pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
+    let object = record.whole_object().filter(|_| !record.is_outside());
+    object.is_some_and(|object| is_vendor_summary(object, dialect))
+}
+
+fn is_vendor_summary(object: &Object<'_>, dialect: &dyn Dialect) -> bool {
+    // Few records have the word, and looking for it is cheaper than reading each of them again.
+    object.text().contains("compaction") && dialect.sealed(object).has_summary
 }
 
 impl Found {

@@ -170,7 +170,7 @@ fn the_last_replies_are_protected_whole() {
         };
         let mut pass = ChangePass::new(reading, Blank, Some(dir.path()));
         each(|record| pass.push(record));
-        let (_, spool) = pass.finish(0).expect("no failure");
+        let (_, spool) = pass.finish(0, &mut Notes::new()).expect("no failure");
         let mut output = Vec::new();
         let spool = spool.expect("it is written");
         spool.write_to(&mut output).expect("to memory");

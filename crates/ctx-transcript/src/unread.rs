@@ -17,6 +17,8 @@ pub enum UnreadRule {
     Item,
     /// A part of a message.
     Part,
+    /// A summary that the vendor's server wrote.
+    VendorSummary,
 }
 
 impl UnreadRule {
@@ -26,6 +28,7 @@ impl UnreadRule {
             Self::Role => "unknown-role",
             Self::Item => "unknown-item",
             Self::Part => "unread-part",
+            Self::VendorSummary => "vendor-summary",
         }
     }
 }
@@ -81,6 +84,14 @@ impl Unread {
             _ => "a part without a type".to_owned(),
         };
         Self::within_message(&what)
+    }
+
+    /// A summary that the vendor's server wrote.
+    pub fn vendor_summary() -> Self {
+        Self {
+            rule: UnreadRule::VendorSummary,
+            why: "the vendor's own compaction stands here for all earlier messages".to_owned(),
+        }
     }
 
     /// Something else in a message.

@@ -10,6 +10,7 @@ use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, json_line,
     json_name, printable,
 };
+use ctx_passes::Notes;
 use ctx_passes::offload::{
     self, Asked, Change, ChangePass, Of, Offloader, OriginalError, Reading, Reference, Restorer,
     Transcripts, Wanted, original,
@@ -203,13 +204,14 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         output: args.output.output.as_deref().and_then(named),
     };
     let transcripts = transcripts.found();
-    let (session, mut offloader, new) = pass(args, plan, store, offloader, io)?;
+    let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
     // The files are there even when the audit log could not be told so.
     let unaudited = match offloader.finish(&transcripts) {
         Err(error) if error.severity() == Severity::Uncertain => Some(failure(error)),
         other => other.map(|()| None).map_err(failure)?,
     };
     new.map_or(Ok(()), NewSession::write)?;
+    passes::telling(&session.name, io, |notes| notes.append(said));
     if args.report.json {
         let told = offloader.told(plan.of(args, &session));
         io.write(json_line(&told).as_bytes())?;
@@ -245,7 +247,8 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.asked.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    let (session, mut restorer, new) = pass(args, plan, store, restorer, io)?;
+    // The results that come back are those that reasoning was bound to.
+    let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
     // What is left as it is has to be told also where the file may not survive a power cut.
     let written = new.map_or(Ok(()), NewSession::write);
     let name = &session.name;
@@ -347,7 +350,7 @@ fn pass<'a, C: Change>(
     store: &'a LazyStore<'a>,
     change: C,
     io: &'a mut Io,
-) -> Result<(Session, C, Option<NewSession<'a>>), Failure> {
+) -> Result<(Session, C, Option<NewSession<'a>>, Notes), Failure> {
     let (source, target) = plan.target(args, store)?;
     let mut session = args.read.session(source.open(plan.path)?)?;
     session.read(|session| session.refuse_document_of_log("changed"))?;
@@ -369,9 +372,11 @@ fn pass<'a, C: Change>(
     let temp = (!args.dry_run).then_some(temp.as_path());
     let mut pass = ChangePass::new(reading, change, temp);
     session.pass(|record| pass.push(record))?;
-    let done = pass.finish(session.bad().left_out());
+    let left_out = session.bad().left_out();
+    let mut notes = Notes::new();
+    let done = pass.finish(left_out, &mut notes);
     let (change, records) = done.map_err(|error| passes::failure(error, &session.name))?;
     let new = records.zip(output);
     let new = new.map(|(records, output)| NewSession { records, output });
-    Ok((session, change, new))
+    Ok((session, change, new, notes))
 }

@@ -171,6 +171,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         done.map_err(|error| failure(error, &name))?.finish()?;
         output.output
     };
+    passes::telling(&name, io, |notes| decision.warn_of_reasoning(notes));
     if args.report.json {
         io.write(told(&decision, written.as_deref()).as_bytes())?;
     }

@@ -216,7 +216,13 @@ impl SessionFile<'_> {
                 let files = offloading.as_ref();
                 let files = files.map_or(&[][..], |offloading| &offloading.paths);
                 notes.watch().stage("saving and replacing the file");
-                self.replace(report, &new, content, linked, files, replacement)?;
+                let written = linked.map(|linked| {
+                    let circumstances = Circumstances::of(plan, report);
+                    linked.written(&new.content, &circumstances, notes)
+                });
+                let written = written.transpose()?;
+                let source = linked.map_or(content, |linked| linked.log);
+                self.replace(report, &new, source, written, files, replacement)?;
             }
         }
         Ok(job.report)
@@ -253,18 +259,13 @@ impl SessionFile<'_> {
         &self,
         report: &mut Report,
         new: &Compacted,
-        content: &Content,
-        linked: Option<&Linked<'_>>,
+        source: &Content,
+        written: Option<Written>,
         offloaded: &[String],
         replacement: Replacement<'_>,
     ) -> Result<(), PassError> {
         let policy = &self.plan.policy;
         let Stores { store, session, .. } = self.stores;
-        let written = linked.map(|linked| {
-            let circumstances = Circumstances::of(self.plan, report);
-            linked.written(&new.content, &circumstances)
-        });
-        let written = written.transpose()?;
         if policy.summary.extract && report.kept_records.is_some() {
             self.remember(&new.items, report).map_err(unchanged)?;
         }
@@ -282,7 +283,6 @@ impl SessionFile<'_> {
                 Some(Written::Anew(content)) => content,
                 _ => &new.content,
             };
-            let source = linked.map_or(content, |linked| linked.log);
             let document = source.framed(lines)?;
             // Behind a document nothing may follow.
             let replacement = match &document {

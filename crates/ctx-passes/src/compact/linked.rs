@@ -29,6 +29,7 @@ use self::marked::{MARK, Marked};
 use super::content::{Content, temporary};
 use super::outcome::Report;
 use super::plan::Plan;
+use crate::bound::BoundReasoning;
 use crate::count::{Calibration, CalibrationPass};
 use crate::unread::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Session};
@@ -108,7 +109,8 @@ impl<'c> Linked<'c> {
             return Ok(None);
         }
         refuse_document(log)?;
-        let read = Self::read(log, log.session()?, &plan.temp, counter)?;
+        let bound = &mut BoundReasoning::default();
+        let read = Self::read(log, log.session()?, &plan.temp, counter, bound)?;
         if !log.is_detected && !read.has_message && log.length()? > 0 {
             return Err(ErrorKind::NoMessageOf(log.dialect.name()).into());
         }
@@ -121,6 +123,7 @@ impl<'c> Linked<'c> {
         mut session: Session,
         temp: &Path,
         counter: Option<MessageCounter>,
+        bound: &mut BoundReasoning,
     ) -> Result<Self, PassError> {
         let mut converter = Converter::new(&Anthropic);
         converter.mark = Some(MARK);
@@ -132,6 +135,7 @@ impl<'c> Linked<'c> {
             unread.look_at(record, Some(log.dialect));
             let is_message = |object: &Object<'_>| log.dialect.outline(object).is_some();
             has_message = has_message || record.whole_object().is_some_and(is_message);
+            bound.keep(record, log.dialect);
             if let Some(learning) = &mut learning {
                 learning.push(record, None);
             }
@@ -166,22 +170,26 @@ impl<'c> Linked<'c> {
         &self,
         new: &Content,
         circumstances: &Circumstances,
+        notes: &mut Notes,
     ) -> Result<Written, PassError> {
         let marked = Marked::all(new, |_| true)?;
         let decided = self.decided(&marked)?;
         let temp = &circumstances.temp;
         let (written, read);
+        let mut bound = BoundReasoning::default();
+        bound.change();
         if decided.origins.writer.is_some() {
             let lines = decided.lines(circumstances)?;
             let session = self.log.session_with(&self.behind(&lines)?)?;
-            read = Linked::read(self.log, session, temp, None)?.lowered;
+            read = Linked::read(self.log, session, temp, None, &mut bound)?.lowered;
             written = Written::Behind(lines);
         } else {
             let session = anew::write(self.log, &decided)?;
-            read = Linked::read(&session, session.session()?, temp, None)?.lowered;
+            read = Linked::read(&session, session.session()?, temp, None, &mut bound)?.lowered;
             written = Written::Anew(session);
         }
         meant::compare(new, &read)?;
+        bound.warn(notes);
         Ok(written)
     }
 

@@ -8,6 +8,7 @@ use ctx_select::trigger::Size;
 use super::content::{Content, temporary};
 use super::plan::Plan;
 use super::survey::Survey;
+use crate::bound::BoundReasoning;
 use crate::checks::Checks;
 use crate::outlet::Outlet;
 use crate::prune::decision::{self, tell_gain, tell_sums};
@@ -126,6 +127,7 @@ pub(super) fn carry_out(
 ) -> Result<Content, PassError> {
     let dialect = content.dialect;
     let mut checks = Checks::new(dialect);
+    let mut bound = BoundReasoning::default();
     let file = temporary(|output| {
         let mut outlet = Outlet::new(output, survey.announced, &plan.temp);
         let mut next = 0;
@@ -136,20 +138,26 @@ pub(super) fn carry_out(
             if let Some(outline) = &outline {
                 checks.input(record.line, outline);
             }
+            let verdicts = survey.pruned.as_ref();
+            let changes = verdicts.is_some_and(|it| decision::changes_context(it, number));
             if survey.is_dropped(number) {
+                if changes {
+                    bound.change();
+                }
                 outlet.skip(record.piece);
                 return Ok(());
             }
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            let verdicts = survey.pruned.as_ref();
+            bound.write(record, dialect, changes);
             let new = verdicts.and_then(|it| decision::changed(it, number, record, dialect));
             outlet.write(record, new.map(|(bytes, _)| bytes))
         })?;
         outlet.finish(0).map(|_| ())
     })?;
     checks.finish(false, notes)?;
+    bound.warn(notes);
     Ok(content.with(file))
 }
 

@@ -31,9 +31,12 @@ pub fn compact_stream(
     let plan = &linked.plan(plan, notes);
     let (mut report, new) = summed_up(plan, &linked.lowered, notes)?;
     settle(plan, &mut report);
-    let new = new.map(|new| linked.with(linked.written(&new, &Circumstances::of(plan, &report))?));
-    let new = new.transpose()?;
-    Ok((report, new.unwrap_or(content)))
+    let Some(new) = new else {
+        return Ok((report, content));
+    };
+    let circumstances = Circumstances::of(plan, &report);
+    let written = linked.written(&new, &circumstances, notes)?;
+    Ok((report, linked.with(written)?))
 }
 
 /// Of what goes through nothing is remembered: a job that asks what is due would be told of it

@@ -7,14 +7,16 @@ use std::path::Path;
 use ctx_transcript::{Origin, Record, Spool};
 
 use super::change::{Change, Reading};
+use crate::bound::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
-use crate::{ErrorKind, PassError};
+use crate::{ErrorKind, Notes, PassError};
 
 /// Changes the results of a session. The new session waits, so that nothing of it
 /// leaves before the files that it names are durable.
 pub struct ChangePass<C> {
     reading: Reading,
     change: C,
+    bound: BoundReasoning,
     /// `None` when nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
@@ -34,6 +36,7 @@ impl<C: Change> ChangePass<C> {
         Self {
             reading,
             change,
+            bound: BoundReasoning::default(),
             outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
             waiting: VecDeque::new(),
             replies: 0,
@@ -60,10 +63,15 @@ impl<C: Change> ChangePass<C> {
 
     /// The last records go on as they came; `left_out` is how many of the input did
     /// not come here. The change comes back, and the new session, if there is one.
-    pub fn finish(mut self, left_out: u64) -> Result<(C, Option<Spool>), PassError> {
+    pub fn finish(
+        mut self,
+        left_out: u64,
+        notes: &mut Notes,
+    ) -> Result<(C, Option<Spool>), PassError> {
         while !self.waiting.is_empty() {
             self.release(false)?;
         }
+        self.bound.warn(notes);
         let spool = self.outlet.map(|outlet| outlet.finish(left_out));
         Ok((self.change, spool.transpose().map_err(cannot_wait)?))
     }
@@ -90,6 +98,9 @@ impl<C: Change> ChangePass<C> {
         } else {
             None
         };
+        if let Some(dialect) = self.reading.dialect {
+            self.bound.write(record, dialect, new.is_some());
+        }
         match &mut self.outlet {
             Some(outlet) => outlet.write(record, new).map_err(cannot_wait),
             None => Ok(()),

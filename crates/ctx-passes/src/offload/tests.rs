@@ -386,7 +386,9 @@ fn stream(
     while let Some(record) = records.next().expect("from memory") {
         pass.push(&record).expect("no failure");
     }
-    let (_, spool) = pass.finish(left_out).expect("no failure");
+    let (_, spool) = pass
+        .finish(left_out, &mut crate::Notes::new())
+        .expect("no failure");
     spool.map(|spool| {
         let mut written = Vec::new();
         spool.write_to(&mut written).expect("to memory");

@@ -10,6 +10,7 @@ use super::gate::Gate;
 use super::items::{Item, Items};
 use super::log::{Leaving, Log};
 use super::usage::{Lessened, UsagePass};
+use crate::bound::BoundReasoning;
 use crate::checks::Checks;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};
@@ -46,6 +47,7 @@ pub struct Decision<'p> {
     /// What goes of such a file beside what the model is sent: of each rule, how often and how
     /// many bytes.
     pub beside: Vec<(Rule, u64, u64)>,
+    pub(super) bound: BoundReasoning,
 }
 
 impl<'p> Decision<'p> {
@@ -309,7 +311,11 @@ impl<'p> Decision<'p> {
         let waiting = &self.waiting;
         let mut outlet = Outlet::new(output, waiting.announced, &waiting.plan.temp);
         for (number, item) in waiting.items.iter().enumerate() {
+            let changes = self.changes && changes_context(&self.verdicts, number);
             let Some(spool) = spool.as_mut().filter(|_| !self.is_gone(number)) else {
+                if changes {
+                    self.bound.change();
+                }
                 outlet.skip(item.piece);
                 continue;
             };
@@ -323,10 +329,27 @@ impl<'p> Decision<'p> {
                 let edits = edits.filter(|edits| !edits.is_empty());
                 edits.map(|edits| record.edited(&edits))
             };
+            if let Some(dialect) = waiting.dialect {
+                let of_new = new.as_ref().map(|bytes| record.origin().record(bytes));
+                let written = of_new.as_ref().unwrap_or(&record);
+                self.bound.write(written, dialect, changes);
+            }
             outlet.write(&record, self.with_usage(&record, new))?;
         }
         outlet.finish(left_out)
     }
+
+    /// Warns of signed reasoning behind what was changed, once the session is written.
+    pub fn warn_of_reasoning(&self, notes: &mut Notes) {
+        self.bound.warn(notes);
+    }
+}
+
+/// Whether the model is sent something else for a record, or nothing. To drop the oldest
+/// reasoning changes nothing that later reasoning is bound to.
+pub(crate) fn changes_context(verdicts: &Verdicts<'_>, number: usize) -> bool {
+    let freed = verdicts.freed(number);
+    freed.iter().any(|freed| freed.rule != Rule::Reasoning)
 }
 
 /// A record, and behind it what takes its place.

@@ -8,6 +8,7 @@ use super::decision::{Decision, Waiting};
 use super::items::{Item, Items};
 use super::log::Log;
 use super::{LastCall, Plan, is_cold};
+use crate::bound::BoundReasoning;
 use crate::checks::Checks;
 use crate::error::rewritable;
 use crate::outlet::Announced;
@@ -154,6 +155,7 @@ impl<'p> PrunePass<'p> {
             shown: false,
             usage: None,
             beside: Vec::new(),
+            bound: BoundReasoning::default(),
             verdicts,
             changes: may,
             sums: Sums::default(),

@@ -12,6 +12,7 @@ use super::old::{Found, OldZone};
 use super::text::{clean, tell};
 use super::writer::Writer;
 use super::{Plan, Summary};
+use crate::bound::BoundReasoning;
 use crate::checks::Checks;
 use crate::{BadLines, Fate, Notes, PassError};
 
@@ -22,6 +23,7 @@ pub(super) struct Assembly<'p> {
     kept: Kept,
     place: Option<Place>,
     checks: Option<Checks>,
+    bound: BoundReasoning,
     bad: BadLines,
     pub(super) old: OldZone,
 }
@@ -83,6 +85,7 @@ impl<'p> Assembly<'p> {
             kept: Kept::new(&plan.temp),
             place: None,
             checks: dialect.map(Checks::new),
+            bound: BoundReasoning::default(),
             bad: BadLines::default(),
             old,
         }
@@ -121,6 +124,7 @@ impl<'p> Assembly<'p> {
         else {
             return;
         };
+        self.bound.change();
         self.place = Some(Place {
             dialect,
             role: checks.summary(dialect, self.plan.role),
@@ -148,6 +152,19 @@ impl<'p> Assembly<'p> {
     /// Keeps a record, with these bytes: no change of a record changes its outline.
     pub(super) fn stay(
         &mut self,
+        record: &Record<'_>,
+        outline: Option<&Outline<'_>>,
+        bytes: &[u8],
+    ) -> Result<(), PassError> {
+        if let Some(dialect) = self.dialect {
+            self.bound.keep(record, dialect);
+        }
+        self.stay_in_list(record.line, outline, bytes)
+    }
+
+    /// The same with a part of the line of a batch.
+    pub(super) fn stay_in_list(
+        &mut self,
         line: u64,
         outline: Option<&Outline<'_>>,
         bytes: &[u8],
@@ -169,6 +186,7 @@ impl<'p> Assembly<'p> {
         if let Some(checks) = self.checks {
             checks.finish(self.plan.strict, notes)?;
         }
+        self.bound.warn(notes);
         self.old.finish_reading();
         Ok(Material {
             plan: self.plan,
@@ -363,7 +381,7 @@ mod tests {
                 let found = Found::of(record, message.as_ref());
                 return assembly.leave(record.line_end(), found);
             }
-            let stays = assembly.stay(record.line, outline.as_ref(), record.bytes);
+            let stays = assembly.stay(record, outline.as_ref(), record.bytes);
             stays.expect("there is room");
         });
         assembly.finish(notes)

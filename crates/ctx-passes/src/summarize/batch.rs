@@ -116,7 +116,7 @@ impl<'p> Batch<'p> {
             assembly.input_message(line, outline.as_ref());
             if *zone == Zone::Old {
                 if !assembly.has_place() {
-                    assembly.stay(line, None, &list[between])?;
+                    assembly.stay_in_list(line, None, &list[between])?;
                 }
                 assembly.leave(b"", found);
                 continue;
@@ -124,9 +124,9 @@ impl<'p> Batch<'p> {
             if let Some(found) = found {
                 assembly.old.push_kept(found);
             }
-            assembly.stay(line, outline.as_ref(), &list[whole])?;
+            assembly.stay_in_list(line, outline.as_ref(), &list[whole])?;
         }
-        assembly.stay(0, None, &list[end..])?;
+        assembly.stay_in_list(0, None, &list[end..])?;
         let material = assembly.finish(notes)?;
         let place = material.place.as_ref();
         let draft = place.map(|place| material.sum_up(place, self.writer, notes));

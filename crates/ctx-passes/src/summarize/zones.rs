@@ -87,7 +87,7 @@ impl<'p> ZonePass<'p> {
         if let Some(found) = found {
             assembly.old.push_kept(found);
         }
-        assembly.stay(record.line, outline.as_ref(), &bytes)
+        assembly.stay(record, outline.as_ref(), &bytes)
     }
 
     /// The next record is left out, whatever its zone.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{
-    Dialect, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
+    Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
     summary_text,
 };
 use crate::repair::RepairDialect;
@@ -57,6 +57,10 @@ impl Dialect for Anthropic {
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         unread(self.name(), object)
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        sealed_in(object, "signature")
     }
 
     fn rules(&self) -> Rules {
@@ -153,6 +157,21 @@ pub(super) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
         None | Some("null") => Some(Unread::within_message("a message without content")),
         content => Unread::in_content(content, is_read),
     }
+}
+
+/// What in a message only the server can read, with the signatures of reasoning at `key`.
+pub(super) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
+    let mut sealed = Sealed::default();
+    for block in blocks(message) {
+        match &*kind_of(&block) {
+            "thinking" if block.get(key).is_some_and(|it| it != "\"\"") => sealed.reasoning += 1,
+            "redacted_thinking" => sealed.reasoning += 1,
+            // One without content is a compaction that failed.
+            "compaction" => sealed.has_summary |= block.get("content") != Some("null"),
+            _ => {}
+        }
+    }
+    sealed
 }
 
 /// Blocks of which nothing is read but that they are there.

@@ -19,7 +19,7 @@ mod view;
 
 use std::borrow::Cow;
 
-use super::{Dialect, Held, Sniff, Wrapped, anthropic, kind_of};
+use super::{Dialect, Held, Sealed, Sniff, Wrapped, anthropic, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
@@ -122,6 +122,11 @@ impl Dialect for ClaudeCode {
             Some(message) => anthropic::unread(self.name(), &message),
             None => Some(Unread::within_message("a line without a message")),
         }
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        let message = object.object_of("message");
+        message.map_or_else(Sealed::default, |it| anthropic::sealed_in(&it, "signature"))
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 use self::agent::Agent;
 use self::compacted::Compacted;
 use self::line::Line;
-use super::{Dialect, Held, Sniff, Wrapped, items, kind_of};
+use super::{Dialect, Held, Sealed, Sniff, Wrapped, items, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::{lessen, sum};
@@ -106,6 +106,14 @@ impl Dialect for Codex {
             Entry::Agent(_) => None,
             Entry::Compacted(compacted) => compacted.items()?.iter().find_map(unread),
         }
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        items::sealed_in(&match Entry::of(object) {
+            Some(Entry::Item(item)) => vec![item],
+            Some(Entry::Compacted(compacted)) => compacted.items().unwrap_or_default(),
+            Some(Entry::Agent(_)) | None => Vec::new(),
+        })
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {

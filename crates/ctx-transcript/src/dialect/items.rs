@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 pub(super) use parts::{parts, unread};
 
-use super::{blocks, kind_of, role_of};
+use super::{Sealed, blocks, kind_of, role_of};
 use crate::{Object, Outline, Role};
 
 /// What an item is.
@@ -112,6 +112,18 @@ pub(super) fn is_own(item: &Object<'_>) -> bool {
         Some(Kind::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
         Some(Kind::Server) => has("id"),
     }
+}
+
+/// What of `items` only the server can read.
+pub(super) fn sealed_in(items: &[Object<'_>]) -> Sealed {
+    let mut sealed = Sealed::default();
+    for item in items {
+        if item.text_of("encrypted_content").is_some() {
+            sealed.reasoning += usize::from(Kind::of(item) == Some(Kind::Reasoning));
+            sealed.has_summary |= kind_of(item).contains("compaction");
+        }
+    }
+    sealed
 }
 
 /// The outline of an item; see [`super::Dialect::outline`]. Who asks, the dialect knows:

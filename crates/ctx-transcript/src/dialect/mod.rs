@@ -101,6 +101,16 @@ pub struct Held<'a> {
     pub begins_turn: bool,
 }
 
+/// What of a record only the vendor's server can read. The API checks or reads it against all
+/// messages before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sealed {
+    /// Blocks of signed or encrypted reasoning.
+    pub reasoning: usize,
+    /// Whether there is a summary that the server wrote, which stands for all earlier messages.
+    pub has_summary: bool,
+}
+
 /// A file format of transcripts, one message a record.
 pub trait Dialect: Sync {
     /// Its name on the command line.
@@ -120,6 +130,11 @@ pub trait Dialect: Sync {
     /// its type, a part. What is no message by design is none, such as progress in the log of an
     /// agent, nor what the agent itself passes over.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
+
+    /// What of the record only the vendor's server can read, and takes back.
+    fn sealed(&self, _object: &Object<'_>) -> Sealed {
+        Sealed::default()
+    }
 
     /// Whether a turn begins with a record.
     fn begins_turn(&self, object: &Object<'_>) -> bool {

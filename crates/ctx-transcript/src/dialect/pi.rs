@@ -22,7 +22,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::entry::{Entry, Kind};
-use super::{Dialect, Sniff, Wrapped, anthropic, kind_of, parts};
+use super::{Dialect, Sealed, Sniff, Wrapped, anthropic, kind_of, parts};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::{lessen, sum};
@@ -199,6 +199,13 @@ impl Dialect for Pi {
             system_apart: false,
             user_first: false,
         }
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        let entry = Entry::of(object);
+        entry.map_or_else(Sealed::default, |it| {
+            anthropic::sealed_in(&it.said, "thinkingSignature")
+        })
     }
 
     fn is_log(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Anthropic, Chat, Dialect, Sniff, summary_by_line, summary_text};
+use super::{Anthropic, Chat, Dialect, Sealed, Sniff, summary_by_line, summary_text};
 use crate::repair::RepairDialect;
 use crate::{Message, Object, Outline, Role, Rules, Unread};
 
@@ -40,6 +40,10 @@ impl Dialect for Plain {
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         Self::reader(object).unread(object)
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        Self::reader(object).sealed(object)
     }
 
     fn rules(&self) -> Rules {

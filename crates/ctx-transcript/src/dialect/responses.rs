@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Dialect, Sniff, items, summary_by_line, summary_text};
+use super::{Dialect, Sealed, Sniff, items, summary_by_line, summary_text};
 use crate::rules::{PairBy, Results};
 use crate::{Message, Object, Outline, Role, Rules, Unread};
 
@@ -40,6 +40,10 @@ impl Dialect for Responses {
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         items::unread(self.name(), object)
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        items::sealed_in(std::slice::from_ref(object))
     }
 
     fn is_linked(&self) -> bool {

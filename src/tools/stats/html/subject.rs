@@ -159,7 +159,9 @@ impl Asked<'_> {
         };
         let mut pass = ChangePass::new(reading, offloader, None);
         session.pass(|record| pass.push(record)).ok()?;
-        let (offloader, _) = pass.finish(session.bad().left_out()).ok()?;
+        let (offloader, _) = pass
+            .finish(session.bad().left_out(), &mut ctx_passes::Notes::new())
+            .ok()?;
         Some((offloader.results.len(), offloader.freed))
     }
 }

@@ -107,7 +107,7 @@ impl<'p> Output<'p> {
         };
         let Some((short, limits)) = short else {
             self.count(record);
-            return self.assembly.stay(record.line, outline, record.bytes);
+            return self.assembly.stay(record, outline, record.bytes);
         };
         let before = self.used;
         self.count(&record.origin().record(&short));
@@ -116,7 +116,7 @@ impl<'p> Output<'p> {
         let place = (self.assembly.kept_bytes(), short.len());
         self.cuts
             .push(record, place, (limits, calls), (tokens, now));
-        self.assembly.stay(record.line, outline, &short)
+        self.assembly.stay(record, outline, &short)
     }
 
     /// Counts the tokens of a record that stays, and tells the ledger of it.
