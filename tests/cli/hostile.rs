@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 
 use ctx_testkit::Case;
 
+use crate::bench::bash;
+
 const USER: &str = "{\"role\":\"user\",\"content\":\"x\"}\n";
 
 fn tool(name: &str) -> Case {
@@ -87,6 +89,24 @@ fn h2_a_line_without_end_needs_bounded_memory() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert_eq!(run(&script), run(expected));
+}
+
+/// H2: a request of two million short lines, which took a hundred times its bytes.
+#[test]
+fn h2_a_text_of_many_lines_needs_bounded_memory() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let lines = "x\\n".repeat(2_000_000);
+    let long = format!("{{\"role\":\"user\",\"content\":\"{lines}\"}}\n");
+    let reply = "{\"role\":\"assistant\",\"content\":\"y\"}\n";
+    let session = format!("{long}{}", format!("{reply}{USER}").repeat(4));
+    fs::write(dir.path().join("s.jsonl"), session).expect("written");
+    for tool in ["ctx-compact --force --keep-messages 2", "ctx-extract"] {
+        let done = bash(
+            dir.path(),
+            &format!("ulimit -v 250000; {tool} < s.jsonl > new.jsonl"),
+        );
+        assert_eq!(done.code, 0, "{tool}: {}", done.stderr);
+    }
 }
 
 /// H3: every kind of broken line that agents were seen to write.

@@ -1,5 +1,7 @@
 //! Text on one line, its limit, and when two texts are the same.
 
+use std::borrow::Cow;
+
 use regex::{Regex, RegexBuilder, bytes};
 
 /// A pattern of this program's own.
@@ -44,6 +46,23 @@ pub fn last_chars(text: &str, count: usize) -> &str {
 /// what is cut off is marked by `…`.
 pub const QUOTE_MAX: usize = 300;
 
+/// Characters of the longest text that is read whole. No window holds more: it is a file that
+/// somebody pasted, and reading each of its lines would take a hundred times its memory.
+const MOST_READ: usize = 1 << 19;
+
+/// The first and the last lines of a text that is too long to be read whole.
+pub fn ends(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.len() <= MOST_READ {
+        return text;
+    }
+    let first = first_chars(&text, MOST_READ / 2);
+    let last = last_chars(&text[first.len()..], MOST_READ / 2);
+    // Half a line may say the opposite of the whole.
+    let first = first.rfind('\n').map_or(first, |end| &first[..=end]);
+    let last = last.find('\n').map_or(last, |start| &last[start + 1..]);
+    Cow::Owned([first, last].concat())
+}
+
 /// As [`one_line`], and control characters are white space, too.
 pub fn plain_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
@@ -82,7 +101,23 @@ pub fn key(text: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{cut, first_chars, key, last_chars, one_line, plain_line};
+    use super::{MOST_READ, cut, ends, first_chars, key, last_chars, one_line, plain_line};
+
+    #[test]
+    fn a_text_that_is_too_long_keeps_its_first_and_its_last_lines() {
+        let whole = "甲".repeat(MOST_READ / 3);
+        assert_eq!(ends(whole.as_str().into()), whole);
+        let long = format!("first\n{}last", "middle of it\n".repeat(MOST_READ / 12));
+        let read = ends(long.as_str().into());
+        assert!(read.len() < MOST_READ && read.len() > MOST_READ - 40);
+        assert!(read.starts_with("first\nmiddle") && read.ends_with("of it\nlast"));
+        let lines = ["first", "middle of it", "last"];
+        assert!(read.lines().all(|line| lines.contains(&line)));
+        let line = "甲".repeat(MOST_READ);
+        assert_eq!(ends(line.as_str().into()).len(), 3 * MOST_READ);
+        let longer = "甲".repeat(MOST_READ + 9);
+        assert_eq!(ends(longer.as_str().into()).len(), 3 * MOST_READ);
+    }
 
     #[test]
     fn characters_are_counted_not_bytes() {

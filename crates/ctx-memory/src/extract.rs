@@ -15,7 +15,7 @@ use crate::scope::scope;
 use ctx_ledger::rules::{MemoryKind, find, kept, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
-use ctx_ledger::text::{plain_line, regex};
+use ctx_ledger::text::{ends, plain_line, regex};
 use ctx_ledger::{OpenCalls, Speech, own_words, speech, users_words};
 
 /// The kinds that are read from what somebody says.
@@ -118,7 +118,7 @@ impl Extractor {
             return Vec::new();
         }
         // Before the cut into sentences: a private key has many lines.
-        let (clean, _) = redact(text);
+        let clean = ends(redact(text).0);
         match role {
             // Nobody says what a tool prints, nor what a user only hands on.
             Role::Tool | Role::Function => Vec::new(),
@@ -147,7 +147,7 @@ impl Extractor {
         let mut found = Vec::new();
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
-            let (clean, _) = redact(text);
+            let clean = ends(redact(text).0);
             let Some(said) = users_words(result, tool, &clean) else {
                 continue;
             };

@@ -13,6 +13,7 @@ use crate::output::pieces;
 use crate::scan::Scan;
 use crate::statement::statements;
 use crate::supersede::takes_back;
+use crate::text::ends;
 
 /// Reads a message part by part.
 pub(super) struct Reader {
@@ -140,10 +141,10 @@ impl Reader {
         Some(quotes.len() - 1)
     }
 
-    /// Without secrets; they are counted.
+    /// Without secrets, which are counted, and without the middle of what is too long.
     pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let (clean, secrets) = redact(text);
         self.reading.secrets += secrets;
-        clean
+        ends(clean)
     }
 }
