@@ -7,16 +7,16 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use ctx_cli::{Failure, Input, is_stdin, metadata};
 use ctx_store::atomic::Spot;
 use ctx_store::{Destination, Growth, SessionId, Store, Succession};
 
+use crate::idle::IdleArgs;
 use crate::store::{self, LazyStore, session_of};
 
-/// The flag of every filter that may write to a file.
+/// The flags of every tool that may write a session to a file.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// Write to FILE instead of stdout
@@ -27,6 +27,20 @@ pub struct OutputArgs {
     /// refused, and what an agent appends meanwhile is not lost. ctx-rollback --undo FILE
     /// brings it back. What is no session takes no session's place. A file that somebody else
     /// makes or changes there meanwhile stays (exit status 4).
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// How long a session there must have been left alone.
+    #[command(flatten)]
+    pub idle: IdleArgs,
+}
+
+/// The flag of tools that write reports alone, which take no session's place.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ReportOutputArgs {
+    /// Write to FILE instead of stdout
+    ///
+    /// It is written at the end, and only when all went well. A session is never overwritten.
+    /// A file that somebody else makes or changes there meanwhile stays (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -79,19 +93,6 @@ pub enum Target<'s> {
     Session(String, Succession<'s>),
 }
 
-impl Target<'_> {
-    /// Refuses a session that was changed less than `min_idle` ago.
-    pub fn when_idle(self, min_idle: Duration) -> Result<Self, Failure> {
-        match self {
-            Self::Session(name, succession) => {
-                let succession = succession.when_idle(min_idle).map_err(store::failure)?;
-                Ok(Self::Session(name, succession))
-            }
-            other => Ok(other),
-        }
-    }
-}
-
 /// Where inputs are read from: of the one that will be replaced, the bytes that are copied.
 #[derive(Default)]
 pub struct Source {
@@ -119,10 +120,20 @@ impl InPlaceArgs {
         if self.in_place {
             OutputArgs {
                 output: file.cloned(),
+                ..output
             }
         } else {
             output
         }
+    }
+}
+
+impl ReportOutputArgs {
+    /// As [`OutputArgs::report`].
+    pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
+        let output = self.output.clone();
+        let idle = IdleArgs::default();
+        OutputArgs { output, idle }.report(inputs)
     }
 }
 
@@ -152,7 +163,7 @@ impl OutputArgs {
             growth
         };
         let session = session_of(named, &path)?;
-        let succession = store.succeed_input(&path, &session, growth);
+        let succession = store.succeed_input(&path, &session, self.idle.get(), growth);
         let (succession, copy) = succession.map_err(store::failure)?;
         let source = Source {
             copied: Some((input, copy)),
@@ -195,8 +206,11 @@ impl OutputArgs {
         session: Option<&SessionId>,
         store: &'s Store,
     ) -> Result<Target<'s>, Failure> {
-        let succession = store.succeed_other(path, session).map_err(store::failure)?;
-        Ok(Target::Session(self.name(), succession))
+        let succession = store.succeed_other(path, session, self.idle.get());
+        Ok(Target::Session(
+            self.name(),
+            succession.map_err(store::failure)?,
+        ))
     }
 
     /// Whether it goes to stdout.

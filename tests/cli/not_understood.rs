@@ -106,7 +106,9 @@ fn a_wrong_dialect_is_found_out() {
         let why = format!(
             ":1: a record of the type \"user\" is no message of {dialect}, so nothing can be compacted: this is a Claude Code session; leave --dialect out"
         );
-        refuses("ctx-compact", &["--dialect", dialect], &log, &why);
+        // What an agent's own file is, its lines say, whatever the flag does.
+        let flags = ["--min-idle", "0s", "--dialect", dialect];
+        refuses("ctx-compact", &flags, &log, &why);
     }
     for dialect in ["codex", "gemini", "pi", "responses"] {
         let why =

@@ -90,11 +90,10 @@ impl Appended {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::time::Duration;
 
     use crate::restore::Wanted;
     use crate::testing::{Bench, id};
-    use crate::{Addition, Figures, SnapshotKind};
+    use crate::{Addition, Figures, MinIdle, SnapshotKind};
 
     #[test]
     fn what_was_appended_since_is_counted() {
@@ -119,7 +118,9 @@ mod tests {
         assert_eq!(appended(Wanted::Named("1")), None);
         fs::write(&path, "old\n1\n2\nha").expect("written");
         assert_eq!(appended(Wanted::Named("1")), since("0001", 3, 6));
-        let claimed = bench.store.begin_replacement(&path, &id("demo"));
+        let claimed = bench
+            .store
+            .begin_replacement(&path, &id("demo"), MinIdle::default());
         let added = claimed.expect("claimed").append(Addition {
             lines: b"ours\n",
             operation: "compact",
@@ -146,7 +147,7 @@ mod tests {
         // A file that was compacted as a whole.
         let mut found = bench.store.find_restore(&id("demo"), Wanted::Named("1"));
         let found = found.as_mut().expect("found");
-        found.restore(&path, Duration::ZERO).expect("restored");
+        found.restore(&path, MinIdle::default()).expect("restored");
         fs::write(&path, "old\nmore\n").expect("written");
         assert_eq!(appended(Wanted::Named("2")), since("0003", 1, 5));
         fs::write(&path, "anew\n").expect("written");

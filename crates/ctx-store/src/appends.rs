@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::moments::{Act, Write, around_exchanges, let_writes, without_leases};
 use crate::restore::Wanted;
 use crate::testing::{Agent, Bench, id};
-use crate::{Addition, Figures, Meta, ReplaceOutcome, SnapshotKind, Store, StoreError};
+use crate::{Addition, Figures, Meta, MinIdle, ReplaceOutcome, SnapshotKind, Store, StoreError};
 
 const OLD: &str = "{\"type\":\"user\",\"n\":1}\n";
 /// Two lines that begin as those of an agent do.
@@ -21,7 +21,7 @@ const ENDS: [usize; 11] = [0, 1, 8, 23, 29, 30, 31, 39, 54, 56, LINES.len()];
 const THEIRS: &str = "{\"type\":\"user\",\"n\":2}\n";
 
 fn append_lines(store: &Store, path: &Path, lines: &str) -> Result<ReplaceOutcome, StoreError> {
-    let claimed = store.begin_replacement(path, &id("demo"))?;
+    let claimed = store.begin_replacement(path, &id("demo"), MinIdle::default())?;
     claimed.append(Addition {
         lines: lines.as_bytes(),
         operation: "compact",
@@ -94,7 +94,9 @@ fn killed(bench: &Bench, path: &Path, written: usize) {
 
 /// What the next run finds, which changes nothing itself.
 fn next_run(bench: &Bench, path: &Path) -> String {
-    let claimed = bench.store.begin_replacement(path, &id("demo"));
+    let claimed = bench
+        .store
+        .begin_replacement(path, &id("demo"), MinIdle::default());
     drop(claimed.expect("claimed"));
     nothing_is_left(bench);
     text(path)
@@ -106,7 +108,7 @@ fn undo(bench: &Bench, path: &Path) -> String {
         .find_restore(&id("demo"), Wanted::Undo(Some(path)));
     found
         .expect("found")
-        .restore(path, Duration::ZERO)
+        .restore(path, MinIdle::default())
         .expect("restored");
     text(path)
 }
@@ -179,7 +181,9 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
                 fs::read_to_string(&path).ok()
             };
             let done = if early {
-                let claimed = bench.store.begin_replacement(&path, &id("demo"));
+                let claimed = bench
+                    .store
+                    .begin_replacement(&path, &id("demo"), MinIdle::default());
                 let claimed = claimed.expect("claimed");
                 act(&path);
                 claimed.append(Addition {
@@ -210,7 +214,9 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
 fn a_file_that_somebody_opens_to_write_is_left_alone() {
     let bench = Bench::new();
     let path = live(&bench);
-    let claimed = bench.store.begin_replacement(&path, &id("demo"));
+    let claimed = bench
+        .store
+        .begin_replacement(&path, &id("demo"), MinIdle::default());
     let claimed = claimed.expect("claimed");
     let _writer = OpenOptions::new().append(true).open(&path).expect("opens");
     let error = claimed
@@ -397,7 +403,11 @@ fn another_file_of_the_session_is_left_alone() {
     let path = live(&bench);
     killed(&bench, &path, 4);
     let copy = bench.file("copy.jsonl", &text(&path));
-    drop(bench.store.begin_replacement(&copy, &id("demo")));
+    drop(
+        bench
+            .store
+            .begin_replacement(&copy, &id("demo"), MinIdle::default()),
+    );
     assert_eq!(text(&copy), text(&path));
     fs::remove_file(&copy).expect("removed");
     assert_eq!(next_run(&bench, &path), OLD);
@@ -440,18 +450,13 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     let bench = Bench::new();
     let path = live(&bench);
     let begin = |seconds| {
-        let idle = Duration::from_secs(seconds);
-        let early = bench.store.begin_when_idle(&path, &id("demo"), idle);
-        let early = early.map(drop).map_err(|error| error.to_string());
-        let claimed = bench.store.begin_replacement(&path, &id("demo"));
-        let late = claimed.expect("claimed").when_idle(idle);
-        let late = late.map(drop).map_err(|error| error.to_string());
-        assert_eq!(early, late);
+        let idle = MinIdle(Some(Duration::from_secs(seconds)));
+        let claimed = bench.store.begin_replacement(&path, &id("demo"), idle);
+        let claimed = claimed.map(drop).map_err(|error| error.to_string());
         // In a dry run.
-        let seen = bench.store.succeed_other(&path, Some(&id("demo")));
-        let seen = seen.expect("a look").when_idle(idle);
-        assert_eq!(early, seen.map(drop).map_err(|error| error.to_string()));
-        early
+        let seen = bench.store.succeed_other(&path, Some(&id("demo")), idle);
+        assert_eq!(claimed, seen.map(drop).map_err(|error| error.to_string()));
+        claimed
     };
     begin(3500).expect("an hour ago");
     let error = begin(3700).expect_err("an hour ago");

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::moments::{Act, around_exchanges};
 use crate::restore::Wanted;
 use crate::testing::{Bench, id};
-use crate::{Entry, Figures, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash};
+use crate::{
+    Entry, Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash,
+};
 
 /// Has new content for a file put there by `run`.
 fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
@@ -23,7 +25,9 @@ fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
 }
 
 fn replace_in(store: &Store, path: &Path, bytes: &str) -> Result<ReplaceOutcome, StoreError> {
-    with_new(bytes, |new| store.replace(path, &id("demo"), new))
+    with_new(bytes, |new| {
+        store.replace(path, &id("demo"), MinIdle::default(), new)
+    })
 }
 
 fn replace(bench: &Bench, path: &Path, bytes: &str) -> Result<ReplaceOutcome, StoreError> {
@@ -34,7 +38,9 @@ fn replace(bench: &Bench, path: &Path, bytes: &str) -> Result<ReplaceOutcome, St
 fn failed(bench: &Bench, path: &Path) {
     let damaged = with_new("new\n", |new| {
         new.sha256 = "00";
-        bench.store.replace(path, &id("demo"), new)
+        bench
+            .store
+            .replace(path, &id("demo"), MinIdle::default(), new)
     });
     assert!(matches!(damaged, Err(StoreError::Damaged { .. })));
 }
@@ -86,7 +92,7 @@ fn a_failed_run_leaves_no_snapshot() {
         |path| fs::remove_file(path).expect("removed"),
     ];
     for act in acts {
-        let claimed = store.begin_replacement(&path, &id("demo"));
+        let claimed = store.begin_replacement(&path, &id("demo"), MinIdle::default());
         let claimed = claimed.expect("claimed");
         act(&path);
         let changed = with_new("new\n", |new| claimed.commit(new));
@@ -259,7 +265,9 @@ fn a_killed_run_hinders_no_run_with_another_store() {
 fn a_snapshot_is_read_back_before_anybody_relies_on_it() {
     let bench = Bench::new();
     let path = bench.file("s.jsonl", "old\n");
-    let claimed = bench.store.begin_replacement(&path, &id("demo"));
+    let claimed = bench
+        .store
+        .begin_replacement(&path, &id("demo"), MinIdle::default());
     let claimed = claimed.expect("claimed");
     let tmp = bench.store.tmp();
     let spooled = crate::files::names(&tmp)

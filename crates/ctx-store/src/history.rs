@@ -143,8 +143,8 @@ fn told(mut events: Vec<Event>) -> Vec<Event> {
 mod tests {
     use std::fs;
     use std::io::Write;
-    use std::time::Duration;
 
+    use crate::MinIdle;
     use crate::SnapshotKind;
     use crate::restore::Wanted;
     use crate::testing::{Bench, id};
@@ -176,7 +176,7 @@ mod tests {
         let restore = bench.store.find_restore(&id("demo"), Wanted::Named("1"));
         restore
             .expect("found")
-            .restore(&path, Duration::ZERO)
+            .restore(&path, MinIdle::default())
             .expect("restored");
         bench.store.discard(&[first, other], &[]).expect("removed");
         assert_eq!(

@@ -1,15 +1,31 @@
 //! Whether an agent is at work on a session file. One that runs keeps its history in memory, and
 //! knows nothing of what a tool changes in its file.
 
+use std::io::Read;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ctx_transcript::{Dialect, dialect_of_lines};
 
 use crate::error::{Naming, StoreError};
 use crate::hash;
 use crate::live::Live;
 use crate::look::Look;
-use crate::{Meta, Replacement, SessionId, Store};
+use crate::{Meta, SessionId, Store};
+
+/// How long a session file must have been left alone before anything replaces it. Every
+/// replacement takes one, so that no tool can forget to ask.
+///
+/// `None` is what holds unless a person says otherwise: ten minutes for an agent's own file, and
+/// nothing for a list of messages, which any script may have written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MinIdle(pub Option<Duration>);
+
+/// The default for agents' own files.
+const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
+
+/// How many bytes may stand before the first line that only an agent writes.
+const LOOK_AT: u64 = 8 << 20;
 
 /// What lets a file pass that was changed too short a while ago.
 pub(crate) struct OnlyIf {
@@ -46,15 +62,16 @@ impl Store {
         &self,
         live: &Live,
         session: &SessionId,
-        min_idle: Duration,
+        asked: MinIdle,
     ) -> Result<Option<OnlyIf>, StoreError> {
+        let min_idle = asked.0.unwrap_or(OF_AGENTS);
         if min_idle.is_zero() {
             return Ok(None);
         }
         let modified = live.meta.modified().naming("read", &live.path)?;
         let ago = self.now() - DateTime::<Utc>::from(modified);
         let enough = TimeDelta::from_std(min_idle).unwrap_or(TimeDelta::MAX);
-        if ago >= enough {
+        if ago >= enough || (asked.0.is_none() && !is_agents(live)?) {
             return Ok(None);
         }
         let error = StoreError::NotIdle {
@@ -92,21 +109,56 @@ impl Look {
         &self,
         store: &Store,
         session: &SessionId,
-        min_idle: Duration,
+        min_idle: MinIdle,
     ) -> Result<(), StoreError> {
         let only_if = store.refuse_unless_idle(&self.live, session, min_idle)?;
         only_if.map_or(Ok(()), |only_if| only_if.check_file(&self.live))
     }
 }
 
-impl Replacement<'_> {
-    /// Refuses a file that was changed less than `min_idle` before it was read, where it is known
-    /// only now that an agent may keep its history in memory.
-    pub fn when_idle(self, min_idle: Duration) -> Result<Self, StoreError> {
-        let (live, session) = (&self.live, &self.session);
-        if let Some(only_if) = self.store.refuse_unless_idle(live, session, min_idle)? {
-            only_if.check(&self.draft.sha256)?;
+/// Whether an agent writes this file itself.
+fn is_agents(live: &Live) -> Result<bool, StoreError> {
+    // A handle of its own, because the copy for the snapshot begins where the other one stands.
+    let head = Live::open(&live.path)?.file.take(LOOK_AT);
+    let dialect = dialect_of_lines(head).naming("read", &live.path)?;
+    Ok(dialect.is_some_and(Dialect::is_log))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Bench, id};
+    use crate::{MinIdle, StoreError};
+
+    /// L11: without a word from anybody an agent's own file has to rest, and a list of messages,
+    /// which a script may have written a moment ago, does not.
+    #[test]
+    fn only_an_agents_own_file_has_to_rest() {
+        let bench = Bench::new();
+        let agents = r#"{"type":"session","version":3,"id":"p-1","timestamp":"t","cwd":"/"}"#;
+        let picture = format!("{{\"x\":\"{}\"}}\n", "x".repeat(3 << 20));
+        for (text, rests) in [
+            (format!("{agents}\n"), true),
+            // Behind a first line that is longer than what tells the id of a session.
+            (format!("{picture}{agents}\n"), true),
+            ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
+            ("no session\n".to_owned(), false),
+        ] {
+            let path = bench.file("s.jsonl", &text);
+            let refused = |min_idle| {
+                let begun = bench.store.begin_replacement(&path, &id("demo"), min_idle);
+                let seen = bench.store.succeed_other(&path, None, min_idle);
+                let of_other = matches!(seen, Err(StoreError::NotIdle { .. }));
+                let refused = matches!(begun, Err(StoreError::NotIdle { .. }));
+                assert_eq!(of_other, refused);
+                refused
+            };
+            let seconds = |seconds| MinIdle(Some(std::time::Duration::from_secs(seconds)));
+            assert_eq!(refused(MinIdle::default()), rests);
+            assert!(!refused(seconds(0)));
+            assert!(refused(seconds(60)));
+            bench.wait_days(1);
+            assert!(!refused(MinIdle::default()));
+            bench.wait_days(-1);
         }
-        Ok(self)
     }
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::moments::{Act, around_exchanges, without_leases};
 use crate::testing::{Agent, Bench, id};
-use crate::{Figures, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash};
+use crate::{
+    Figures, MinIdle, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash,
+};
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
@@ -69,7 +71,9 @@ fn replace_while(
         kind: SnapshotKind::PreCompact,
         figures: Figures::default(),
     };
-    bench.store.replace(path, &id("demo"), &mut new)
+    bench
+        .store
+        .replace(path, &id("demo"), MinIdle::default(), &mut new)
 }
 
 fn replace(bench: &Bench, path: &Path) {

@@ -106,6 +106,7 @@ pub use figures::{Compaction, Figures, Standing, Summing, Survived};
 pub use files::open_plain;
 pub use hash::{HashingReader, hash, hash_bytes};
 pub use history::Event;
+pub use idle::MinIdle;
 pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};
 pub use meta::{BadLine, Meta, Packed, SnapshotKind, Successor, Tally, Tokens};

@@ -85,7 +85,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::COMPACTION_STRIKES;
-    use crate::{Actor, SessionId, SnapshotKind, Store};
+    use crate::{Actor, MinIdle, SessionId, SnapshotKind, Store};
 
     #[test]
     fn notes_are_kept_with_the_newest_snapshot() {
@@ -105,7 +105,9 @@ mod tests {
         fs::write(&file, "{}\n").expect("writes");
         let add = |old: Option<&Value>| json!(old.and_then(Value::as_u64).unwrap_or(0) + 1);
         for (count, snapshots) in [(1, 1), (2, 1)] {
-            let replacement = store.begin_replacement(&file, &session).expect("claimed");
+            let replacement = store
+                .begin_replacement(&file, &session, MinIdle::default())
+                .expect("claimed");
             replacement.remember("n", add).expect("remembered");
             assert_eq!(store.note(&session, "n"), Some(json!(count)));
             let catalog = store.catalog(Some(&session)).expect("lists");
@@ -113,14 +115,18 @@ mod tests {
             store.open_verified(&catalog.entries[0]).expect("whole");
         }
         fs::write(&file, "{}\n{}\n").expect("writes");
-        let replacement = store.begin_replacement(&file, &session).expect("claimed");
+        let replacement = store
+            .begin_replacement(&file, &session, MinIdle::default())
+            .expect("claimed");
         replacement.remember("n", add).expect("remembered");
         assert_eq!(store.note(&session, "n"), Some(json!(3)));
         let catalog = store.catalog(Some(&session)).expect("lists");
         assert_eq!(catalog.entries.len(), 1, "no copy for a note");
         assert_eq!(store.note(&session, "m"), None);
         // A note of the session goes on to the next snapshot, but not behind a change.
-        let replacement = store.begin_replacement(&file, &session).expect("claimed");
+        let replacement = store
+            .begin_replacement(&file, &session, MinIdle::default())
+            .expect("claimed");
         let remembered = replacement.remember(COMPACTION_STRIKES, add);
         remembered.expect("remembered");
         for (kind, noted) in [

@@ -106,11 +106,10 @@ impl Catalog {
 mod tests {
     use std::fs;
     use std::path::Path;
-    use std::time::Duration;
 
     use crate::restore::Wanted;
     use crate::testing::{Bench, id};
-    use crate::{SnapshotKind, StoreError};
+    use crate::{MinIdle, SnapshotKind, StoreError};
 
     const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
     const MORE: &str = "{\"role\":\"user\",\"content\":\"more\"}\n";
@@ -144,7 +143,9 @@ mod tests {
         let restored = bench.store.find_restore_of_file(&path, Wanted::Named("1"));
         let mut restored = restored.expect("found");
         restored.refuse_other_file(&path).expect("its own");
-        restored.restore(&path, Duration::ZERO).expect("restored");
+        restored
+            .restore(&path, MinIdle::default())
+            .expect("restored");
         assert_eq!(fs::read_to_string(&path).expect("read"), OLD);
         let undo = bench
             .store
@@ -164,7 +165,7 @@ mod tests {
             fs::write(&path, text).expect("written");
             let found = bench.store.find_restore(&id("demo"), Wanted::Named("1"));
             let mut found = found.expect("found").of_session(id(session));
-            found.restore(&path, Duration::ZERO).expect("restored");
+            found.restore(&path, MinIdle::default()).expect("restored");
         }
         let undo = bench
             .store

@@ -9,7 +9,9 @@ use std::sync::mpsc;
 
 use crate::moments::{Act, around_exchanges};
 use crate::testing::{Agent, Bench, id};
-use crate::{Figures, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash};
+use crate::{
+    Figures, MinIdle, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash,
+};
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
@@ -52,7 +54,9 @@ fn replace(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
         kind: SnapshotKind::PreRollback,
         figures: Figures::default(),
     };
-    bench.store.replace(path, &id("demo"), &mut new)
+    bench
+        .store
+        .replace(path, &id("demo"), MinIdle::default(), &mut new)
 }
 
 /// A session file beside nothing but the store.

@@ -8,7 +8,6 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::error::{Naming, Severity, StoreError};
 use crate::files::{if_there, parent, sync_name};
@@ -17,7 +16,9 @@ use crate::look::Look;
 use crate::rename;
 use crate::swap::{NewFile, Swap};
 use crate::temp::{TempFile, reap_beside};
-use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, SnapshotKind, Store};
+use crate::{
+    Draft, Facts, MinIdle, NewContent, SessionId, SessionLock, Snapshot, SnapshotKind, Store,
+};
 
 /// How a replacement ended.
 #[derive(Debug)]
@@ -50,22 +51,13 @@ pub struct Replacement<'s> {
 }
 
 impl Store {
-    /// Replaces the content of a session file, or creates it.
+    /// Replaces the content of a session file that has been left alone for `min_idle`, or
+    /// creates it.
     pub fn replace(
         &self,
         path: &Path,
         session: &SessionId,
-        new: &mut NewContent<'_>,
-    ) -> Result<ReplaceOutcome, StoreError> {
-        self.replace_when_idle(path, session, Duration::ZERO, new)
-    }
-
-    /// The same, unless the file changed less than `min_idle` ago.
-    pub(crate) fn replace_when_idle(
-        &self,
-        path: &Path,
-        session: &SessionId,
-        min_idle: Duration,
+        min_idle: MinIdle,
         new: &mut NewContent<'_>,
     ) -> Result<ReplaceOutcome, StoreError> {
         Self::refuse_inside(path)?;
@@ -73,27 +65,18 @@ impl Store {
             let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
         }
-        self.begin_when_idle(path, session, min_idle)?.commit(new)
+        self.begin_replacement(path, session, min_idle)?.commit(new)
     }
 
     /// Locks a session and copies the bytes of its file. Making the new content from them
     /// may take long: what is appended meanwhile is carried over. A file that has several
-    /// names, or that somebody has open for writing, is refused.
+    /// names, that somebody has open for writing, or that changed less than `min_idle` ago, is
+    /// refused.
     pub fn begin_replacement(
         &self,
         path: &Path,
         session: &SessionId,
-    ) -> Result<Replacement<'_>, StoreError> {
-        self.begin_when_idle(path, session, Duration::ZERO)
-    }
-
-    /// The same for a file whose agent keeps its history in memory while it runs: one that was
-    /// changed less than `min_idle` ago is refused, too.
-    pub(crate) fn begin_when_idle(
-        &self,
-        path: &Path,
-        session: &SessionId,
-        min_idle: Duration,
+        min_idle: MinIdle,
     ) -> Result<Replacement<'_>, StoreError> {
         Self::refuse_inside(path)?;
         let (lock, live) = self.claim(path, session)?;

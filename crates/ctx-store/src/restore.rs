@@ -1,7 +1,6 @@
 //! Restoring: a snapshot is found and checked, then its bytes are put into the session file.
 
 use std::path::Path;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
@@ -10,8 +9,8 @@ use crate::files::is_there;
 use crate::session::real_path;
 use crate::undo::Beginnings;
 use crate::{
-    Catalog, Digest, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotBytes,
-    SnapshotKind, Store, Successor, refuse_replacement,
+    Catalog, Digest, Figures, Look, Meta, MinIdle, NewContent, ReplaceOutcome, SessionId,
+    SnapshotBytes, SnapshotKind, Store, Successor, refuse_replacement,
 };
 
 /// Which snapshot is to be restored.
@@ -145,7 +144,7 @@ impl Restore<'_> {
     }
 
     /// Whether [`Restore::restore`] would be refused now: the question of a dry run.
-    pub fn refuse(&self, path: &Path, min_idle: Duration) -> Result<(), StoreError> {
+    pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<(), StoreError> {
         refuse_replacement(path)?;
         if !is_there(path)? {
             return Ok(());
@@ -158,7 +157,7 @@ impl Restore<'_> {
     pub fn restore(
         &mut self,
         path: &Path,
-        min_idle: Duration,
+        min_idle: MinIdle,
     ) -> Result<ReplaceOutcome, StoreError> {
         let mut new = NewContent {
             reader: &mut self.content,
@@ -172,7 +171,7 @@ impl Restore<'_> {
         };
         let replaced = self
             .store
-            .replace_when_idle(path, &self.session, min_idle, &mut new)?;
+            .replace(path, &self.session, min_idle, &mut new)?;
         if !matches!(replaced, ReplaceOutcome::Same) {
             self.store.log_digest(&self.digest(&replaced))?;
         }
@@ -201,7 +200,7 @@ mod tests {
 
     use super::Wanted;
     use crate::testing::{Bench, id};
-    use crate::{ReplaceOutcome, SessionId, SnapshotKind, StoreError};
+    use crate::{MinIdle, ReplaceOutcome, SessionId, SnapshotKind, StoreError};
 
     /// A file of the session `demo`, with a snapshot of it.
     fn saved(bench: &Bench, content: &str) -> PathBuf {
@@ -225,7 +224,9 @@ mod tests {
             let restore = bench.store.find_restore(&id("demo"), wanted);
             let mut restore = restore.expect("found");
             restore.refuse_other_file(&path).expect("the same file");
-            let replaced = restore.restore(&path, Duration::ZERO).expect("restored");
+            let replaced = restore
+                .restore(&path, MinIdle::default())
+                .expect("restored");
             assert!(matches!(replaced, ReplaceOutcome::New { .. }));
             assert_eq!(fs::read_to_string(&path).expect("reads"), expected);
         }
@@ -276,7 +277,7 @@ mod tests {
     fn restore(bench: &Bench, path: &Path, wanted: Wanted<'_>) -> Result<(), StoreError> {
         let mut found = bench.store.find_restore_of_file(path, wanted)?;
         found.refuse_other_file(path)?;
-        found.restore(path, Duration::ZERO).map(drop)
+        found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
     }
 
     /// Two copies of one session have one id, and none gets the bytes of the other unasked.

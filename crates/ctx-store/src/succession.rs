@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::files::is_unchanged;
 use crate::{
-    Look, NewContent, ReplaceOutcome, Replacement, SessionId, Store, StoreError, refuse_replacement,
+    Look, MinIdle, NewContent, ReplaceOutcome, Replacement, SessionId, Store, StoreError,
+    refuse_replacement,
 };
 
 /// What becomes of lines that an agent appends to a session while a new one is made of it.
@@ -33,6 +33,7 @@ enum Claim<'s> {
     Other {
         look: Box<Look>,
         session: SessionId,
+        min_idle: MinIdle,
         store: &'s Store,
     },
 }
@@ -43,9 +44,10 @@ impl Store {
         &self,
         path: &Path,
         session: &SessionId,
+        min_idle: MinIdle,
         growth: Growth,
     ) -> Result<(Succession<'_>, File), StoreError> {
-        let mut replacement = self.begin_replacement(path, session)?;
+        let mut replacement = self.begin_replacement(path, session, min_idle)?;
         if growth == Growth::Stops {
             replacement = replacement.unless_it_grows();
         }
@@ -61,11 +63,16 @@ impl Store {
         &self,
         path: &Path,
         session: Option<&SessionId>,
+        min_idle: MinIdle,
     ) -> Result<Succession<'_>, StoreError> {
         refuse_replacement(path)?;
+        let look = Box::new(Look::at(path)?);
+        let session = session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?;
+        look.refuse_unless_idle(self, &session, min_idle)?;
         let claim = Claim::Other {
-            look: Box::new(Look::at(path)?),
-            session: session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?,
+            look,
+            session,
+            min_idle,
             store: self,
         };
         let growth = Growth::Stops;
@@ -79,27 +86,6 @@ impl Succession<'_> {
         self.growth
     }
 
-    /// Refuses a session that was changed less than `min_idle` ago: an agent that runs keeps its
-    /// history in memory.
-    pub fn when_idle(self, min_idle: Duration) -> Result<Self, StoreError> {
-        let claim = match self.claim {
-            Claim::Input(replacement) => Claim::Input(Box::new(replacement.when_idle(min_idle)?)),
-            Claim::Other {
-                look,
-                session,
-                store,
-            } => {
-                look.refuse_unless_idle(store, &session, min_idle)?;
-                Claim::Other {
-                    look,
-                    session,
-                    store,
-                }
-            }
-        };
-        Ok(Self { claim, ..self })
-    }
-
     /// The new content takes the session's place.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
         let replacement = match self.claim {
@@ -107,9 +93,11 @@ impl Succession<'_> {
             Claim::Other {
                 look,
                 session,
+                min_idle,
                 store,
             } => {
-                let replacement = store.begin_replacement(&look.live.path, &session)?;
+                let path = &look.live.path;
+                let replacement = store.begin_replacement(path, &session, min_idle)?;
                 // Also when it only grew.
                 if !is_unchanged(&replacement.live.meta, &look.live.meta) {
                     return Err(StoreError::Changed(look.live.path.clone()));

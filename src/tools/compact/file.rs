@@ -5,7 +5,6 @@ use std::path::Path;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_passes::compact::{Plan, Report, SessionFile, Stores};
 use ctx_store::Store;
-use ctx_transcript::Dialect;
 
 use super::Args;
 use crate::cache::last_change;
@@ -21,7 +20,6 @@ pub(super) fn session_file<T>(
     compact: impl FnOnce(SessionFile<'_>) -> T,
 ) -> Result<T, Failure> {
     let session = session_of(args.session.as_ref(), path)?;
-    let min_idle = |dialect: &dyn Dialect| args.idle.of(Some(dialect));
     Ok(compact(SessionFile {
         plan,
         stores: Stores {
@@ -32,7 +30,7 @@ pub(super) fn session_file<T>(
         dialect: args.read.dialect(),
         invalid: args.read.invalid,
         last_change: last_change(path),
-        min_idle: &min_idle,
+        min_idle: args.output.idle.get(),
     }))
 }
 

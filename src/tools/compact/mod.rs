@@ -17,7 +17,6 @@ use ctx_cli::{
 use ctx_store::SessionId;
 
 use crate::counting::CountingArgs;
-use crate::idle::IdleArgs;
 use crate::llm::LlmArgs;
 use crate::passes;
 use crate::policy::{PolicyArgs, unknown};
@@ -119,8 +118,6 @@ struct Args {
     /// That is the id in an agent's own file; else it is made of the file's name and path.
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
-    #[command(flatten)]
-    idle: IdleArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

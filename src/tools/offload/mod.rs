@@ -19,7 +19,6 @@ use ctx_store::{Growth, SessionId, Severity, Store};
 use ctx_transcript::{Spool, counted};
 
 use crate::counting::CountingArgs;
-use crate::idle::IdleArgs;
 use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
@@ -80,8 +79,6 @@ struct Args {
     dry_run: bool,
     #[command(flatten)]
     in_place: InPlaceArgs,
-    #[command(flatten)]
-    idle: IdleArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -361,7 +358,6 @@ fn pass<'a, C: Change>(
             session.name
         ));
     }
-    let target = target.when_idle(args.idle.of(session.dialect()))?;
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),

@@ -11,7 +11,6 @@ use ctx_transcript::Dialect;
 
 use crate::cache::last_change;
 use crate::counting::CountingArgs;
-use crate::idle::IdleArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{LazyStore, StoreArgs};
@@ -69,8 +68,6 @@ struct Args {
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
-    idle: IdleArgs,
-    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     report: ReportArgs,
@@ -113,7 +110,6 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
-    let target = target.when_idle(args.idle.of(session.dialect()))?;
     session.tell_of_document(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
@@ -196,6 +192,7 @@ fn write_beside(
     }
     let output = OutputArgs {
         output: Some(path.clone()),
+        ..OutputArgs::default()
     };
     let (_, target) = output.session(&[old.to_owned()], None, store, Growth::Stops)?;
     let mut written = target.open(io)?;

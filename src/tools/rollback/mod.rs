@@ -173,7 +173,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         }
         return Ok(ExitStatus::Done);
     };
-    let min_idle = args.idle.of_file(target);
+    let min_idle = args.idle.get();
     let name = target.display();
     if args.dry_run {
         // An agent that is at work refuses it for now; what would be done is told all the same.

@@ -21,7 +21,7 @@ use ctx_store::{HashingReader, SessionId, Store};
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
-use crate::target::OutputArgs;
+use crate::target::ReportOutputArgs;
 
 /// Score what is left of a session after a compaction
 ///
@@ -122,7 +122,7 @@ struct Args {
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportOutputArgs,
 }
 
 /// The tool.

@@ -23,7 +23,7 @@ use self::overview::Overview;
 use crate::counting::CountingArgs;
 use crate::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, time_of};
-use crate::target::OutputArgs;
+use crate::target::ReportOutputArgs;
 use crate::triggers::TriggerArgs;
 
 /// Show what compactions have done, and how full sessions are
@@ -74,7 +74,7 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    output: ReportOutputArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

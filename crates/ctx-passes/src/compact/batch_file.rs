@@ -39,10 +39,12 @@ impl SessionFile<'_> {
         if self.plan.dry_run {
             let look = Look::at(path).map_err(unchanged)?;
             look.refuse_users().map_err(unchanged)?;
+            let is_idle = look.refuse_unless_idle(store, self.stores.session, self.min_idle);
+            is_idle.map_err(unchanged)?;
             self.lines(look.file().map_err(unchanged)?, jobs, take, notes)?;
             return Ok(BatchEnd::default());
         }
-        let claimed = store.begin_replacement(path, self.stores.session);
+        let claimed = store.begin_replacement(path, self.stores.session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;
         let mut all = Report {
             outcome: Outcome::Compacted,

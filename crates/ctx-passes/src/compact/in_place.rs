@@ -1,15 +1,14 @@
 //! A session file compacted in place: claimed, its bytes saved, replaced at one moment.
 
 use std::fs::File;
-use std::time::Duration;
 
 use ctx_ledger::Ledger;
 use ctx_ledger::score::{Score, rounded};
 use ctx_memory::{Item, MemoryFolder};
 use ctx_select::trigger::Step;
 use ctx_store::{
-    Addition, Facts, Figures, Look, NewContent, RemovalReport, ReplaceOutcome, Replacement,
-    SnapshotKind, Standing, StoreError, StoreItem, Survived, hash,
+    Addition, Facts, Figures, Look, MinIdle, NewContent, RemovalReport, ReplaceOutcome,
+    Replacement, SnapshotKind, Standing, StoreError, StoreItem, Survived, hash,
 };
 use ctx_transcript::Dialect;
 
@@ -41,8 +40,8 @@ pub struct SessionFile<'a> {
     pub invalid: Invalid,
     /// When it changed last, where that tells anything.
     pub last_change: Option<Time>,
-    /// How long a file of that dialect has to be left alone before it is changed.
-    pub min_idle: &'a dyn Fn(&dyn Dialect) -> Duration,
+    /// How long the file must have been left alone.
+    pub min_idle: MinIdle,
 }
 
 impl SessionFile<'_> {
@@ -77,8 +76,7 @@ impl SessionFile<'_> {
             None => self.preview_of(&log, notes),
         }?;
         if would_act {
-            let min_idle = (self.min_idle)(log.dialect);
-            let is_idle = look.refuse_unless_idle(store, session, min_idle);
+            let is_idle = look.refuse_unless_idle(store, session, self.min_idle);
             report.refused = is_idle.err();
         }
         Ok(report)
@@ -112,11 +110,9 @@ impl SessionFile<'_> {
             path,
         } = self.stores;
         notes.watch().stage("reading the session");
-        let claimed = store.begin_replacement(path, session);
+        let claimed = store.begin_replacement(path, session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;
         let log = self.content(replacement.bytes()?, notes)?;
-        let min_idle = (self.min_idle)(log.dialect);
-        let replacement = replacement.when_idle(min_idle).map_err(unchanged)?;
         match Linked::of(&log, self.plan)? {
             Some(linked) => {
                 let plan = linked.plan(self.plan, notes);

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use ctx_policy::{Keep, Policy, preset};
 use ctx_select::count::MessageCounter;
-use ctx_store::{Actor, SessionId, Store};
+use ctx_store::{Actor, MinIdle, SessionId, Store};
 use ctx_tokens::Encoding;
 
 use super::{Content, Outcome, Plan, Report, SessionFile, Stores, compact_stream, job};
@@ -76,7 +76,7 @@ impl Place {
             dialect: None,
             invalid: Invalid::default(),
             last_change: None,
-            min_idle: &|_| min_idle,
+            min_idle: MinIdle(Some(min_idle)),
         };
         file.run(&mut Notes::new())
     }

@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, Entry, Figures, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind, Store,
-    StoreError, StoreItem,
+    Actor, Entry, Figures, MinIdle, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind,
+    Store, StoreError, StoreItem,
 };
 use tempfile::TempDir;
 
@@ -94,7 +94,8 @@ impl Bench {
             kind: SnapshotKind::PreRollback,
             figures: Figures::default(),
         };
-        self.store.replace(path, &session(), &mut new)
+        self.store
+            .replace(path, &session(), MinIdle::default(), &mut new)
     }
 
     fn names(&self, folder: &str) -> Vec<String> {

@@ -10,13 +10,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use chrono::TimeDelta;
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::restore::Wanted;
 use ctx_store::retention::Policy;
-use ctx_store::{Figures, NewContent, ReplaceOutcome, SnapshotKind, StoreError, StoreItem};
+use ctx_store::{
+    Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, StoreError, StoreItem,
+};
 use proptest::prelude::*;
 
 use crate::{Bench, all, session};
@@ -219,7 +220,7 @@ impl Model {
         let mut bytes = Vec::new();
         restore.content.read_to_end(&mut bytes).expect("reads");
         let mut restore = self.bench.store.find_restore(&session(), wanted)?;
-        let outcome = restore.restore(&self.path, Duration::ZERO)?;
+        let outcome = restore.restore(&self.path, MinIdle::default())?;
         self.replaced_by(&outcome, bytes);
         Ok(())
     }
@@ -359,7 +360,7 @@ fn replace(
         kind: SnapshotKind::PreCompact,
         figures: Figures::default(),
     };
-    store.replace(path, &session(), &mut new)
+    store.replace(path, &session(), MinIdle::default(), &mut new)
 }
 
 struct Failing;

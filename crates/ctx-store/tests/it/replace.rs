@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Bench, show};
 use ctx_store::{
-    Figures, Look, NewContent, ReplaceOutcome, Severity, SnapshotKind, StoreError,
+    Figures, Look, MinIdle, NewContent, ReplaceOutcome, Severity, SnapshotKind, StoreError,
     refuse_replacement,
 };
 
@@ -393,7 +393,7 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
         let succeed = |late: Option<&Path>| {
             let succession = bench
                 .store
-                .succeed_other(&live, None)
+                .succeed_other(&live, None, MinIdle::default())
                 .expect("a plain file");
             if late.is_some() && !grows_late {
                 append(&live, b"more\n");
