@@ -5,7 +5,7 @@
 //! writing, its bytes in a snapshot first. A file that is an input is a session whatever it
 //! holds.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -228,7 +228,10 @@ impl OutputArgs {
             Some(path) if !is_stdin(path) => path,
             _ => return Ok(Found::Free(Target::Stdout)),
         };
-        let inputs: Vec<_> = inputs.iter().map(|input| metadata(input).ok()).collect();
+        // Of stdin only a file can be changed in place: a device may be both ends of a filter.
+        let is_named = |input: &Path, meta: &Metadata| meta.is_file() || !is_stdin(input);
+        let meta = |input: &PathBuf| metadata(input).ok().filter(|meta| is_named(input, meta));
+        let inputs: Vec<_> = inputs.iter().map(meta).collect();
         let there = Destination::look(path, &inputs, &std::env::temp_dir());
         Ok(match there.map_err(store::failure)? {
             Destination::Stream => Found::Free(Target::Stream(path.clone())),

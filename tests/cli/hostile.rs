@@ -261,6 +261,100 @@ fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     }
 }
 
+/// H7: neither does a tool that changes its input in place, by whichever flag.
+#[test]
+fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let fifo = dir.path().join("fifo.jsonl");
+    let made = Command::new("mkfifo").arg(fifo).status();
+    assert!(made.expect("mkfifo").success());
+    for (name, args) in [
+        ("ctx-prune", &["--clear", "-i"][..]),
+        ("ctx-prune", &["--clear", "-n", "-i"]),
+        ("ctx-offload", &["-s", "x", "-i"]),
+        ("ctx-offload", &["-s", "x", "--restore", "-i"]),
+        ("ctx-summarize", &["--budget", "900", "-o", "fifo.jsonl"]),
+        ("ctx-split", &["--keep-turns", "1", "-o", "fifo.jsonl"]),
+        ("ctx-check", &["--repair", "-o", "fifo.jsonl"]),
+        ("ctx-stats", &["-o", "fifo.jsonl"]),
+        ("ctx-compact", &["--force"]),
+    ] {
+        tool(name)
+            .within(dir.path())
+            .args(args.iter().copied())
+            .args(["fifo.jsonl"])
+            .stderr(&format!("{name}: fifo.jsonl is a FIFO\n"))
+            .code(2)
+            .run();
+    }
+    for flag in ["-i", "-ni"] {
+        tool("ctx-prune")
+            .within(dir.path())
+            .args(["--clear", flag, "/dev/zero"])
+            .stderr("ctx-prune: /dev/zero is a device or a socket\n")
+            .code(2)
+            .run();
+    }
+    // A device at both ends of a filter is none that is changed in place.
+    for input in ["", "-"] {
+        let script = format!("\"$0\" --clear {input} < /dev/null -o /dev/null");
+        let done = Command::new("sh")
+            .args(["-c", &script])
+            .arg(crate::tool_path("ctx-prune"))
+            .env("HOME", dir.path())
+            .status();
+        assert!(done.expect("sh").success(), "{script}");
+    }
+}
+
+/// H7: anything may stand in the place of the first file of a store that a tool reads.
+#[test]
+fn h7_a_planted_format_is_refused_and_never_waited_for() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("s.jsonl"), USER).expect("a file");
+    tool("ctx-snapshot")
+        .within(dir.path())
+        .args(["-q", "-s", "x", "s.jsonl"])
+        .stdout_any()
+        .run();
+    let format = dir.path().join(".local/state/ctx/FORMAT");
+    let plant = |text: &str| fs::write(&format, text).expect("written");
+    let link = |to: &str| symlink(to, &format).expect("a link");
+    let plants: [(&dyn Fn(), &str); 5] = [
+        (
+            &|| {
+                let made = Command::new("mkfifo").arg(&format).status();
+                assert!(made.expect("mkfifo").success());
+            },
+            "is not a regular file",
+        ),
+        (&|| link("/dev/zero"), "is a symbolic link"),
+        (&|| link("s.jsonl"), "is a symbolic link"),
+        (
+            &|| plant(&format!("{{\"format\":1{}}}\n", " ".repeat(1 << 20))),
+            "has an unknown format",
+        ),
+        (&|| plant("{\"format\":2}\n"), "has an unknown format"),
+    ];
+    for (plant, why) in plants {
+        fs::remove_file(&format).expect("removed");
+        plant();
+        for (name, args) in [
+            ("ctx-snapshot", &["-l"][..]),
+            ("ctx-compact", &["--force", "s.jsonl"]),
+            ("ctx-gc", &["-n"]),
+            ("ctx-rollback", &["--undo", "s.jsonl"]),
+        ] {
+            tool(name)
+                .within(dir.path())
+                .args(args.iter().copied())
+                .stderr_has(&format!("{} {why}", format.display()))
+                .code(2)
+                .run();
+        }
+    }
+}
+
 /// The one file of the store whose name ends so.
 fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
     let folder = dir.join(".local/state/ctx/memory/session-summaries");

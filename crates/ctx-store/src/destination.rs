@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ctx_transcript::{Options, Records};
@@ -10,6 +9,8 @@ use ctx_transcript::{Options, Records};
 use crate::Store;
 use crate::atomic::Spot;
 use crate::error::{Naming, StoreError};
+use crate::files::is_same_file;
+use crate::live::Live;
 
 /// What stands where an output is to go.
 #[derive(Debug)]
@@ -32,22 +33,27 @@ impl Destination {
     /// `temp` is the folder for what does not fit into memory of any other.
     pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self, StoreError> {
         Store::refuse_inside(path)?;
+        let input_at = |there: &Metadata| {
+            let is_it = |input: &Metadata| is_same_file(input, there);
+            let mut inputs = inputs.iter();
+            inputs.position(|input| input.as_ref().is_some_and(is_it))
+        };
         if let Ok(meta) = path.metadata()
             && !meta.is_file()
             && !meta.is_dir()
         {
-            return Ok(Self::Stream);
+            // Nothing can be changed in place there, and a FIFO would be waited for.
+            return match input_at(&meta) {
+                Some(_) => Live::open(path).map(|_| Self::Stream),
+                None => Ok(Self::Stream),
+            };
         }
         // Before a look into it: what becomes a session after that is one that came meanwhile.
         let spot = Spot::look(path)?;
         let Some(there) = spot.file() else {
             return Ok(Self::Plain(spot));
         };
-        let is_it = |input: &Option<Metadata>| {
-            let input = input.as_ref();
-            input.is_some_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
-        };
-        let input = inputs.iter().position(is_it);
+        let input = input_at(there);
         if input.is_none() && !is_session(path, temp).naming("read what is there", path)? {
             return Ok(Self::Plain(spot));
         }

@@ -14,7 +14,8 @@ use crate::atomic::persist;
 use crate::bytes::PACKED;
 use crate::entries::Entries;
 use crate::error::{Naming, StoreError};
-use crate::files::{if_there, parent, sync_dir};
+use crate::files::{if_there, only_regular, open_careful, parent, sync_dir};
+use crate::lock::read_json;
 use crate::temp::{self, TempFile, reap_beside};
 
 /// Tells the time: the system's, or a test's.
@@ -130,9 +131,10 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        if let Some(text) = if_there(fs::read_to_string(&path).naming("read", &path))? {
-            return match serde_json::from_str(&text) {
-                Ok(Format { format: 1 }) => Ok(()),
+        // Whoever may write there can put anything in its place: a FIFO, a device.
+        if let Some(mut file) = if_there(only_regular(open_careful(&path), "read", &path))? {
+            return match read_json(&mut file) {
+                Some(Format { format: 1 }) => Ok(()),
                 _ => Err(StoreError::refused(&path, UNKNOWN_FORMAT)),
             };
         }
