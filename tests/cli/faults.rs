@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ctx_testkit::Case;
 
+use crate::output::idle::of_agent;
 use crate::rollback::{NEW, OLD, saved};
 use crate::snapshot::CTX_SNAPSHOT;
 use crate::tool_path;
@@ -59,14 +60,19 @@ pub(crate) fn can_trace() -> bool {
 
 /// A rollback of `s.jsonl` with these injections.
 fn rollback(dir: &Path, injections: &[&str]) -> Command {
+    let args = ["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"];
+    traced(dir, injections, "ctx-rollback", &args)
+}
+
+fn traced(dir: &Path, injections: &[&str], tool: &str, args: &[&str]) -> Command {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "trace"]);
     for injection in injections {
         command.args(["-e", &format!("inject={injection}")]);
     }
     command
-        .arg(tool_path("ctx-rollback"))
-        .args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .arg(tool_path(tool))
+        .args(args)
         .current_dir(dir)
         .env("HOME", dir)
         .env_remove("CTX_HOME")
@@ -120,6 +126,103 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
         assert_eq!(output.status.code(), Some(0), "{when}: {said}");
         assert_eq!(done.read("s.jsonl"), OLD.as_bytes(), "{when}");
     }
+}
+
+/// C9: nor does one that comes while names are exchanged, as it may where FUSE does that.
+#[test]
+fn names_are_exchanged_however_often_a_signal_comes() {
+    if !can_trace() {
+        return;
+    }
+    for when in ["1", "2", "3", "1..3"] {
+        let done = saved();
+        let injection = format!("renameat2:error=EINTR:when={when}");
+        let output = rollback(done.dir(), &[&injection]).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{when}: {said}");
+        assert_eq!(done.read("s.jsonl"), OLD.as_bytes(), "{when}");
+        assert!(beside(done.dir()).is_empty(), "{when}");
+    }
+}
+
+/// C3: a lease that cannot be given back ends with its descriptor: no run waits for itself until
+/// the kernel takes it away, after 45 seconds.
+#[test]
+fn no_run_waits_for_its_own_lease() {
+    if !can_trace() {
+        return;
+    }
+    // One takes the place of the file, the other appends to it.
+    let restore = &["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"][..];
+    let append = &[
+        "-q",
+        "--force",
+        "--keep-messages",
+        "2",
+        "--min-idle",
+        "0s",
+        "s.jsonl",
+    ];
+    for (tool, args) in [("ctx-rollback", restore), ("ctx-compact", append)] {
+        let run = |injections: &[&str]| {
+            let done = saved();
+            if tool == "ctx-compact" {
+                fs::write(done.dir().join("s.jsonl"), of_agent()).expect("writes");
+            }
+            let before = done.read("s.jsonl");
+            let begun = Instant::now();
+            let output = traced(done.dir(), injections, tool, args).output();
+            let output = output.expect("runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                begun.elapsed() < Duration::from_secs(5),
+                "{injections:?}: {said}"
+            );
+            assert_eq!(output.status.code(), Some(0), "{injections:?}: {said}");
+            assert_ne!(done.read("s.jsonl"), before, "{injections:?}");
+            String::from_utf8(done.read("trace")).expect("text")
+        };
+        let trace = run(&[]);
+        let calls = trace.lines().filter(|line| line.contains(" fcntl("));
+        let places = calls
+            .enumerate()
+            .filter(|(_, line)| line.contains("F_UNLCK"));
+        let places: Vec<usize> = places.map(|(at, _)| at + 1).collect();
+        assert!(places.len() > 2, "{trace}");
+        for place in places {
+            run(&[&format!("fcntl:error=EACCES:when={place}")]);
+        }
+    }
+}
+
+/// C3: what a run could not remove, because the disk failed, the next one on the file does.
+#[test]
+fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
+    if !can_trace() {
+        return;
+    }
+    let mut left = 0;
+    for first in (20..140).step_by(4) {
+        let done = saved();
+        let injection = format!("statx:error=EIO:when={first}+");
+        rollback(done.dir(), &[&injection]).output().expect("runs");
+        let is_unfinished = |path: &PathBuf| path.to_string_lossy().contains(".ctx-tmp-");
+        left += beside(done.dir())
+            .iter()
+            .filter(|path| is_unfinished(path))
+            .count();
+        let output = rollback(done.dir(), &[]).output().expect("runs");
+        assert!(output.status.success(), "{first}");
+        assert!(
+            beside(done.dir()).is_empty(),
+            "{first}: {:?}",
+            beside(done.dir())
+        );
+    }
+    assert!(
+        left > 0,
+        "no run left anything: the numbers are of another time"
+    );
 }
 
 /// D3: what could not be put back is told also where the folder cannot be flushed.

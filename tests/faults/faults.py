@@ -17,7 +17,7 @@ READS = """openat openat2 open read pread64 readv statx fstat newfstatat stat ls
 readlink readlinkat access faccessat faccessat2 fcntl flock close dup getcwd ioctl""".split()
 MEMORY = "mmap mremap".split()
 THREADS = ["clone3", "clone"]
-INTERRUPTIBLE = "openat read pread64 write pwrite64 writev fsync fdatasync flock fcntl close".split()
+INTERRUPTIBLE = "openat read pread64 write pwrite64 writev fsync fdatasync flock fcntl close renameat2".split()
 # What happens to these is noticed: a descriptor that strace does not let them close keeps its
 # lock, and Linux interrupts no fcntl that does not wait.
 NOTICED = ("close", "fcntl")

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{careful, lock_now, open_plain, sync_dir, wait_for_lock};
+use crate::temp::is_left;
 use crate::{SessionId, Stamp, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
@@ -42,8 +43,10 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // Where the holder stays, the next run looks for more than it needs to.
-        let _ = self.file.set_len(0);
+        // Where the holder stays, the next run looks for what is left, as after a kill.
+        if !is_left() {
+            let _ = self.file.set_len(0);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use crate::StoreError;
 use crate::error::Naming;
@@ -28,7 +28,7 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
 }
 
 fn rename_to_free(from: &Path, path: &Path) -> Result<(), StoreError> {
-    match renameat_with(CWD, from, CWD, path, RenameFlags::NOREPLACE) {
+    match rename(from, path, RenameFlags::NOREPLACE) {
         // Somebody made a file there meanwhile.
         Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
         // This file system cannot refuse to replace a file: look first.
@@ -103,6 +103,11 @@ fn put_back(
     Ok(())
 }
 
+/// A signal does not end it, as it may on a file system of FUSE.
+fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
+    retry_on_intr(|| renameat_with(CWD, from, CWD, to, flags))
+}
+
 fn is_gone(path: &Path) -> bool {
     file_id(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
@@ -110,7 +115,7 @@ fn is_gone(path: &Path) -> bool {
 fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
     #[cfg(test)]
     crate::moments::moment();
-    let done = renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE);
+    let done = rename(aside, path, RenameFlags::EXCHANGE);
     #[cfg(test)]
     crate::moments::moment();
     done

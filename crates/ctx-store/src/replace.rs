@@ -172,20 +172,21 @@ impl<'s> Replacement<'s> {
 
     /// Makes the bytes a snapshot, then puts the new content into the file. When that does not
     /// come about, no snapshot is left.
-    pub fn commit(mut self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
+    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
         if self.draft.sha256 == new.sha256 {
             return Ok(ReplaceOutcome::Same);
         }
-        let file = NewFile::write(&self.live, new)?;
-        self.draft.replaced_by = Some(file.content.clone());
+        // The lock outlives the new file, so that it stays marked where that cannot be removed.
         let Self {
             store,
             session,
             lock: _lock,
             live,
-            draft,
+            mut draft,
             may_grow,
         } = self;
+        let file = NewFile::write(&live, new)?;
+        draft.replaced_by = Some(file.content.clone());
         let saved = save(store, &session, draft, new.kind);
         let before = saved.map_err(|error| not_saved(&live.path, error))?;
         let mut swap = Swap::of(store, &live, &before, file);

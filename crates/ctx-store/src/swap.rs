@@ -1,7 +1,7 @@
 //! The new file beside the live one, the exchange of the two, and what comes right after it.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::arrivals::Arrivals;
 use crate::atomic::inherit;
 use crate::error::{Naming, Severity, StoreError};
 use crate::exchange::{put_in_place, save_others};
-use crate::files::{is_same_file, parent, sync_dir};
+use crate::files::{file_id, id_of, parent, sync_dir};
 use crate::hash;
 use crate::lease::{self, Answer, Lease, Others};
 use crate::live::Live;
@@ -168,13 +168,14 @@ impl<'a> Swap<'a> {
 }
 
 /// Reads back what was written, unless another file stands there by now.
-fn check(file: &File, path: &Path, content: &Successor) -> Result<(), StoreError> {
+fn check(mut file: &File, path: &Path, content: &Successor) -> Result<(), StoreError> {
     let ours = file.metadata().naming("read", path)?;
-    let file = File::open(path).naming("read", path)?;
-    let found = file.metadata().naming("read", path)?;
-    if !is_same_file(&found, &ours) {
+    if file_id(path).naming("read", path)? != id_of(&ours) {
         return Ok(());
     }
+    // By the same handle: to open the file once more would wait for our own lease, where that could
+    // not be given back.
+    file.rewind().naming("read", path)?;
     let written = hash(&mut file.take(content.bytes)).naming("read", path)?;
     if written == content.sha256 {
         return Ok(());

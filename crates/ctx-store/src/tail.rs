@@ -27,12 +27,15 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// Refuses a file that somebody else has open for writing.
-    pub(crate) fn open(mut live: Live) -> Result<Self, StoreError> {
+    pub(crate) fn open(live: Live) -> Result<Self, StoreError> {
         drop(live.keep_writers_out()?);
-        let path = &live.path;
-        let opened = open_patiently(careful().append(true), path);
-        // The kernel counts all who have it open: the handle for reading has to go.
-        live.file = opened.naming("append to", path)?;
+        let Live { file, path, meta } = live;
+        // The kernel counts all who have it open, so the handle for reading has to go. It goes first:
+        // we would wait for our own lease on it, where that could not be given back.
+        drop(file);
+        let opened = open_patiently(careful().append(true), &path);
+        let file = opened.naming("append to", &path)?;
+        let live = Live { file, path, meta };
         if let Err(TryLockError::WouldBlock) = try_lock(&live.file) {
             let name = live.path.display();
             return Err(StoreError::Busy(format!(

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use memchr::memmem;
@@ -30,11 +30,27 @@ pub(crate) struct TempName {
 
 impl Drop for TempName {
     fn drop(&mut self) {
-        if !self.keep && file_id(&self.path).is_ok_and(|id| id == self.id) {
+        let remove = || {
+            if file_id(&self.path)? == self.id {
+                fs::remove_file(&self.path)?;
+            }
+            Ok(())
+        };
+        if !self.keep
+            && remove().is_err_and(|error: io::Error| error.kind() != io::ErrorKind::NotFound)
+        {
             // Nobody can be told here; the next run tries again.
-            let _ = fs::remove_file(&self.path);
+            LEFT.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether this process could not remove one of its unfinished files.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Whether something of this process stays that the next run has to look for.
+pub(crate) fn is_left() -> bool {
+    LEFT.load(Ordering::Relaxed)
 }
 
 /// An unfinished file. It holds the kernel's lock on it as long as its writer
@@ -72,7 +88,8 @@ impl TempFile {
             };
             // Where the file system has no locks, nothing is reaped either.
             let _ = lock(&file);
-            let meta = file.metadata()?;
+            let meta = file.metadata();
+            let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
             let name = TempName {
                 path,
                 keep: false,

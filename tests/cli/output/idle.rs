@@ -25,7 +25,7 @@ fn session(line: impl Fn(usize, &str, &str) -> String) -> String {
 }
 
 /// A Claude Code session.
-fn of_agent() -> String {
+pub(crate) fn of_agent() -> String {
     session(|n, role, words| {
         let parent = n.checked_sub(1);
         let parent = parent.map_or_else(|| "null".to_owned(), |n| format!("\"u{n}\""));

@@ -1,7 +1,7 @@
 //! `-o` onto a session that exists: all tools that write one, beside agents that append.
 
 mod agent;
-mod idle;
+pub(crate) mod idle;
 mod in_store;
 mod refusals;
 
