@@ -88,18 +88,20 @@ impl Store {
     /// The hash of what the last change by a tool made of the file, where it has that length.
     fn last_written(&self, live: &Live, session: &SessionId) -> Result<Option<String>, StoreError> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
-        let newest = self.newest(session).and_then(|entry| entry.meta.ok());
-        let newest = if newest.as_ref().is_none_or(is_of_it) {
-            newest
-        } else {
-            // Of another copy of the session.
-            let entries = self.catalog(Some(session))?.entries.into_iter();
-            let of_it = entries.filter_map(|entry| entry.meta.ok().filter(is_of_it));
-            of_it.max_by_key(|meta| meta.sequence)
+        let written = |meta: Meta| {
+            let written = meta.replaced_by?;
+            (written.bytes == live.meta.len()).then_some(written.sha256)
         };
-        let written = newest.and_then(|meta| meta.replaced_by);
-        let written = written.filter(|written| written.bytes == live.meta.len());
-        Ok(written.map(|written| written.sha256))
+        let newest = self.newest(session).and_then(|entry| entry.meta.ok());
+        if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
+            return Ok(Some(sha256));
+        }
+        // The newest may be of another copy of the session, and what is written down of it may be
+        // lost: before anybody is refused, the snapshots themselves are looked at.
+        let entries = self.catalog(Some(session))?.entries.into_iter();
+        let of_it = entries.filter_map(|entry| entry.meta.ok().filter(is_of_it));
+        let newest = of_it.max_by_key(|meta| meta.sequence);
+        Ok(newest.and_then(written))
     }
 }
 
