@@ -63,6 +63,43 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
+/// What is to be undone is a file: who names something else is told what it is.
+#[test]
+fn an_undo_of_what_is_no_file_says_so() {
+    let done = saved();
+    let none = "no such file, and no tool has replaced one there";
+    let look = "check the path; ctx-snapshot --list shows of which files there are snapshots";
+    for (args, name, hint) in [
+        (&["--undo", "nofile"][..], "nofile", look),
+        (&["-n", "--undo", "nofile"], "nofile", look),
+        (&["-s", "demo", "--undo", "nofile"], "nofile", look),
+        (&["-s", "demo", "--undo", "--to", "nofile"], "nofile", look),
+        (&["--undo", "99"], "99", look),
+        (
+            &["--undo", "0001"],
+            "0001",
+            "0001 is a snapshot: ctx-rollback 0001 FILE restores it, --undo takes FILE alone",
+        ),
+    ] {
+        rollback(done.dir())
+            .args(args.iter().copied())
+            .code(2)
+            .stderr(&format!("ctx-rollback: {name}: {none}; {hint}\n"))
+            .run();
+    }
+    rollback(done.dir())
+        .args(["--undo", "no/such/file"])
+        .code(2)
+        .stderr("ctx-rollback: no/such/file: cannot read: No such file or directory (os error 2); check the path\n")
+        .run();
+    rollback(done.dir())
+        .args(["-s", "demo", "--undo", "s.jsonl"])
+        .code(2)
+        .stderr("ctx-rollback: nothing to undo: what is there was never replaced\n")
+        .run();
+    assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
+}
+
 /// P2: a replaced file has the mode that it had.
 #[test]
 fn the_mode_stays() {

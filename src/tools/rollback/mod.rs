@@ -3,14 +3,14 @@
 mod page;
 mod told;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, printable, shell_word,
 };
 use ctx_store::restore::Wanted;
-use ctx_store::{Meta, ReplaceOutcome, SessionId, StoreError};
+use ctx_store::{Meta, ReplaceOutcome, SessionId, Store, StoreError};
 use ctx_transcript::counted;
 
 use self::told::Told;
@@ -154,7 +154,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             return Err(Failure::new("which session is not known").hint("name it: -s ID"));
         }
     };
-    let mut restore = found.map_err(failure)?;
+    let mut restore = found.map_err(|error| match (&error, target) {
+        (StoreError::NothingToUndo, Some(file)) if !file.exists() => no_file(file, &store),
+        _ => failure(error),
+    })?;
     if let Some(file) = file {
         restore.refuse_other_file(file).map_err(failure)?;
     }
@@ -209,6 +212,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.write(format!("{}: {done}\n", printable(&name.to_string())).as_bytes())?;
     }
     Ok(ExitStatus::Done)
+}
+
+/// `--undo` of what is no file.
+fn no_file(file: &Path, store: &Store) -> Failure {
+    let name = shell_word(&file.display().to_string());
+    let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
+    let hint = if file.to_str().is_some_and(is_snapshot) {
+        format!(
+            "{name} is a snapshot: ctx-rollback {name} FILE restores it, --undo takes FILE alone"
+        )
+    } else {
+        "check the path; ctx-snapshot --list shows of which files there are snapshots".to_owned()
+    };
+    Failure::new("no such file, and no tool has replaced one there")
+        .at(file.display().to_string(), None)
+        .hint(hint)
 }
 
 fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
