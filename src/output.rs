@@ -85,7 +85,27 @@ impl Output<'_> {
             Self::Stdout(io) => io.flush(),
             Self::File(file) => file.commit().map_err(store::failure),
             Self::Stream(mut file) => file.flush().map_err(failure),
-            Self::Session(session) => session.finish(),
+            Self::Session(session) => session.finish(|| Ok(())),
+        }
+    }
+
+    /// Writes an output together with something in the store that whoever sees the output relies
+    /// on. `first` writes that before the output is to be seen, but where a session is replaced
+    /// not before its snapshot stands.
+    pub fn deliver(
+        mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), Failure>,
+        first: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if !matches!(self, Self::Session(_)) {
+            first()?;
+            write(&mut self)?;
+            return self.finish();
+        }
+        write(&mut self)?;
+        match self {
+            Self::Session(session) => session.finish(first),
+            other => other.finish(),
         }
     }
 
@@ -107,7 +127,7 @@ impl Output<'_> {
 }
 
 impl SessionOutput<'_> {
-    fn finish(self) -> Result<(), Failure> {
+    fn finish(self, first: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let Self {
             name,
             succession,
@@ -124,14 +144,15 @@ impl SessionOutput<'_> {
         };
         let (mut file, sha256) = waiting().map_err(|error| no_temporary(&error))?;
         let growth = succession.growth();
-        let replaced = succession.commit(&mut NewContent {
+        let mut new = NewContent {
             reader: &mut file,
             sha256: &sha256,
             operation: "output",
             kind: SnapshotKind::PreCompact,
             figures,
-        });
-        tell(&name, growth, &replaced.map_err(store::failure)?, io);
+        };
+        let replaced = succession.commit_after(&mut new, first);
+        tell(&name, growth, &replaced.map_err(store::failure)??, io);
         Ok(())
     }
 }

@@ -225,6 +225,93 @@ fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
     );
 }
 
+/// C4: what a run writes elsewhere because of a new session waits for the snapshot of the old one.
+#[test]
+fn where_the_snapshot_fails_nothing_else_is_written() {
+    if !can_trace() {
+        return;
+    }
+    let turn = |n: usize| {
+        let result = format!("line {n} of the log\\n").repeat(40);
+        format!(
+            "{{\"role\":\"user\",\"content\":\"We decided to keep SQLite {n} for the store. I prefer tabs.\"}}\n\
+             {{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"read\",\"arguments\":\"{{}}\"}}}}]}}\n\
+             {{\"role\":\"tool\",\"tool_call_id\":\"c{n}\",\"content\":\"{result}\"}}\n\
+             {{\"role\":\"assistant\",\"content\":\"Number {n} is kept.\"}}\n"
+        )
+    };
+    let session: String = (0..8).map(turn).collect();
+    let extracted = "memory/extracted/decisions.md";
+    let compact = ["--force", "--keep-messages", "2", "--summary-tokens", "200"];
+    for (tool, args, written) in [
+        (
+            "ctx-compact",
+            [&compact[..], &["--set", "summary.extract=true", "s.jsonl"]].concat(),
+            extracted,
+        ),
+        (
+            "ctx-compact",
+            [&compact[..], &["--preset", "sanbot", "s.jsonl"]].concat(),
+            extracted,
+        ),
+        (
+            "ctx-summarize",
+            vec!["--budget", "600", "-s", "demo", "s.jsonl", "-o", "s.jsonl"],
+            "memory/session-summaries/demo.md",
+        ),
+        (
+            "ctx-extract",
+            vec!["--into-store", "s.jsonl", "-o", "other.jsonl"],
+            extracted,
+        ),
+        (
+            "ctx-offload",
+            vec![
+                "--min-tokens",
+                "50",
+                "-s",
+                "demo",
+                "s.jsonl",
+                "-o",
+                "s.jsonl",
+            ],
+            "offloaded/demo/taken.jsonl",
+        ),
+    ] {
+        let run = |injections: &[&str]| {
+            let done = saved();
+            let is_written = || done.dir().join(".local/state/ctx").join(written).exists();
+            for (name, text) in [("s.jsonl", session.as_str()), ("other.jsonl", OLD)] {
+                fs::write(done.dir().join(name), text).expect("writes");
+            }
+            let output = traced(done.dir(), injections, tool, &args).output();
+            let output = output.expect("runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            (output.status.code(), said, is_written())
+        };
+        let (code, said, is_written) = run(&[]);
+        assert_eq!((code, is_written), (Some(0), true), "{tool}: {said}");
+        let mut failed = 0;
+        for when in 1..=12 {
+            let injection = format!("rename:error=ENOSPC:when={when}");
+            let (code, said, is_written) = run(&[&injection]);
+            if said.contains("what is in it could not be saved") {
+                assert_eq!(
+                    (code, is_written),
+                    (Some(2), false),
+                    "{tool} {when}: {said}"
+                );
+                failed += 1;
+            }
+            // The bytes, and the meta.json.
+            if failed == 2 {
+                break;
+            }
+        }
+        assert_eq!(failed, 2, "{tool}");
+    }
+}
+
 /// D3: what could not be put back is told also where the folder cannot be flushed.
 #[test]
 fn references_that_stay_are_told_although_the_disk_fails() {

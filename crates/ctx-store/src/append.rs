@@ -6,6 +6,8 @@
 //! that is exactly as it was read. A write that did not get to its end is cut back, by this run
 //! or the next one: see [`crate::unfinished`].
 
+use std::convert::Infallible;
+
 use sha2::Digest;
 
 use crate::error::{Severity, StoreError};
@@ -31,9 +33,20 @@ pub struct Addition<'a> {
 impl Replacement<'_> {
     /// Makes the bytes of the file a snapshot, then puts lines behind them, if the file is exactly
     /// as it was read. When that does not come about, no snapshot is left.
-    pub fn append(mut self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
+    pub fn append(self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
+        let Ok(done) = self.append_after(addition, || Ok::<(), Infallible>(()))?;
+        Ok(done)
+    }
+
+    /// The same, with what is to be written once the snapshot stands: see
+    /// [`Replacement::commit_after`].
+    pub fn append_after<E>(
+        mut self,
+        addition: Addition<'_>,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
         if addition.lines.is_empty() {
-            return Ok(ReplaceOutcome::Same);
+            return Ok(first().map(|()| ReplaceOutcome::Same));
         }
         let bytes = self.behind(addition.lines);
         let mut hasher = self.draft.hasher();
@@ -53,8 +66,12 @@ impl Replacement<'_> {
         } = self;
         let saved = save(store, &session, draft, addition.kind);
         let before = saved.map_err(|error| not_saved(&live.path, error))?;
+        if let Err(error) = first() {
+            store.settle(&before);
+            return Ok(Err(error));
+        }
         let done = add(store, &before, live, &bytes, addition);
-        store.end(before, done.map(|()| (0, None)))
+        store.end(before, done.map(|()| (0, None))).map(Ok)
     }
 
     /// The lines as they are written: each one ends, and a line that was not ended is no part of

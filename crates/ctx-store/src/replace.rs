@@ -6,6 +6,7 @@
 //! make the copy a snapshot; carry over what was appended since; exchange the two, which is the
 //! commit; carry over what is still written through a handle that was opened before it.
 
+use std::convert::Infallible;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -173,8 +174,19 @@ impl<'s> Replacement<'s> {
     /// Makes the bytes a snapshot, then puts the new content into the file. When that does not
     /// come about, no snapshot is left.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
+        let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
+        Ok(done)
+    }
+
+    /// The same for new content with which something else is to be written, such as memory files:
+    /// `first` writes it once the snapshot stands. Where that fails, the session stays as it is.
+    pub fn commit_after<E>(
+        self,
+        new: &mut NewContent<'_>,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
         if self.draft.sha256 == new.sha256 {
-            return Ok(ReplaceOutcome::Same);
+            return Ok(first().map(|()| ReplaceOutcome::Same));
         }
         // The lock outlives the new file, so that it stays marked where that cannot be removed.
         let Self {
@@ -189,10 +201,14 @@ impl<'s> Replacement<'s> {
         draft.replaced_by = Some(file.content.clone());
         let saved = save(store, &session, draft, new.kind);
         let before = saved.map_err(|error| not_saved(&live.path, error))?;
+        if let Err(error) = first() {
+            store.settle(&before);
+            return Ok(Err(error));
+        }
         let mut swap = Swap::of(store, &live, &before, file);
         swap.may_grow = may_grow;
         let done = exchange(store, &before, swap, new);
-        store.end(before, done)
+        store.end(before, done).map(Ok)
     }
 }
 

@@ -86,8 +86,13 @@ impl Succession<'_> {
         self.growth
     }
 
-    /// The new content takes the session's place.
-    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
+    /// The new content takes the session's place, once `first` is done: see
+    /// [`Replacement::commit_after`].
+    pub fn commit_after<E>(
+        self,
+        new: &mut NewContent<'_>,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
         let replacement = match self.claim {
             Claim::Input(replacement) => *replacement,
             Claim::Other {
@@ -105,6 +110,6 @@ impl Succession<'_> {
                 replacement.unless_it_grows()
             }
         };
-        replacement.commit(new)
+        replacement.commit_after(new, first)
     }
 }

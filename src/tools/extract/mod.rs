@@ -17,7 +17,7 @@ use ctx_store::{Growth, SessionId, Store};
 use ctx_transcript::{Record, counted};
 use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
@@ -299,10 +299,22 @@ fn merge(
     }
     let failure = |error| passes::failure(error, "");
     output.flush().map_err(failure)?;
-    let merged = folder.merge(&all).map_err(merge_failure)?;
-    let written = output.finish().map_err(failure);
-    match written.and_then(|output| output.map_or(Ok(()), Output::finish)) {
-        Err(failure) if !failure.is_silent() => Err(failure.after("the items are merged")),
-        _ => Ok((found, merged)),
+    let mut merged = None;
+    let mut merge = || {
+        merged = Some(folder.merge(&all).map_err(merge_failure)?);
+        Ok(())
+    };
+    let (output, held) = output.into_parts();
+    let write = |output: &mut Output<'_>| output.write_all(&held).map_err(output::failure);
+    let written = match output {
+        Some(output) => output.deliver(write, merge),
+        None => merge(),
+    };
+    match (written, merged) {
+        (Err(failure), Some(_)) if !failure.is_silent() => {
+            Err(failure.after("the items are merged"))
+        }
+        (_, Some(merged)) => Ok((found, merged)),
+        (written, None) => written.map(|()| (found, MergeCounts::default())),
     }
 }

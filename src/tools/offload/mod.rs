@@ -203,11 +203,15 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let transcripts = transcripts.found();
     let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
     // The files are there even when the audit log could not be told so.
-    let unaudited = match offloader.finish(&transcripts) {
-        Err(error) if error.severity() == Severity::Uncertain => Some(failure(error)),
-        other => other.map(|()| None).map_err(failure)?,
+    let mut unaudited = None;
+    let finish = || match offloader.finish(&transcripts) {
+        Err(error) if error.severity() == Severity::Uncertain => {
+            unaudited = Some(failure(error));
+            Ok(())
+        }
+        other => other.map_err(failure),
     };
-    new.map_or(Ok(()), NewSession::write)?;
+    new.map_or(Ok(()), |new| new.write(finish))?;
     passes::telling(&session.name, io, |notes| notes.append(said));
     if args.report.json {
         let told = offloader.told(plan.of(args, &session));
@@ -247,7 +251,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     // The results that come back are those that reasoning was bound to.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
     // What is left as it is has to be told also where the file may not survive a power cut.
-    let written = new.map_or(Ok(()), NewSession::write);
+    let written = new.map_or(Ok(()), |new| new.write(|| Ok(())));
     let name = &session.name;
     let put_back = restorer.restored.len();
     if args.report.json && written.is_ok() {
@@ -333,10 +337,11 @@ struct NewSession<'a> {
 }
 
 impl NewSession<'_> {
-    fn write(mut self) -> Result<(), Failure> {
-        let written = self.records.write_to(&mut self.output);
-        written.map_err(output::failure)?;
-        self.output.finish()
+    /// `first` makes durable what it names.
+    fn write(self, first: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let Self { records, output } = self;
+        let write = |output: &mut Output<'_>| records.write_to(output).map_err(output::failure);
+        output.deliver(write, first)
     }
 }
 

@@ -198,34 +198,23 @@ impl Args {
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
 
-    /// Appends the summary to the session's in the store, before it leaves: who
-    /// sees the output can rely on it.
+    /// Appends the summary to the session's in the store. Whether it was not there before, or
+    /// the failure after which it is there all the same.
     fn remember(
         &self,
-        new: &NewSession,
+        (messages, text): (u64, &str),
         making: &Making,
         store: &LazyStore<'_>,
-        io: &mut Io,
-    ) -> Outcome {
-        let (Some(session), Some(draft)) = (&self.session, &new.draft) else {
-            return Ok(ExitStatus::Done);
+    ) -> Result<Result<bool, Failure>, Failure> {
+        let Some(session) = &self.session else {
+            return Ok(Ok(false));
         };
-        let summary = &draft.summary;
-        match store
+        let appended = store
             .get()?
-            .append_summary(session, summary.messages, &summary.text, making.figures())
-            .map_err(failure)
-        {
-            Err(failure) if failure.exit_status() == ExitStatus::Uncertain => {
-                io.report(&failure);
-                Ok(ExitStatus::Uncertain)
-            }
-            other => {
-                if other? {
-                    io.committed("the summary is in the store");
-                }
-                Ok(ExitStatus::Done)
-            }
+            .append_summary(session, messages, text, making.figures());
+        match appended.map_err(failure) {
+            Err(failure) if failure.exit_status() == ExitStatus::Uncertain => Ok(Err(failure)),
+            other => other.map(Ok),
         }
     }
 
@@ -276,14 +265,34 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.dry_run {
         return show(args, &session.name, summary, &making, &plan.counter, io);
     }
-    let status = args.remember(&new, &making, &store, io)?;
+    let summary = summary.map(|summary| (summary.messages, summary.text.clone()));
+    let mut remembered = Ok(false);
     let mut output = target.open(io)?;
     if named.is_none() {
         output.tell(making.figures());
     }
-    let written = new.write(&mut output);
-    written.map_err(|error| passes::failure(error, &session.name))?;
-    output.finish()?;
+    let delivered = output.deliver(
+        |output| {
+            let written = new.write(output);
+            written.map_err(|error| passes::failure(error, &session.name))
+        },
+        || {
+            if let Some((messages, text)) = &summary {
+                remembered = args.remember((*messages, text), &making, &store)?;
+            }
+            Ok(())
+        },
+    );
+    let mut status = ExitStatus::Done;
+    match remembered {
+        Ok(is_new) if is_new => io.committed("the summary is in the store"),
+        Ok(_) => {}
+        Err(failure) => {
+            io.report(&failure);
+            status = ExitStatus::Uncertain;
+        }
+    }
+    delivered?;
     if args.report.json {
         let file = match named {
             Some(session) => Some(store.get()?.summary_path(session)),

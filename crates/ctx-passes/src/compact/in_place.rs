@@ -166,15 +166,16 @@ impl SessionFile<'_> {
             }
             Step::Compact => {
                 // Above the limit the flush was missed.
+                let mut flushed = Vec::new();
                 if plan.triggers.flush_share.is_some() && plan.is_due(job.size()) {
-                    let flushed = job.flushed(session.as_str())?;
-                    self.remember(&flushed, &mut job.report)?;
+                    flushed = job.flushed(session.as_str())?;
                 }
                 offloading = Offloading::of(plan, content, self.stores)?;
                 let ledger = job.take_ledger();
                 job.offloaded(offloading.as_ref())?;
                 notes.watch().stage("compacting");
-                let Some(new) = job.build(Some(session.as_str()), notes)? else {
+                let Some(mut new) = job.build(Some(session.as_str()), notes)? else {
+                    self.remember(&flushed, &mut job.report)?;
                     let outcome = job.report.outcome;
                     if outcome.is_without_result() {
                         let facts = Facts {
@@ -195,6 +196,7 @@ impl SessionFile<'_> {
                     }
                     return Ok(job.report);
                 };
+                new.items.splice(0..0, flushed);
                 let report = &mut job.report;
                 notes.watch().stage("scoring what is left");
                 if scored
@@ -262,18 +264,17 @@ impl SessionFile<'_> {
     ) -> Result<(), PassError> {
         let policy = &self.plan.policy;
         let Stores { store, session, .. } = self.stores;
-        if policy.summary.extract && report.kept_records.is_some() {
-            self.remember(&new.items, report).map_err(unchanged)?;
-        }
         let (operation, kind) = (OPERATION, SnapshotKind::PreCompact);
         let figures = report.figures();
+        let remember = || self.remember(&new.items, report).map_err(unchanged);
         let replaced = if let Some(Written::Behind(lines)) = &written {
-            replacement.append(Addition {
+            let addition = Addition {
                 lines,
                 operation,
                 kind,
                 figures,
-            })?
+            };
+            replacement.append_after(addition, remember)??
         } else {
             let lines = match &written {
                 Some(Written::Anew(content)) => content,
@@ -287,13 +288,14 @@ impl SessionFile<'_> {
             };
             let content = document.as_ref().unwrap_or(lines);
             let sha256 = hash(&mut content.file()?).map_err(PassError::temporary)?;
-            replacement.commit(&mut NewContent {
+            let mut new = NewContent {
                 reader: &mut content.file()?,
                 sha256: &sha256,
                 operation,
                 kind,
                 figures,
-            })?
+            };
+            replacement.commit_after(&mut new, remember)??
         };
         if let ReplaceOutcome::New {
             before,

@@ -35,11 +35,10 @@ impl<W: Write> HoldingWriter<W> {
         self.with(|output, _| output.flush())
     }
 
-    /// All is done: the last record goes out, and the output comes back if there is
-    /// still somebody who reads it.
-    pub fn finish(mut self) -> Result<Option<W>, PassError> {
-        self.write_held()?;
-        Ok(self.output)
+    /// The output, if there is still somebody who reads it, and the last record, which is to go
+    /// out when all is done.
+    pub fn into_parts(self) -> (Option<W>, Vec<u8>) {
+        (self.output, self.held)
     }
 
     fn write_held(&mut self) -> Result<(), PassError> {
@@ -97,8 +96,9 @@ mod tests {
         for record in ["one\n", "two\n"] {
             writer.push(record.as_bytes()).expect("to memory");
         }
-        let written = writer.finish().expect("to memory").expect("an output");
-        assert_eq!(written, b"one\ntwo\n");
+        let (written, held) = writer.into_parts();
+        assert_eq!(written.expect("an output"), b"one\n");
+        assert_eq!(held, b"two\n");
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         for record in ["one\n", "two\n", "three\n"] {
             writer.push(record.as_bytes()).expect("nobody reads it");
         }
-        assert!(writer.finish().expect("nobody reads it").is_none());
+        assert!(writer.into_parts().0.is_none());
     }
 
     #[test]

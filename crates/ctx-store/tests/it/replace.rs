@@ -1,14 +1,15 @@
 //! Replacing a session file: what is refused, what is carried over, what is left.
 
+use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::{Bench, show};
+use crate::{Bench, session, show};
 use ctx_store::{
-    Figures, Look, MinIdle, NewContent, ReplaceOutcome, Severity, SnapshotKind, StoreError,
-    refuse_replacement,
+    Addition, Figures, Look, MinIdle, NewContent, ReplaceOutcome, Severity, SnapshotKind,
+    StoreError, refuse_replacement,
 };
 
 fn refused(bench: &Bench, path: &Path) -> StoreError {
@@ -382,6 +383,54 @@ impl Read for Appending<'_> {
     }
 }
 
+/// C4: what else is to be written is written while the old bytes are in a snapshot and the session
+/// is as it was; where it cannot be, the session stays so, and nothing is left.
+#[test]
+fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
+    for appends in [false, true] {
+        for fails in [true, false] {
+            let bench = Bench::new();
+            let live = bench.file("s.jsonl", b"old\n");
+            let sha256 = new_hash(&bench);
+            let snapshots = || bench.store.catalog(None).expect("lists").entries.len();
+            let before = snapshots();
+            let begun = bench
+                .store
+                .begin_replacement(&live, &session(), MinIdle::default());
+            let begun = begun.expect("claimed");
+            let first = || {
+                assert_eq!(snapshots(), before + 1);
+                assert_eq!(fs::read(&live).expect("reads"), b"old\n");
+                if fails { Err("full") } else { Ok(()) }
+            };
+            let (operation, kind) = ("compact", SnapshotKind::PreCompact);
+            let done = if appends {
+                let addition = Addition {
+                    lines: NEW,
+                    operation,
+                    kind,
+                    figures: Figures::default(),
+                };
+                begun.append_after(addition, first)
+            } else {
+                let mut new = NewContent {
+                    reader: &mut &*NEW,
+                    sha256: &sha256,
+                    operation,
+                    kind,
+                    figures: Figures::default(),
+                };
+                begun.commit_after(&mut new, first)
+            };
+            let done = done.expect("nothing of the store fails");
+            assert_eq!(done.err(), fails.then_some("full"));
+            assert_eq!(snapshots(), before + usize::from(!fails));
+            let is_old = fs::read(&live).expect("reads") == b"old\n";
+            assert_eq!(is_old, fails);
+        }
+    }
+}
+
 /// D1: new content that was not made from what the file holds takes its place only while
 /// the file is as it was seen.
 #[test]
@@ -398,7 +447,7 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
             if late.is_some() && !grows_late {
                 append(&live, b"more\n");
             }
-            succession.commit(&mut NewContent {
+            let mut new = NewContent {
                 reader: &mut Appending {
                     content: NEW,
                     live: late.filter(|_| grows_late),
@@ -407,7 +456,9 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
                 operation: "output",
                 kind: SnapshotKind::PreCompact,
                 figures: Figures::default(),
-            })
+            };
+            let done = succession.commit_after(&mut new, || Ok::<(), Infallible>(()));
+            done.map(|Ok(done)| done)
         };
         let error = succeed(Some(&live)).expect_err("it grew");
         assert!(matches!(error, StoreError::Changed(_)), "{error}");
