@@ -242,7 +242,15 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
     };
     let session: String = (0..8).map(turn).collect();
     let extracted = "memory/extracted/decisions.md";
-    let compact = ["--force", "--keep-messages", "2", "--summary-tokens", "200"];
+    let compact = [
+        "--force",
+        "-s",
+        "demo",
+        "--keep-messages",
+        "2",
+        "--summary-tokens",
+        "200",
+    ];
     for (tool, args, written) in [
         (
             "ctx-compact",
@@ -253,6 +261,11 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
             "ctx-compact",
             [&compact[..], &["--preset", "sanbot", "s.jsonl"]].concat(),
             extracted,
+        ),
+        (
+            "ctx-compact",
+            [&compact[..], &["--set", "offload.min_tokens=50", "s.jsonl"]].concat(),
+            "offloaded/demo/taken.jsonl",
         ),
         (
             "ctx-summarize",

@@ -84,7 +84,6 @@ const fn reports(tool: &'static str, args: &'static [&'static str]) -> Call {
     }
 }
 
-const FILES: &[From] = &[From::Itself, From::Another];
 const PIPES: &[From] = &[From::Stdin, From::AnotherStdin];
 const ITSELF: &[From] = &[From::Itself];
 

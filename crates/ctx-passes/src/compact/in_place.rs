@@ -211,8 +211,7 @@ impl SessionFile<'_> {
                         report.survived = survived(&score);
                     }
                 }
-                let files = offloading.as_ref();
-                let files = files.map_or(&[][..], |offloading| &offloading.paths);
+                let offloading = offloading.as_ref();
                 notes.watch().stage("saving and replacing the file");
                 let written = linked.map(|linked| {
                     let circumstances = Circumstances::of(plan, report);
@@ -220,7 +219,7 @@ impl SessionFile<'_> {
                 });
                 let written = written.transpose()?;
                 let source = linked.map_or(content, |linked| linked.log);
-                self.replace(report, &new, source, written, files, replacement)?;
+                self.replace(report, &new, source, written, offloading, replacement)?;
             }
         }
         Ok(job.report)
@@ -259,14 +258,21 @@ impl SessionFile<'_> {
         new: &Compacted,
         source: &Content,
         written: Option<Written>,
-        offloaded: &[String],
+        offloading: Option<&Offloading<'_>>,
         replacement: Replacement<'_>,
     ) -> Result<(), PassError> {
         let policy = &self.plan.policy;
-        let Stores { store, session, .. } = self.stores;
+        let Stores {
+            store,
+            session,
+            path,
+        } = self.stores;
         let (operation, kind) = (OPERATION, SnapshotKind::PreCompact);
         let figures = report.figures();
-        let remember = || self.remember(&new.items, report).map_err(unchanged);
+        let first = || {
+            offloading.map_or(Ok(()), |it| it.finish(path))?;
+            self.remember(&new.items, report).map_err(unchanged)
+        };
         let replaced = if let Some(Written::Behind(lines)) = &written {
             let addition = Addition {
                 lines,
@@ -274,7 +280,7 @@ impl SessionFile<'_> {
                 kind,
                 figures,
             };
-            replacement.append_after(addition, remember)??
+            replacement.append_after(addition, first)??
         } else {
             let lines = match &written {
                 Some(Written::Anew(content)) => content,
@@ -295,7 +301,7 @@ impl SessionFile<'_> {
                 kind,
                 figures,
             };
-            replacement.commit_after(&mut new, remember)??
+            replacement.commit_after(&mut new, first)??
         };
         if let ReplaceOutcome::New {
             before,
@@ -320,6 +326,7 @@ impl SessionFile<'_> {
         }
         if policy.offload.delete_unreferenced {
             let read = |path: &&String| !report.unreadable.contains(path);
+            let offloaded = offloading.map_or(&[][..], |it| &it.paths);
             let summed_up: Vec<&String> = offloaded.iter().filter(read).collect();
             let deleted = delete_unreferenced(self.stores, &summed_up);
             let deleted = deleted.unwrap_or_else(|error| RemovalReport {

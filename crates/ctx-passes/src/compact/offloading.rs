@@ -34,6 +34,7 @@ pub(super) struct Offloading<'a> {
     pub(super) originals: Option<Originals<'a>>,
     /// The files.
     pub(super) paths: Vec<String>,
+    offloader: RefCell<Offloader<'a>>,
 }
 
 impl<'a> Offloading<'a> {
@@ -69,20 +70,13 @@ impl<'a> Offloading<'a> {
                 output.write_all(bytes).map_err(PassError::temporary)
             })
         })?;
-        if !offloader.results.is_empty() {
-            // By its real path, so that gc finds it and sees what it names.
-            let live = real_path(stores.path).ok();
-            // That the files are there is no answer to somebody who asked for a compaction.
-            offloader.finish(&[live]).map_err(unchanged)?;
-        }
         let enough = policy.enough_tokens;
         let enough = enough.is_some_and(|enough| offloader.freed >= enough);
         let is_changed = !offloader.results.is_empty();
         let originals = || -> Result<Originals<'a>, StoreError> {
             let mut restorer = Restorer::new(store, session, template)?;
-            if plan.dry_run {
-                restorer.preview(&offloader.results);
-            }
+            // Nothing in the store tells of them yet.
+            restorer.preview(&offloader.results);
             Ok(Originals {
                 reading,
                 restorer: RefCell::new(restorer.with_unavailable(&policy.unavailable)),
@@ -92,8 +86,19 @@ impl<'a> Offloading<'a> {
         Ok(Some(Self {
             left: is_changed.then(|| (content.with(file), enough)),
             originals: originals.transpose()?,
-            paths: offloader.results.into_iter().map(|r| r.path).collect(),
+            paths: offloader.results.iter().map(|r| r.path.clone()).collect(),
+            offloader: RefCell::new(offloader),
         }))
+    }
+
+    /// Makes the files durable and notes what was taken out; to be called before the session
+    /// at `path` names them.
+    pub(super) fn finish(&self, path: &Path) -> Result<(), PassError> {
+        // By its real path, so that gc finds it and sees what it names.
+        let live = real_path(path).ok();
+        // That the files are there is no answer to somebody who asked for a compaction.
+        let finished = self.offloader.borrow_mut().finish(&[live]);
+        finished.map_err(unchanged)
     }
 }
 
@@ -256,8 +261,10 @@ mod tests {
         };
         let mut plan = plan(1);
         plan.policy.offload.min_tokens = Some(100);
-        let done = Offloading::of(&plan, &content(&session(2, 200)), stores);
-        let PassError { kind, .. } = done.err().expect("the log is a folder");
+        let content = content(&session(2, 200));
+        let offloading = Offloading::of(&plan, &content, stores).expect("taken out");
+        let done = offloading.expect("two are large").finish(stores.path);
+        let PassError { kind, .. } = done.expect_err("the log is a folder");
         assert!(matches!(&kind, ErrorKind::Unchanged(_)), "{kind}");
         assert!(
             kind.to_string().starts_with("offload is done, but "),
