@@ -89,9 +89,9 @@ impl Output<'_> {
         }
     }
 
-    /// Writes an output together with something in the store that whoever sees the output relies
-    /// on. `first` writes that before the output is to be seen, but where a session is replaced
-    /// not before its snapshot stands.
+    /// Writes the output and, through `first`, what readers of the output rely on in the store.
+    /// `first` runs before anybody can see the output. If the output replaces a session, `first`
+    /// runs after the snapshot of that session.
     pub fn deliver(
         mut self,
         write: impl FnOnce(&mut Self) -> Result<(), Failure>,

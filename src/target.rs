@@ -40,7 +40,7 @@ pub struct ReportOutputArgs {
     /// Write to FILE instead of stdout
     ///
     /// It is written at the end, and only when all went well. A session is never overwritten.
-    /// A file that somebody else makes or changes there meanwhile stays (exit status 4).
+    /// A file that another program creates or changes there meanwhile stays (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }

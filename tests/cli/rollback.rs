@@ -63,7 +63,7 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// What is to be undone is a file: who names something else is told what it is.
+/// `--undo` takes a file; the error for anything else says what that is.
 #[test]
 fn an_undo_of_what_is_no_file_says_so() {
     let done = saved();

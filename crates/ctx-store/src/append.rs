@@ -38,8 +38,7 @@ impl Replacement<'_> {
         Ok(done)
     }
 
-    /// The same, with what is to be written once the snapshot stands: see
-    /// [`Replacement::commit_after`].
+    /// The same, with the `first` of [`Replacement::commit_after`].
     pub fn append_after<E>(
         mut self,
         addition: Addition<'_>,

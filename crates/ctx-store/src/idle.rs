@@ -24,7 +24,7 @@ pub struct MinIdle(pub Option<Duration>);
 /// The default for agents' own files.
 const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 
-/// How many bytes may stand before the first line that only an agent writes.
+/// How much of a file is searched for a line that only an agent writes.
 const LOOK_AT: u64 = 8 << 20;
 
 /// What lets a file pass that was changed too short a while ago.
@@ -120,7 +120,7 @@ impl Look {
 
 /// Whether an agent writes this file itself.
 fn is_agents(live: &Live) -> Result<bool, StoreError> {
-    // A handle of its own, because the copy for the snapshot begins where the other one stands.
+    // The snapshot is copied from the position of the other handle, which must not move.
     let head = Live::open(&live.path)?.file.take(LOOK_AT);
     let dialect = dialect_of_lines(head).naming("read", &live.path)?;
     Ok(dialect.is_some_and(Dialect::is_log))

@@ -178,8 +178,8 @@ impl<'s> Replacement<'s> {
         Ok(done)
     }
 
-    /// The same for new content with which something else is to be written, such as memory files:
-    /// `first` writes it once the snapshot stands. Where that fails, the session stays as it is.
+    /// The same. As soon as the snapshot exists, `first` writes what belongs to the new content
+    /// elsewhere, such as memory files. If it fails, the session stays as it is.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,

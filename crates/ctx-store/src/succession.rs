@@ -86,8 +86,7 @@ impl Succession<'_> {
         self.growth
     }
 
-    /// The new content takes the session's place, once `first` is done: see
-    /// [`Replacement::commit_after`].
+    /// The new content takes the session's place; [`Replacement::commit_after`] explains `first`.
     pub fn commit_after<E>(
         self,
         new: &mut NewContent<'_>,

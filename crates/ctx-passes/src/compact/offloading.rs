@@ -75,7 +75,7 @@ impl<'a> Offloading<'a> {
         let is_changed = !offloader.results.is_empty();
         let originals = || -> Result<Originals<'a>, StoreError> {
             let mut restorer = Restorer::new(store, session, template)?;
-            // Nothing in the store tells of them yet.
+            // The store does not list them yet.
             restorer.preview(&offloader.results);
             Ok(Originals {
                 reading,
@@ -91,12 +91,12 @@ impl<'a> Offloading<'a> {
         }))
     }
 
-    /// Makes the files durable and notes what was taken out; to be called before the session
-    /// at `path` names them.
+    /// Makes the files durable and records which results they replace. Call it before the session
+    /// at `path` names the files.
     pub(super) fn finish(&self, path: &Path) -> Result<(), PassError> {
         // By its real path, so that gc finds it and sees what it names.
         let live = real_path(path).ok();
-        // That the files are there is no answer to somebody who asked for a compaction.
+        // Durable files without a compaction are a failure: the user asked for a compaction.
         let finished = self.offloader.borrow_mut().finish(&[live]);
         finished.map_err(unchanged)
     }

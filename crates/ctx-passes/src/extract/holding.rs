@@ -35,8 +35,8 @@ impl<W: Write> HoldingWriter<W> {
         self.with(|output, _| output.flush())
     }
 
-    /// The output, if there is still somebody who reads it, and the last record, which is to go
-    /// out when all is done.
+    /// Returns the output, unless its reader went away, and the last record, which the caller
+    /// writes when all is done.
     pub fn into_parts(self) -> (Option<W>, Vec<u8>) {
         (self.output, self.held)
     }
