@@ -127,6 +127,20 @@ impl Outline<'_> {
         }
     }
 
+    /// The same without anything borrowed from the record.
+    pub(crate) fn into_owned(self) -> Outline<'static> {
+        Outline {
+            role: self.role,
+            begins_turn: self.begins_turn,
+            calls: self.calls.into_iter().map(owned).collect(),
+            results: self.results.into_iter().map(owned).collect(),
+            results_late: self.results_late,
+            has_content: self.has_content,
+            is_summary: self.is_summary,
+            fragment: self.fragment,
+        }
+    }
+
     /// Whether a message begins here; else the record continues one.
     pub fn begins_message(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.begins)

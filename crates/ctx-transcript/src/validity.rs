@@ -4,6 +4,8 @@
 //! leaves a call unanswered). A tool that removes or changes records compares
 //! the problems of what it writes with those of what it read, and adds none.
 
+use std::collections::BTreeMap;
+
 use crate::Outline;
 use crate::pairs::{OpenCall, Pairs};
 use crate::rules::{PairBy, Rules};
@@ -59,8 +61,15 @@ impl Problem {
 }
 
 /// Finds the problems that a sequence holds against the API of its dialect: messages
-/// come one at a time, in order.
+/// come one at a time, in the order of the file.
+///
+/// An agent may send its log in another order (a compaction at the end of the file comes first).
+/// A message whose fragment has a later number than the next one waits for those before it.
 pub struct Validator {
+    /// The number of the next message of the context.
+    next: u64,
+    /// The records of messages that wait, with their lines, by the number of the message.
+    waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
     rules: Rules,
     /// Calls are known by the lines of their messages.
     pairs: Pairs<u64>,
@@ -72,6 +81,8 @@ impl Validator {
     /// Nothing seen yet.
     pub fn new(rules: Rules) -> Self {
         Self {
+            next: 0,
+            waiting: BTreeMap::new(),
             rules,
             pairs: Pairs::new(rules),
             begun: false,
@@ -79,8 +90,27 @@ impl Validator {
         }
     }
 
-    /// The next message of the sequence, from `line` of the source.
+    /// The next message of the file, from `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
+        let message = outline.fragment.map_or(0, |fragment| fragment.message);
+        if message > self.next {
+            let records = self.waiting.entry(message).or_default();
+            records.push((line, outline.clone().into_owned()));
+            return;
+        }
+        self.take(line, outline);
+        while let Some(records) = self.waiting.remove(&self.next) {
+            for (line, outline) in records {
+                self.take(line, &outline);
+            }
+        }
+    }
+
+    /// The next message of the sequence.
+    fn take(&mut self, line: u64, outline: &Outline<'_>) {
+        if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
+            self.next = self.next.max(fragment.message + 1);
+        }
         if !self.begun && !outline.role.is_system() {
             self.begun = true;
             if !self.rules.may_begin_with(outline.role) {
@@ -115,6 +145,10 @@ impl Validator {
     /// As [`Self::finish`], with the calls apart that wait at the end for results
     /// that may still come: the last exchange of a session whose agent runs.
     pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
+        // A message before these was removed or cannot be read.
+        for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
+            self.take(line, &outline);
+        }
         let end = self.pairs.finish();
         let left = end.unanswered.iter().map(unanswered);
         self.problems.extend(left);
@@ -142,8 +176,9 @@ fn unanswered(waiting: &OpenCall<u64>) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::{Rule, Validator};
-    use crate::Object;
     use crate::dialect::{Anthropic, Chat, Dialect};
+    use crate::view::Fragment;
+    use crate::{Object, Outline};
 
     fn problems(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
         let mut validator = Validator::new(dialect.rules());
@@ -281,5 +316,33 @@ mod tests {
             problems(&Anthropic, &[USER, USE, &other, RESULT, &other_result]),
             []
         );
+    }
+
+    /// What is sent first may come last in the file.
+    #[test]
+    fn messages_are_looked_at_in_the_order_in_which_they_are_sent() {
+        let of = |order: [u64; 3]| {
+            let mut validator = Validator::new(Chat.rules());
+            for (line, (message, text)) in
+                (1..).zip(order.into_iter().zip([USER, &calls(&["a"]), USER]))
+            {
+                let object = Object::parse(text).expect("an object");
+                let outline = Outline {
+                    fragment: Some(Fragment {
+                        message,
+                        begins: true,
+                        ends: true,
+                    }),
+                    ..Chat.outline(&object).expect("a message")
+                };
+                validator.push(line, &outline);
+            }
+            let (problems, open) = validator.finish_with_open();
+            (problems.len(), open.len())
+        };
+        assert_eq!(of([0, 1, 2]), (1, 0));
+        assert_eq!(of([1, 2, 0]), (0, 1));
+        // Messages that were removed leave gaps in the numbers.
+        assert_eq!(of([5, 7, 4]), (0, 1));
     }
 }
