@@ -53,6 +53,7 @@ mod on_terminal;
 mod output;
 mod page;
 mod pages;
+mod pi;
 mod pipeline;
 mod places;
 mod prune;

@@ -1,6 +1,6 @@
 //! Where agents keep their sessions.
 //!
-//! As their own code has it: Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1, `OpenClaw`
+//! As their own code has it: Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw`
 //! 2026.9.6, Gemini CLI 0.61.0.
 
 use std::ffi::{OsStr, OsString};

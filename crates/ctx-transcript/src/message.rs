@@ -273,6 +273,17 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// The same without places in a record: what it says stands elsewhere.
+    pub(crate) fn without_places(mut self) -> Self {
+        self.reasoning.clear();
+        for part in &mut self.parts {
+            if let Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. }) = part {
+                *slot = None;
+            }
+        }
+        self
+    }
+
     /// Every text in it that a person could read, results included, in order.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();

@@ -10,9 +10,9 @@ use crate::presence::Outside;
 
 /// Which of the messages of a record are in the context, where not all are, or where others
 /// stand between them. The messages are numbered from 0, as a dialect gives those that the whole
-/// record holds.
+/// record holds. Or, for a record of one message, the content that a later record gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Portion(Arc<Messages>);
+pub struct Portion(Arc<Messages>, Option<Arc<str>>);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Messages {
@@ -33,7 +33,17 @@ impl Portion {
         let reasons = reasons.iter().copied().enumerate();
         let outside = reasons.filter(|(number, _)| !has(&inside, *number));
         let outside = outside.collect();
-        Self(Arc::new(Messages { inside, outside }))
+        Self(Arc::new(Messages { inside, outside }), None)
+    }
+
+    /// Of the one message of a record, which the agent sends with another content, raw.
+    pub(crate) fn with_content(content: &str) -> Self {
+        Self(Self::new(Vec::new(), &[]).0, Some(content.into()))
+    }
+
+    /// The content that takes the place of the record's own, raw.
+    pub(crate) fn content(&self) -> Option<&str> {
+        self.1.as_deref()
     }
 
     /// Those that are, by their numbers: each with that of its message in the context.

@@ -77,6 +77,11 @@ impl View {
         self.messages += 1;
     }
 
+    /// The agent sends the message in the record of that number with this content, raw.
+    pub(crate) fn replace_content(&mut self, record: usize, content: &str) {
+        self.portions.insert(record, Portion::with_content(content));
+    }
+
     /// The message of that number is in these records.
     fn put(&mut self, message: u64, records: &[usize]) {
         for (at, number) in records.iter().enumerate() {

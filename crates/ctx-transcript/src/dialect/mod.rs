@@ -147,11 +147,18 @@ pub trait Dialect: Sync {
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
         let held = |message| Held {
             message,
-            raw: object.text().trim().into(),
+            raw: self
+                .edited(object)
+                .map_or(object.text().trim().into(), Cow::Owned),
             summary: self.summary_text(object),
             begins_turn: self.begins_turn(object),
         };
         self.message(object).map(held).into_iter().collect()
+    }
+
+    /// The text of a record to which a later one gives another content, with that content.
+    fn edited(&self, _object: &Object<'_>) -> Option<String> {
+        None
     }
 
     /// What of a record in the context the model is sent; the rest wraps it.

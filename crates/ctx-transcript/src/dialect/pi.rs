@@ -1,9 +1,10 @@
 //! The session files of pi, and of `OpenClaw`, which grew out of it: a header, then entries that
 //! name their parents.
 //!
-//! Shapes are those of pi 0.73.1, whose files have been of versions 1 to 3, and of `OpenClaw`
-//! 2026.9.6. What the agent itself puts around a summary to say that it is one is not counted
-//! as said.
+//! Shapes are those of pi 0.73.1 and 1.5.2, whose files have been of versions 1 to 3, and of
+//! `OpenClaw` 2026.9.6. What the agent itself puts around a summary to say that it is one is not
+//! counted as said. Nor are its `system` messages: they declare the prompt and the tools, which are no
+//! part of the conversation.
 
 mod about;
 mod compaction;
@@ -14,6 +15,7 @@ mod links;
 mod node;
 mod reply;
 mod shell;
+mod system;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -44,7 +46,7 @@ impl Pi {
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 /// Types of entries that have an id and a parent.
-const IN_TREE: [&str; 11] = [
+const IN_TREE: [&str; 13] = [
     "message",
     "compaction",
     "branch_summary",
@@ -54,6 +56,8 @@ const IN_TREE: [&str; 11] = [
     "thinking_level_change",
     "label",
     "session_info",
+    "usage",
+    "context_edit",
     // The last ones are OpenClaw's.
     "reset",
     "leaf",
@@ -77,6 +81,9 @@ impl Dialect for Pi {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        if let Some(text) = self.edited(object) {
+            return Some(self.outline(&Object::parse(&text).ok()?)?.into_owned());
+        }
         let entry = Entry::of(object)?;
         let mut outline = Outline {
             role: role(entry.kind),
@@ -97,6 +104,10 @@ impl Dialect for Pi {
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        if let Some(text) = self.edited(object) {
+            let message = self.message(&Object::parse(&text).ok()?)?;
+            return Some(message.into_owned().without_places());
+        }
         let Entry { kind, said } = Entry::of(object)?;
         let parts = match kind {
             Kind::Compaction | Kind::Summary => said
@@ -122,10 +133,13 @@ impl Dialect for Pi {
 
     fn unread(&self, object: &Object<'_>) -> Option<Unread> {
         let Some(Entry { kind, said }) = Entry::of(object) else {
+            if kind_of(object) == "context_edit" {
+                return Unread::in_content(entry::new_content(object), reply::is_read);
+            }
             let message = object.object_of("message");
             let message = message.filter(|_| kind_of(object) == "message")?;
             let role = message.get("role").unwrap_or("null");
-            return Some(Unread::role(self.name(), role));
+            return (role != system::ROLE).then(|| Unread::role(self.name(), role));
         };
         match kind {
             Kind::Compaction | Kind::Summary | Kind::Shell => None,
@@ -133,15 +147,21 @@ impl Dialect for Pi {
         }
     }
 
+    fn edited(&self, object: &Object<'_>) -> Option<String> {
+        entry::edited(object)
+    }
+
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         let Some(Entry { kind, said }) = Entry::of(object) else {
             return Wrapped::default();
         };
+        let is_edited = self.edited(object).is_some();
         let of = |keys: &[&str]| keys.iter().filter_map(|key| said.get(key)).collect();
         Wrapped {
             sent: match kind {
                 Kind::Compaction | Kind::Summary => of(&["summary"]),
                 Kind::Shell => of(&["command", "output"]),
+                _ if is_edited => Vec::new(),
                 _ => of(&["content"]),
             },
             copies: match kind {

@@ -120,3 +120,58 @@ fn a_version_is_what_the_loader_takes_it_for() {
         assert_eq!(after.said(), ["what\nwas"], "{version}");
     }
 }
+
+/// A system message that hangs on an entry.
+fn system(id: &str, parent: &str, said: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:05.000Z","message":{{"role":"system",{said},"timestamp":7}}}}"#
+    )
+}
+
+/// As pi 1.5.2 replays them into its own compactions.
+#[test]
+fn the_prompt_and_the_tools_go_along() {
+    let mut before = session(3);
+    before.lines.extend([
+        system("b1", "a5", r#""content":"Be kind.","sections":{"cwd":"/","skills":"a","rules":"r"},"toolsAdded":[{"name":"read","x":1},{"name":"edit"}]"#),
+        system("b2", "b1", r#""content":[{"type":"text","text":"Be"},{"type":"text","text":"brief."}],"sections":{"skills":null,"cwd":"/w"},"toolsRemoved":[{"name":"edit"}],"toolsAdded":[{"name":"read","x":2},{"name":"bash"}]"#),
+        system("b3", "b1", r#""content":"On another branch.""#),
+        r#"{"type":"label","id":"b4","parentId":"b2","timestamp":"2026-01-01T00:00:06.000Z","targetId":"a1","label":"x"}"#.to_owned(),
+    ]);
+    let after = before.compact_to_last(3);
+    assert_eq!(after.said(), ["what\nwas", "ls|{}", "out", "done"]);
+    let declared = r#""systemMessage":{"role":"system","content":"Be kind.\n\nBe\nbrief.","sections":{"cwd":"/w","rules":"r"},"toolsAdded":[{"name":"read","x":2},{"name":"bash"}],"timestamp":1780272000000}}"#;
+    let line = after.lines.last().expect("a line");
+    assert!(line.ends_with(declared), "{line}");
+    // The next one begins with what this one has declared.
+    let mut next = after.clone();
+    next.lines
+        .push(system("c1", "b4", r#""content":"Beside it.""#));
+    let id = line.split('"').nth(7).expect("an id");
+    next.lines.push(system("c2", id, r#""content":"And now.""#));
+    let last = next.compact_to_last(0).lines.pop().expect("a line");
+    let declared = declared.replace("brief.", "brief.\\n\\nAnd now.");
+    assert!(last.ends_with(&declared), "{last}");
+    // A session that declares no prompt gets none.
+    let none = session(3).compact_to_last(3);
+    assert!(!none.lines.concat().contains("systemMessage"));
+}
+
+#[test]
+fn what_is_written_again_says_what_an_edit_made_of_it() {
+    let mut before = session(3);
+    let edit = |id: &str, parent: &str, target: &str, replacement: &str| {
+        format!(
+            r#"{{"type":"context_edit","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:05.000Z","targetId":"{target}","replacement":{replacement}}}"#
+        )
+    };
+    before.lines.extend([
+        edit("b1", "a5", "a3", r#"{"content":"edited"}"#),
+        edit("b2", "b1", "a1", "null"),
+    ]);
+    let context = before.context();
+    assert_eq!(context.len(), 3);
+    let kept = [same(&context[0]), same(&context[1])];
+    let after = before.compact(&kept, false).expect("compacted");
+    assert_eq!(after.said(), ["what\nwas", "ls|{}", "edited"]);
+}

@@ -6,20 +6,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Pi, header, tree};
+use super::tree::Tree;
+use super::{Pi, entry, header, system, view};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
 use crate::dialect::key::Key;
-use crate::{Edits, Object, json};
+use crate::{Edits, Object, Portion, json};
 
 /// Sees the entries of a session.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Of the header; `None` as long as there is none.
-    version: Option<f64>,
-    has_begun: bool,
-    ids: HashSet<Key>,
+    tree: Tree,
+    /// The ids of the entries that are written.
+    made: HashSet<Key>,
     /// The id of the last entry that the session goes on from, raw.
     last: Option<String>,
     /// In version 1 entries have no ids: the numbers that count are those of lines that parse,
@@ -35,16 +35,12 @@ impl CompactionWriter for Writer {
             return;
         };
         self.times.push(object);
-        if !self.has_begun {
-            self.has_begun = true;
-            self.version = header::version(object);
-        } else if let Some(id) = object.get("id") {
-            if tree::moves(object, |id| self.ids.contains(&id)) {
-                self.last = Some(id.to_owned());
-            }
-            self.ids.extend(Key::at(object, "id"));
+        let place = self.tree.nodes.len();
+        self.tree.push(self.lines, object);
+        if let Some(id) = object.get("id").filter(|_| self.tree.newest == Some(place)) {
+            self.last = Some(id.to_owned());
         }
-        if self.version.is_some_and(header::is_first) {
+        if self.tree.version.is_some_and(header::is_first) {
             let text = Key::of(object.text().trim());
             self.indexes.insert(text, self.lines);
         }
@@ -55,10 +51,11 @@ impl CompactionWriter for Writer {
         mut self: Box<Self>,
         compaction: &Compaction<'_>,
     ) -> Result<Vec<String>, CompactionError> {
-        let version = self.version.ok_or(CompactionError::NoHeader)?;
+        let tree = std::mem::take(&mut self.tree);
+        let version = tree.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !header::is_first(version);
         let mut ids = Ids::new(&compaction.seed);
-        let id = self.new_id(&mut ids);
+        let id = self.new_id(&tree, &mut ids);
         let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
         let first = compaction.kept.first().filter(|_| is_named);
         let mut line = LineText::new().text("type", "compaction");
@@ -78,14 +75,20 @@ impl CompactionWriter for Writer {
             let index = named.unwrap_or(self.lines);
             line.json("firstKeptEntryIndex", &index.to_string())
         };
-        let tokens = compaction.tokens.0.to_string();
-        let mut lines = vec![line.json("tokensBefore", &tokens).end()];
+        line = line.json("tokensBefore", &compaction.tokens.0.to_string());
+        let context = view::context(&tree, &tree.path());
+        let contents = view::edits(&context);
+        if let Some(system) = system::replayed(&context, compaction.now.timestamp_millis()) {
+            line = line.json("systemMessage", &system);
+        }
+        let mut lines = vec![line.end()];
         if !is_named {
             let mut parent = id;
             for kept in &compaction.kept {
-                let id = self.new_id(&mut ids);
+                let id = self.new_id(&tree, &mut ids);
                 let time = self.times.next(compaction.now);
-                lines.push(copy(kept, has_ids.then_some((&id, &parent)), &time)?);
+                let place = has_ids.then_some((&id, &parent));
+                lines.push(copy(kept, place, &time, &contents)?);
                 parent = id;
             }
         }
@@ -95,10 +98,11 @@ impl CompactionWriter for Writer {
 
 impl Writer {
     /// An id that no entry has.
-    fn new_id(&mut self, ids: &mut Ids) -> String {
+    fn new_id(&mut self, tree: &Tree, ids: &mut Ids) -> String {
         loop {
             let id = ids.short();
-            if self.ids.insert(Key::of(&id)) {
+            let key = Key::of(&id);
+            if tree.place(Some(key)).is_none() && self.made.insert(key) {
                 return id;
             }
         }
@@ -121,8 +125,15 @@ fn copy(
     kept: &Kept<'_>,
     place: Option<(&String, &String)>,
     time: &str,
+    contents: &HashMap<Key, Option<&str>>,
 ) -> Result<String, CompactionError> {
-    let object = Object::parse(kept.text).map_err(|_| CompactionError::Unreadable)?;
+    let mut object = Object::parse(kept.text).map_err(|_| CompactionError::Unreadable)?;
+    // The edit of an entry does not name its copy.
+    let content = Key::at(&object, "id").and_then(|id| *contents.get(&id)?);
+    let edited = content.and_then(|it| entry::edited(&object.only(Portion::with_content(it))));
+    if let Some(text) = &edited {
+        object = Object::parse(text).map_err(|_| CompactionError::Unreadable)?;
+    }
     let mut edits = Edits::new();
     let mut members = vec![("timestamp", time)];
     if let Some((id, parent)) = place {

@@ -1,7 +1,7 @@
 //! What an entry says to the model.
 
-use crate::Object;
 use crate::dialect::kind_of;
+use crate::{Edits, Object};
 
 /// Who says it, as the agent tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,26 @@ impl<'a> Entry<'a> {
                 _ => true,
             }
     }
+}
+
+/// The text of an entry with its new content, if a `context_edit` gives it one.
+pub(super) fn edited(object: &Object<'_>) -> Option<String> {
+    let content = object.portion.as_ref()?.content()?;
+    // Summaries and shell commands have no content that an edit could replace.
+    let old = Entry::of(object)?.said.get("content")?;
+    let mut edits = Edits::new();
+    edits.replace(object.place_of(old), content.to_owned());
+    Some(edits.of_object(object))
+}
+
+/// The content that a `context_edit` gives its target, raw; `None` if the target is omitted. One of
+/// unknown shape is no content.
+pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
+    if object.get("replacement") == Some("null") {
+        return None;
+    }
+    let replacement = object.object_of("replacement");
+    replacement.and_then(|it| it.get("content")).or(Some("{}"))
 }
 
 fn kind_of_message(role: &str) -> Option<Kind> {

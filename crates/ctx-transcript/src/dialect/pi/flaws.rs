@@ -1,4 +1,4 @@
-//! What is wrong with a session as pi 0.73.1 loads it, each tried with its own loader.
+//! What is wrong with a session as pi 0.73.1 and 1.5.2 load it, each tried with their own loaders.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The header of a session: the first line that parses. Without one pi 0.73.1 loads nothing.
+//! The header of a session: the first line that parses. Without one pi loads nothing.
 
 use crate::dialect::kind_of;
 use crate::dialect::made::{NO_TIME, id_of};

@@ -2,6 +2,7 @@
 
 use super::header;
 use crate::Object;
+use crate::dialect::kind_of;
 use crate::links::{Bond, Links};
 
 pub(super) fn of<'a>(object: &Object<'a>) -> Links<'a> {
@@ -18,7 +19,11 @@ pub(super) fn of<'a>(object: &Object<'a>) -> Links<'a> {
     }
     let mut links = Links::of(object, "id");
     links.name(object, object, "parentId", Bond::Parent);
-    for key in ["targetId", "appendParentId", "fromId"] {
+    // What an edit says of its target it cannot say of the entry above.
+    let is_edit = kind_of(object) == "context_edit";
+    let bond = if is_edit { Bond::Needs } else { Bond::Mention };
+    links.name(object, object, "targetId", bond);
+    for key in ["appendParentId", "fromId"] {
         links.name(object, object, key, Bond::Mention);
     }
     links.name(object, object, "firstKeptEntryId", Bond::Needs);

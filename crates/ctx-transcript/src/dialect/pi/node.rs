@@ -1,6 +1,7 @@
 //! What an entry says of its place among the others.
 
-use super::entry::{Entry, Kind};
+use super::entry::{self, Entry, Kind};
+use super::system;
 use crate::Object;
 use crate::dialect::key::Key;
 use crate::dialect::kind_of;
@@ -15,6 +16,10 @@ pub(super) struct Node {
     pub(super) content: Content,
     /// Whether the model is sent it when it is in the context.
     pub(super) is_sent: bool,
+    /// Which entry it edits, and the new content, raw; without one the entry is not sent.
+    pub(super) edit: Option<(Key, Option<Box<str>>)>,
+    /// The system message that declares the prompt and the tools, raw.
+    pub(super) system: Option<Box<str>>,
 }
 
 /// What the entry holds.
@@ -26,7 +31,7 @@ pub(super) enum Content {
     Beside,
     /// The end of what is no longer sent: a summary of it, or `OpenClaw`'s reset.
     Boundary(Boundary),
-    /// Nothing that is said: settings, names, the state of extensions.
+    /// No message: settings, names, prompts, edits, the state of extensions.
     State,
 }
 
@@ -49,19 +54,23 @@ impl Node {
                 keeps_messages_only,
             })
         };
-        let content = match (&*kind_of(object), entry.as_ref().map(|entry| entry.kind)) {
+        let kind = kind_of(object);
+        let content = match (&*kind, entry.as_ref().map(|entry| entry.kind)) {
             ("compaction", _) => boundary(false),
             ("reset", _) => boundary(true),
             (_, Some(Kind::User | Kind::Assistant | Kind::ToolResult)) => Content::Message,
             (_, Some(_)) => Content::Beside,
             (_, None) => Content::State,
         };
+        let target = Key::at(object, "targetId").filter(|_| kind == "context_edit");
         Self {
             record,
             id: Key::at(object, "id"),
             parent: Key::at(object, "parentId"),
             content,
             is_sent: entry.is_some_and(|entry| entry.is_sent(version)),
+            edit: target.map(|target| (target, entry::new_content(object).map(Box::from))),
+            system: system::message(object).map(Box::from),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How entries are recognised, and what they say.
 
 use crate::dialect::{ALL, Dialect, Pi, Sniff, Wrapped};
-use crate::{Object, Part, Role};
+use crate::{Bond, Object, Part, Role};
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
@@ -17,7 +17,9 @@ fn object(text: &str) -> Object<'_> {
 #[test]
 fn its_records_and_those_of_other_dialects_are_told_apart() {
     let entry = r#"{"type":"label","id":"a","parentId":null,"timestamp":"t","targetId":"b"}"#;
-    for own in [HEADER, OLD_HEADER, entry] {
+    let usage = entry.replace("label", "usage");
+    let edit = entry.replace("label", "context_edit");
+    for own in [HEADER, OLD_HEADER, entry, &usage, &edit] {
         for dialect in ALL {
             let is_own = dialect.name() == "pi";
             let expected = if is_own { Sniff::Yes } else { Sniff::No };
@@ -193,4 +195,48 @@ fn a_summary_is_recognised() {
     assert_eq!(Pi.summary_text(&object(built)).as_deref(), Some("x"));
     let other = object(r#"{"type":"branch_summary","summary":"x"}"#);
     assert_eq!(Pi.summary_text(&other), None);
+}
+
+/// A system message is expected, and an edit without a content is refused by name.
+#[test]
+fn what_is_not_read_of_an_entry_is_named() {
+    let why = |line: &str| Pi.unread(&object(line)).map(|unread| unread.why);
+    let system = r#"{"type":"message","message":{"role":"system","content":"","sections":{"cwd":"/"},"toolsAdded":[]}}"#;
+    assert_eq!(why(system), None);
+    assert_eq!(Pi.outline(&object(system)), None);
+    let role = system.replace("system", "critic");
+    let unknown = r#"the role "critic" is not known in pi"#;
+    assert_eq!(why(&role).as_deref(), Some(unknown));
+    let edit = |replacement: &str| {
+        why(&format!(
+            r#"{{"type":"context_edit","targetId":"a"{replacement}}}"#
+        ))
+    };
+    for read in [
+        "null",
+        r#"{"content":"x"}"#,
+        r#"{"content":[{"type":"text","text":"x"}]}"#,
+    ] {
+        assert_eq!(edit(&format!(r#","replacement":{read}"#)), None, "{read}");
+    }
+    for unread in ["", r#","replacement":{}"#, r#","replacement":"x""#] {
+        let what = "a content that is neither a text nor a list is not read";
+        assert_eq!(edit(unread).as_deref(), Some(what), "{unread}");
+    }
+    let part = edit(r#","replacement":{"content":[{"type":"smell"}]}"#);
+    assert_eq!(
+        part.as_deref(),
+        Some(r#"a part of the type "smell" is not read"#)
+    );
+}
+
+#[test]
+fn an_edit_cannot_do_without_the_entry_that_it_edits() {
+    let bonds = |kind: &str| {
+        let line = format!(r#"{{"type":"{kind}","id":"b","parentId":"a","targetId":"a"}}"#);
+        let links = Pi.links(&object(&line));
+        links.names.iter().map(|link| link.bond).collect::<Vec<_>>()
+    };
+    assert_eq!(bonds("context_edit"), [Bond::Parent, Bond::Needs]);
+    assert_eq!(bonds("label"), [Bond::Parent, Bond::Mention]);
 }

@@ -1,6 +1,6 @@
 //! The entries of a session as a tree, and the path that the agent goes on from.
 //!
-//! The rules are those of the loader of pi 0.73.1: the first line that is JSON is the header, or
+//! The rules are those of the loaders of pi 0.73.1 and 1.5.2: the first line that is JSON is the header, or
 //! nothing is read; the newest entry and its parents are the path. Entries of version 1 have
 //! no ids: each hangs on the one before it. What is `OpenClaw`'s is said where it is.
 
@@ -19,41 +19,27 @@ pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
     /// Of entries with one id the last one.
     places: HashMap<Key, usize>,
-    header: Header,
+    /// What the header says. Without one, the first line is something else: the agent reads nothing.
+    pub(super) version: Option<f64>,
     /// How many lines there were that are JSON: entries, and headers.
     lines: usize,
-    newest: Option<usize>,
+    pub(super) newest: Option<usize>,
     /// Said when there is no header.
     pub(super) headless: Option<Flaw>,
     /// `OpenClaw`: what hangs on the first one hangs on the second one.
     stands_for: Option<(Key, Option<Key>)>,
 }
 
-/// What the first line says.
-#[derive(Clone, Copy, Default)]
-enum Header {
-    #[default]
-    NotYet,
-    /// The first line is something else: the agent reads nothing.
-    Missing,
-    Version(f64),
-}
-
 impl Tree {
     /// The next record, of number `record`.
     pub(super) fn push(&mut self, record: usize, object: &Object<'_>) {
         let is_header = header::is_of_kind(object);
-        if let Header::NotYet = self.header {
-            self.header = if let Some(version) = header::version(object) {
-                Header::Version(version)
-            } else {
-                self.headless = Some(header::missing(record, object));
-                Header::Missing
-            };
+        if self.lines == 0 {
+            self.version = header::version(object);
+            let is_missing = self.version.is_none();
+            self.headless = is_missing.then(|| header::missing(record, object));
         }
-        if let Header::Version(version) = self.header
-            && !is_header
-        {
+        if let Some(version) = self.version.filter(|_| !is_header) {
             let mut node = Node::of(record, object, version);
             if header::is_first(version) {
                 self.hang_on_the_one_before(&mut node, object);

@@ -1,16 +1,20 @@
 //! Which entries of a session are in the context.
 //!
-//! The rules are those of pi 0.73.1, compared with what its loader makes of files: of the path,
-//! the last compaction says first what it stands for, then come the entries that it keeps, then
-//! those behind it. `OpenClaw` 2026.9.6 has a second such boundary, a reset.
+//! The rules are those of pi 0.73.1 and 1.5.2, compared with what they send: of the path, the last
+//! compaction says first what it stands for, then come the entries that it keeps, then those behind
+//! it; edits among them change what the others say. `OpenClaw` 2026.9.6 has a second such boundary,
+//! a reset.
 
 #[cfg(test)]
 mod tests;
+
+use std::collections::HashMap;
 
 use super::flaws;
 use super::node::{Boundary, Content, Node};
 use super::tree::Tree;
 use crate::Object;
+use crate::dialect::key::Key;
 use crate::view::{Outside, View, ViewBuilder};
 
 /// Sees each record of a session once.
@@ -37,27 +41,36 @@ impl ViewBuilder for Builder {
         let path = self.tree.path();
         let mut flaws = flaws::of(&self.tree, &path);
         flaws.extend(self.tree.headless.clone());
-        let is_boundary = |place: &usize| matches!(nodes[*place].content, Content::Boundary(_));
-        let boundary = path.iter().rposition(is_boundary);
         let mut reasons = vec![Outside::NeverSent; self.records];
-        for (place, node) in nodes.iter().enumerate().filter(|(_, node)| node.is_sent) {
+        let has_place = |node: &Node| node.is_sent || node.edit.is_some();
+        for (place, node) in nodes.iter().enumerate().filter(|(_, node)| has_place(node)) {
             reasons[node.record] = if self.tree.is_superseded(place) {
                 Outside::Superseded
             } else {
                 Outside::DeadBranch
             };
         }
-        for place in &path[..boundary.unwrap_or(0)] {
-            if nodes[*place].is_sent {
-                reasons[nodes[*place].record] = Outside::BeforeCompaction;
+        let of_path = path.iter().map(|place| &nodes[*place]);
+        for node in of_path.filter(|node| has_place(node)) {
+            reasons[node.record] = Outside::BeforeCompaction;
+        }
+        let context = context(&self.tree, &path);
+        let edits = edits(&context);
+        let edit_of = |node: &Node| edits.get(&node.id?).copied();
+        for node in &context {
+            if node.edit.is_some() {
+                reasons[node.record] = Outside::NeverSent;
+            } else if node.is_sent && edit_of(node) == Some(None) {
+                reasons[node.record] = Outside::Superseded;
             }
         }
-        let path: Vec<&Node> = path.into_iter().map(|place| &nodes[place]).collect();
         let mut view = View::outside(reasons);
-        for node in context(&path, boundary)
-            .into_iter()
-            .filter(|node| node.is_sent)
-        {
+        for node in context.into_iter().filter(|node| node.is_sent) {
+            match edit_of(node) {
+                Some(None) => continue,
+                Some(Some(new)) => view.replace_content(node.record, new),
+                None => {}
+            }
             view.add_message(&[node.record]);
         }
         view.flaws = flaws;
@@ -65,8 +78,11 @@ impl ViewBuilder for Builder {
     }
 }
 
-/// The path as it is sent when its last boundary is at `boundary`.
-fn context<'n>(path: &[&'n Node], boundary: Option<usize>) -> Vec<&'n Node> {
+/// The entries of the path that count, in the order in which pi sends them.
+pub(super) fn context<'t>(tree: &'t Tree, path: &[usize]) -> Vec<&'t Node> {
+    let path: Vec<&Node> = path.iter().map(|place| &tree.nodes[*place]).collect();
+    let is_boundary = |node: &&Node| matches!(node.content, Content::Boundary(_));
+    let boundary = path.iter().rposition(is_boundary);
     let (before, rest) = path.split_at(boundary.unwrap_or(0));
     let (itself, behind) = rest.split_at(usize::from(boundary.is_some()));
     let kept = match itself.first().map(|node| node.content) {
@@ -76,20 +92,25 @@ fn context<'n>(path: &[&'n Node], boundary: Option<usize>) -> Vec<&'n Node> {
     [itself, &kept, behind].concat()
 }
 
+/// The contents that edits in the context give to entries, raw; `None` for what is not sent. Of
+/// several for one entry the last one counts.
+pub(super) fn edits<'t>(context: &[&'t Node]) -> HashMap<Key, Option<&'t str>> {
+    let edits = context.iter().filter_map(|node| node.edit.as_ref());
+    let edits = edits.map(|(target, content)| (*target, content.as_deref()));
+    edits.collect()
+}
+
 /// What of the entries before a boundary stays: nothing, when the first one that it names is
 /// not among them.
 fn kept<'n>(before: &[&'n Node], boundary: Boundary) -> Vec<&'n Node> {
-    let Boundary {
-        first_kept,
-        keeps_messages_only,
-    } = boundary;
     // All but the last entry of a path have ids.
-    let is_first = |node: &&Node| node.id == first_kept;
+    let is_first = |node: &&Node| node.id == boundary.first_kept;
     let start = before.iter().position(is_first).unwrap_or(before.len());
     let stays = |node: &&Node| match node.content {
         Content::Message => true,
-        Content::Beside => !keeps_messages_only,
-        Content::Boundary(_) | Content::State => false,
+        Content::Beside => !boundary.keeps_messages_only,
+        Content::Boundary(_) => false,
+        Content::State => node.edit.is_some(),
     };
     before[start..].iter().copied().filter(stays).collect()
 }

@@ -89,6 +89,34 @@ impl Lines {
         inside.into_iter().map(|(_, id)| id).collect()
     }
 
+    /// The texts of the messages of the context, in its order, and whether one can be replaced.
+    fn said(&self) -> Vec<(String, bool)> {
+        let text = format!("{HEADER}\n{}", self.0.join("\n"));
+        let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
+        let dialect = records.dialect();
+        let mut said = Vec::new();
+        while let Some(record) = records.next().expect("from memory") {
+            let Some(Presence::Inside(fragment)) = record.presence else {
+                continue;
+            };
+            let message = record.message(dialect).expect("a message");
+            let has_slot = message.results().any(|result| result.slot.is_some());
+            let calls = record.outline(dialect).expect("a message").calls;
+            assert_eq!(calls.len(), message.calls().count());
+            said.push((fragment.message, (message.texts().join("|"), has_slot)));
+        }
+        said.sort();
+        said.into_iter().map(|(_, said)| said).collect()
+    }
+
+    fn edit(self, ids: &str, target: &str, replacement: &str) -> Self {
+        let rest = r#""type":"context_edit","targetId":"#;
+        self.add(
+            ids,
+            &format!(r#"{rest}"{target}","replacement":{replacement}"#),
+        )
+    }
+
     fn context(&self) -> String {
         self.context_behind(HEADER).join(" ")
     }
@@ -310,4 +338,75 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     assert_eq!(next.context(), "a b e f");
     let one_only = next.user("g>d");
     assert_eq!(one_only.context(), "a b c d g");
+}
+
+/// Of pi since 0.87.
+#[test]
+fn an_edit_changes_what_an_entry_says_or_takes_it_out() {
+    let said = |lines: &Lines| {
+        let said = lines.said().into_iter().map(|(text, _)| text);
+        said.collect::<Vec<_>>().join(" ")
+    };
+    let lines = two_turns().result("r>d");
+    assert_eq!(lines.said()[4], (String::new(), false));
+    let omitted = lines.clone().edit("1>r", "c", "null");
+    assert_eq!(omitted.context(), "a b d r");
+    assert_eq!(omitted.outside()[0], ("c".to_owned(), Outside::Superseded));
+    let texts = r#"{"content":"other"}"#;
+    let parts = r#"{"content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]}"#;
+    let edited = lines.edit("1>r", "r", texts).edit("2>1", "b", parts);
+    assert_eq!(said(&edited), "x 1|2 x y other");
+    // The original text is not sent, so nothing may replace it in the file.
+    assert!(edited.said().iter().all(|(_, has_slot)| !has_slot));
+    // Of several the last one counts, and one on a branch that was left does not.
+    let again = edited.clone().edit("3>2", "r", r#"{"content":[]}"#);
+    assert_eq!(said(&again), "x 1|2 x y ");
+    assert_eq!(said(&again.user("e>1")), "x y x y other x");
+    // Calls that are not sent are none.
+    let call =
+        r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"n","arguments":{}}]"#;
+    let call = two_turns().message("e>d", call).edit("1>e", "e", texts);
+    assert_eq!(said(&call), "x y x y other");
+    // A shell command has no content to replace, but an edit can omit it.
+    let shell = two_turns().message(
+        "e>d",
+        r#""role":"bashExecution","command":"ls","output":"""#,
+    );
+    let shell = shell.edit("1>e", "e", texts);
+    assert_eq!(
+        said(&shell),
+        "x y x y ls".replace("ls", "Ran `ls`\n(no output)")
+    );
+    assert_eq!(shell.edit("2>1", "e", "null").context(), "a b c d");
+}
+
+#[test]
+fn an_edit_counts_where_its_entry_stays_behind_a_compaction() {
+    let edited = two_turns()
+        .edit("1>d", "a", "null")
+        .edit("2>1", "c", r#"{"content":"other"}"#);
+    let said = |first: &str| {
+        let first = format!(r#","firstKeptEntryId":"{first}""#);
+        let lines = edited.clone().compaction("s>2", &first).user("e>s");
+        (
+            lines
+                .said()
+                .into_iter()
+                .map(|(text, _)| text)
+                .collect::<Vec<_>>(),
+            lines.outside(),
+        )
+    };
+    let state = |id: &str| (id.to_owned(), Outside::NeverSent);
+    let before = why(&["a", "b"], Outside::BeforeCompaction);
+    let (texts, outside) = said("c");
+    assert_eq!(texts, ["sum", "other", "y", "x"]);
+    assert_eq!(outside, [before, vec![state("1"), state("2")]].concat());
+    // A compaction that keeps neither ends the effect of an edit.
+    let (texts, outside) = said("s");
+    assert_eq!(texts, ["sum", "x"]);
+    let all = why(&["a", "b", "c", "d", "1", "2"], Outside::BeforeCompaction);
+    assert_eq!(outside, all);
+    let left = edited.user("e>d").outside();
+    assert_eq!(left, why(&["1", "2"], Outside::DeadBranch));
 }
