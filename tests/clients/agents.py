@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 
 from recorder import Recorder
 
@@ -23,35 +24,68 @@ def text_of(content):
     return "\n".join(part.get("text", json.dumps(part, sort_keys=True)) for part in content or [])
 
 
+def npm(*args, cwd=None):
+    """What npm says; why it failed as the second value."""
+    done = subprocess.run(["npm", *args], cwd=cwd, capture_output=True, text=True)
+    why = f"npm {' '.join(args)}: {done.stderr.strip().splitlines()[-1:]}" if done.returncode else None
+    return done.stdout.strip(), why
+
+
+def install_package(folder, package, *flags):
+    os.makedirs(folder, exist_ok=True)
+    return npm("install", "--silent", "--no-fund", "--no-audit", *flags, "--prefix", folder, package)[1]
+
+
+def provide_node(installed):
+    """Agents want Node 22 or newer, and on an older one npm installs older agents without a word."""
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
+    if int(version.strip("v\n").split(".")[0]) < 22:
+        folder = os.path.join(installed, "node")
+        program = os.path.join(folder, "node_modules", "node", "bin")
+        if not os.path.exists(program) and (why := install_package(folder, "node@24")):
+            sys.exit(why)
+        os.environ["PATH"] = program + os.pathsep + os.environ["PATH"]
+    return subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
 class Agent:
-    """Common to all: installed once, into a folder of its own."""
+    """Common to all: installed once, into a folder of its own. `wanted` is "tested", "newest" or a version."""
 
     size = None
 
-    def __init__(self, installed):
-        self.folder = os.path.join(installed, self.name)
+    def __init__(self, installed, wanted="tested"):
+        self.installed, self.wanted = installed, wanted
 
     def install(self, is_named=False):
         """Why it cannot be tried; nothing when it is there. What is large is fetched only when it is named."""
-        packages = [f"{package}@{version}" for package, version in self.packages.items()]
-        stamp = os.path.join(self.folder, "installed")
-        if os.path.exists(stamp) and open(stamp).read() == " ".join(packages):
-            return None
-        if self.size and not is_named:
-            return f"it takes {self.size}, and is installed with --agent {self.name}"
-        os.makedirs(self.folder, exist_ok=True)
-        command = ["npm", "install", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", self.folder, *packages]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            return f"npm cannot install {' '.join(packages)}: {done.stderr.strip().splitlines()[-1:]}"
-        with open(stamp, "w") as out:
-            out.write(" ".join(packages))
+        self.version, why = (self.tested if self.wanted == "tested" else self.wanted), None
+        if self.wanted == "newest":
+            self.version, why = npm("view", self.package, "version")
+        self.folder = os.path.join(self.installed, f"{self.name}-{self.version}")
+        about = self.module(os.path.join(self.package, "package.json"))
+        if not why and not os.path.exists(about):
+            if self.size and not is_named:
+                return f"it takes {self.size}, and is installed with --agent {self.name}"
+            why = self.fetch(f"{self.package}@{self.version}")
+        if why:
+            return why
+        with open(about) as found:
+            found = json.load(found)["version"]
+        if found != self.version:
+            sys.exit(f"{self.package} {self.version} was asked for, and npm has installed {found}")
         return None
+
+    def fetch(self, package):
+        return install_package(self.folder, package, "--ignore-scripts")
 
     @property
     def format(self):
         """What our tools call the format of its sessions."""
         return self.name
+
+    def rewrites(self, session):
+        """Whether it writes a session anew when it opens it."""
+        return False
 
     def is_own(self, session):
         """Whether a session is one of this agent's."""
@@ -71,7 +105,7 @@ class Agent:
 
 class ClaudeCode(Agent):
     name = "claude-code"
-    packages = {"@anthropic-ai/claude-code": "2.1.197"}
+    package, tested = "@anthropic-ai/claude-code", "2.1.197"
     marks = ['"sessionId"', '"parentUuid"']
 
     def program(self):
@@ -126,7 +160,8 @@ class ClaudeCode(Agent):
     def block(self, role, block):
         kind = block["type"]
         if kind == "text":
-            text = block["text"]
+            # 2.1.332 ends with a line what 2.1.197 does not.
+            text = re.sub(r"(?<=</local-command-stdout>)\n\Z", "", block["text"])
             is_added = role == "system" or text.startswith("<system-reminder>") or text in (PROMPT, "No response requested.", "Continue from where you left off.")
             return [] if is_added else [("text", role, text)]
         if kind == "tool_use":
@@ -138,7 +173,7 @@ class ClaudeCode(Agent):
 
 class Codex(Agent):
     name = "codex"
-    packages = {"@openai/codex": "0.169.0"}
+    package, tested = "@openai/codex", "0.169.0"
     marks = ['"session_meta"']
 
     def program(self):
@@ -206,14 +241,80 @@ class Loader(Agent):
             return None, said
 
 
-class Pi(Loader):
-    name = "pi"
-    packages = {"@mariozechner/pi-coding-agent": "0.73.1"}
-    marks = ['"type":"session"', '"timestamp"']
-    script = "pi.mjs"
+class Pi(Agent):
+    """It asks a model in the words of Claude Code."""
 
-    # By hand it asks a model in the words of Claude Code.
+    name = "pi"
+    package, tested = "@earendil-works/pi-coding-agent", "1.5.2"
+    marks = ['"type":"session"', '"timestamp"']
+    # What it puts around a summary.
+    WRAPPED = re.compile(r"\A(?:The conversation history before|The following is a summary of a branch)[^\n]*:\n\n<summary>\n(.*?)\n?</summary>\Z", re.S)
+    MODELS = [{"id": name, "contextWindow": 200000} for name in ("claude-opus-4-5", "claude-sonnet-4-5")]
+
+    place, sent, messages, blocks = Loader.place, ClaudeCode.sent, ClaudeCode.messages, ClaudeCode.blocks
+
+    def fetch(self, package):
+        """npm cannot install it where it does not have all that it names; what it is run from needs none of that."""
+        os.makedirs(self.folder, exist_ok=True)
+        name, why = npm("pack", "--silent", package, cwd=self.folder)
+        if not why:
+            with tarfile.open(os.path.join(self.folder, name)) as archive:
+                archive.extractall(self.folder, filter="data")
+            os.renames(os.path.join(self.folder, "package"), self.module(self.package))
+        return why
+
+    def rewrites(self, session):
+        return '"version"' not in session.split("\n", 1)[0]
+
+    @property
+    def bundle(self):
+        return self.module(f"{self.package}/dist/bundle")
+
+    def program(self):
+        return os.path.join(self.bundle, "cli.js")
+
+    def command(self, path, *args):
+        return ["node", self.program(), "--offline", "--provider", "recorder", "--model", "claude-opus-4-5", "--session", path, *args]
+
+    def configure(self, home, model):
+        settings = os.path.join(home, ".pi", "agent")
+        os.makedirs(settings, exist_ok=True)
+        recorder = {"baseUrl": model.url, "api": "anthropic-messages", "apiKey": "none", "models": self.MODELS}
+        for name, content in (("models", {"providers": {"recorder": recorder}}), ("settings", {"compaction": {"keepRecentTokens": 2000}})):
+            with open(os.path.join(settings, name + ".json"), "w") as out:
+                json.dump(content, out)
+        return {"HOME": home}
+
+    def requests(self, home, path, work):
+        with Recorder() as model:
+            said = self.run(self.command(path, "-p", PROMPT), work, self.configure(home, model))
+            return model.requests, said
+
+    def ask(self, home, path, _identity, work):
+        requests, said = self.requests(home, path, work)
+        return self.sent(requests), said
+
+    def block(self, role, block):
+        blocks = ClaudeCode.block(self, role, block)
+        return [(kind, who, self.WRAPPED.sub(r"\1", text)) for kind, who, text in blocks]
+
+
+class OldPi(Loader):
+    """Under its first name, which gets no newer versions."""
+
+    name = "pi-0.73"
+    format = "pi"
+    package, tested = "@mariozechner/pi-coding-agent", "0.73.1"
+    marks = Pi.marks
+    script = "pi.mjs"
+    MODELS = Pi.MODELS
+
+    # By hand it is asked as the other one.
     sent, messages, blocks, block = ClaudeCode.sent, ClaudeCode.messages, ClaudeCode.blocks, ClaudeCode.block
+    command, configure = Pi.command, Pi.configure
+
+    def program(self):
+        return self.module(f"{self.package}/dist/cli.js")
 
 
 class OpenClaw(Loader):
@@ -221,7 +322,7 @@ class OpenClaw(Loader):
 
     name = "openclaw"
     format = "pi"
-    packages = {"openclaw": "2026.9.6"}
+    package, tested = "openclaw", "2026.9.6"
     size = "640 MB"
     marks = Pi.marks
     script = "openclaw.mjs"
@@ -229,9 +330,9 @@ class OpenClaw(Loader):
 
 class Gemini(Loader):
     name = "gemini"
-    packages = {"@google/gemini-cli-core": "0.61.0"}
+    package, tested = "@google/gemini-cli-core", "0.61.0"
     marks = ['"projectHash"', '"sessionId"']
     script = "gemini.mjs"
 
 
-AGENTS = [ClaudeCode, Codex, Pi, OpenClaw, Gemini]
+AGENTS = [ClaudeCode, Codex, Pi, OldPi, OpenClaw, Gemini]

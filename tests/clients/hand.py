@@ -17,16 +17,17 @@ from recorder import Recorder
 from terminal import Terminal
 
 # An account for which it is switched on is asked this on resuming, when the session is older than 70 minutes and its last reply
-# has used 100,000 tokens.
-QUESTION, AS_IT_IS = "We recommend resuming from a summary", "2"
-SWITCH = {"cachedGrowthBookFeatures": {"tengu_gleaming_fair": True}}
+# has used 100,000 tokens. The second one is of 2.1.332, which asks only where it has made a summary beforehand: never here.
+QUESTIONS, AS_IT_IS = ["We recommend resuming from a summary", "Resuming from a summary uses less"], "2"
+SWITCHES = {"cachedGrowthBookFeatures": {"tengu_gleaming_fair": True, "tengu_gleaming_fair_reuse": True}}
+ASKS = ["2.1.197"]
 
 
 def claude_code(agent, home, path, identity, work, model, asks):
     settled = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": ["none"], "rejected": []},
                "projects": {work: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}
     with open(os.path.join(home, ".claude.json"), "w") as out:
-        json.dump({**settled, **(SWITCH if asks else {})}, out)
+        json.dump({**settled, **(SWITCHES if asks else {})}, out)
     env = agent.environment(home, model)
     if asks:
         # With these it reads no switch.
@@ -41,19 +42,12 @@ def codex(agent, home, path, identity, work, model, asks):
 
 
 def pi(agent, home, path, identity, work, model, asks):
-    settings = os.path.join(home, ".pi", "agent")
-    os.makedirs(settings, exist_ok=True)
-    recorder = {"baseUrl": model.url, "api": "anthropic-messages", "apiKey": "none", "models": [{"id": "claude-opus-4-5", "contextWindow": 200000}]}
-    for name, content in (("models", {"providers": {"recorder": recorder}}), ("settings", {"compaction": {"keepRecentTokens": 2000}})):
-        with open(os.path.join(settings, name + ".json"), "w") as out:
-            json.dump(content, out)
-    program = agent.module("@mariozechner/pi-coding-agent/dist/cli.js")
-    return ["node", program, "--offline", "--provider", "recorder", "--model", "claude-opus-4-5", "--session", path], {"HOME": home}
+    return agent.command(path), agent.configure(home, model)
 
 
 # Three turns of these sessions are more than half of the window that is taken where the file, as pi's, tells none.
 TAIL = ["--keep-turns", "3", "--window", "272000"]
-STARTS = {"claude-code": claude_code, "codex": codex, "pi": pi}
+STARTS = {"claude-code": claude_code, "codex": codex, "pi": pi, "pi-0.73": pi}
 
 
 class Opened:
@@ -66,7 +60,7 @@ class Opened:
             env = {"PATH": os.environ["PATH"], **env, "HTTP_PROXY": model.url, "HTTPS_PROXY": model.url, "NO_PROXY": "127.0.0.1"}
             with Terminal(command, trial.work, env) as terminal:
                 terminal.settle()
-                self.is_asked = QUESTION in terminal.screen()
+                self.is_asked = any(question in terminal.screen() for question in QUESTIONS)
                 if self.is_asked:
                     terminal.type(AS_IT_IS)
                     terminal.settle()
@@ -140,10 +134,10 @@ STEPS = {"untouched": untouched, "compacted": compacted, "pruned": pruned, "roll
 
 
 def opening(agent, step, folder, asks=False):
-    before = judge.Trial(agent, sessions.long(agent.name, used=1000), os.path.join(folder, "before")).sent()
-    trial = judge.Trial(agent, sessions.long(agent.name), os.path.join(folder, "full"))
+    before = judge.Trial(agent, sessions.long(agent.format, used=1000), os.path.join(folder, "before")).sent()
+    trial = judge.Trial(agent, sessions.long(agent.format), os.path.join(folder, "full"))
     opened, outcome = STEPS[step](trial, before, asks)
-    if opened.is_asked != (asks and step in ("untouched", "rolled back")):
+    if opened.is_asked != (asks and agent.version in ASKS and step in ("untouched", "rolled back")):
         raise Failed(f"it {'asks' if opened.is_asked else 'does not ask'} first: {opened.screen[-600:]}")
     return ("asks; " if opened.is_asked else "") + outcome
 

@@ -11,6 +11,7 @@ import subprocess
 
 import agents
 import sessions
+from agents import text_of
 
 BIN = os.environ["CTX_BIN"]
 # How much stays: what the flags say, and how many turns that are of a made-up session.
@@ -180,7 +181,7 @@ def generations(agent, text, folder, is_made_up):
         before = trial.read()
         after = trial.sent_and_kept()
         check_tail([], after, {**report, "keptAsTheyAre": False, "changed": True})
-        if not trial.read().startswith(before):
+        if not trial.read().startswith(before) and not agent.rewrites(before):
             raise Failed("the agent changed old lines")
         if isinstance(agent, agents.Loader):
             trial.write(sessions.next_turn(agent.format, trial.read(), turn))
@@ -188,6 +189,60 @@ def generations(agent, text, folder, is_made_up):
             raise Failed("ctx-check finds something wrong with it")
         summary = report.get("summary", "")
     return f"three times, the last summary has {len(summary)} bytes"
+
+
+def view(agent, text, folder):
+    """What our tools say is sent is what the agent sends, message by message: of the session as it is, and as each tool leaves it."""
+    outcomes = []
+    for step, command in CHANGES.items():
+        trial = Trial(agent, text, os.path.join(folder, step))
+        was_sound = is_sound(trial.path)
+        if command:
+            tool(command[0], "--store", trial.store, "--min-idle", "0s", *command[1:], trial.path, codes=(0, 1))
+        if trial.read() == text and command:
+            raise Failed(f"{step}: nothing has changed")
+        if not was_sound or not is_sound(trial.path):
+            raise Failed(f"{step}: ctx-check finds something wrong with it")
+        ours = tool("ctx-convert", "-q", "--to", "anthropic", trial.path)
+        ours = whole(agent, [json.loads(line) for line in ours.splitlines()])
+        requests, said = agent.requests(trial.home, trial.path, trial.work)
+        theirs = whole(agent, agent.messages(requests) or [])
+        if theirs[-1:] != [("user", {"type": "text", "text": agents.PROMPT})]:
+            raise Failed(f"{step}: the prompt was not sent: {said[-400:]}")
+        check_same(theirs[:-1], ours, step)
+        outcomes.append(f"{step} {len(ours)}")
+    return f"blocks: {', '.join(outcomes)}"
+
+
+# What may be done to a session, and by which flags.
+CHANGES = {"untouched": None, **{f"compacted, {tail}": ["ctx-compact", "--force", "--method", "extractive", *flags] for tail, flags in TAILS.items()},
+           "pruned": ["ctx-prune", "-i", "--trim", "--max-chars", "300"], "lines dropped": ["ctx-prune", "-i", "--trim", "--max-chars", "500", "--drop", "dead-branches,before-compaction,rewritten,copies"],
+           "offloaded": ["ctx-offload", "-i", "--min-tokens", "100"]}
+
+
+# What a summary begins with in a list of messages.
+MARK = "[ctx_summary] Summary of earlier messages of this session:\n\n"
+
+
+def whole(agent, messages):
+    """All that is said, block by block, with who says it; without what the agent puts around a summary, and marks for the cache."""
+    blocks = []
+    for message in messages:
+        content = message["content"]
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            block = {key: value for key, value in block.items() if key not in ("cache_control", "caller") and (key, value) != ("is_error", False)}
+            if block["type"] == "text":
+                block["text"] = agent.WRAPPED.sub(r"\1", block["text"]).removeprefix(MARK)
+            elif block["type"] == "tool_result":
+                block["content"] = text_of(block.get("content"))
+            blocks.append((message["role"], block))
+    return blocks
+
+
+def check_same(theirs, ours, what):
+    if ours != theirs:
+        at = next((at for at, pair in enumerate(zip(theirs, ours)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
+        raise Failed(f"{what}: block {at} of {len(theirs)} ({len(ours)} are ours): {theirs[at:at + 1]} {ours[at:at + 1]}")
 
 
 def conversion(agent, text, other, folder):
@@ -200,9 +255,7 @@ def conversion(agent, text, other, folder):
     tool("ctx-convert", "-q", "--to", agent.format, "--cwd", "/work", "-o", path, source)
     with open(path, newline="") as new:
         ours = [strip(block) for block in Trial(agent, new.read(), os.path.join(folder, "ours")).sent()]
-    if ours != theirs:
-        at = next((at for at, pair in enumerate(zip(theirs, ours)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
-        raise Failed(f"block {at} of {len(theirs)} ({len(ours)} are sent): {theirs[at:at + 1]} {ours[at:at + 1]}")
+    check_same(theirs, ours, other.name)
     return f"{len(ours)} blocks"
 
 

@@ -11,20 +11,27 @@ import agents
 import hand
 import hook
 import judge
+import own
 import sessions
 import terminal
 from judge import Failed, Skipped
 
-KINDS = ["compaction", "generations", "conversion", "hand", "hook"]
+KINDS = ["compaction", "generations", "conversion", "view", "hand", "hook"]
 
 
 def made_up(agent, installed):
     """Each a kind, what it is called, and a trial that is given a folder."""
-    for name, text in sessions.MADE_UP[agent.name].items():
+    # What an agent writes itself it writes when it is asked for.
+    made_up = {name: lambda text=text: text for name, text in sessions.MADE_UP[agent.name].items()}
+    if agent.name == "pi":
+        made_up.update({name: lambda name=name: own.text(agent, name) for name in own.OWN})
+    for name, text in made_up.items():
         for tail in judge.TAILS:
-            yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text, tail, folder, True)
-        yield "generations", name, lambda folder: judge.generations(agent, text, folder, True)
-    for other in (kind(installed) for kind in agents.AGENTS if kind is not agents.OpenClaw):
+            yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text(), tail, folder, True)
+        yield "generations", name, lambda folder: judge.generations(agent, text(), folder, True)
+        if agent.name == "pi":
+            yield "view", name, lambda folder: judge.view(agent, text(), folder)
+    for other in (kind(installed) for kind in agents.AGENTS if kind not in (agents.OpenClaw, agents.OldPi)):
         if other.format != agent.format and other.install() is None:
             yield "conversion", f"from {other.name}", lambda folder: judge.conversion(agent, sessions.MADE_UP[other.name]["plain"], other, folder)
     if agent.name in hand.STARTS:
@@ -73,13 +80,13 @@ def tried(trial):
 
 
 def show(results, missing):
-    rows = [("agent", "trials", "ran", "failed", "skipped")]
+    rows = [("agent and version", "trials", "ran", "failed", "skipped")]
     for (agent, kind), ends in results.items():
         rows.append((agent, kind, ends["ran"] + ends["failed"], ends["failed"], ends["skipped"]))
     rows.append(("all", "", *(sum(row[at] for row in rows[1:]) for at in (2, 3, 4))))
     print()
     for row in rows:
-        print("{:<12} {:<12} {:>5} {:>7} {:>8}".format(*row))
+        print("{:<24} {:<12} {:>5} {:>7} {:>8}".format(*row))
     for agent, why in missing.items():
         print(f"skipped: {agent}: {why}")
 
@@ -87,25 +94,34 @@ def show(results, missing):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--installed", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--versions", action="append", metavar="tested|newest|NUMBER", help="which version of each agent; all that are named (tested)")
     parser.add_argument("--agent", choices=[agent.name for agent in agents.AGENTS])
     parser.add_argument("--kind", choices=KINDS, action="append", help="only trials of this kind (can be repeated)")
     parser.add_argument("sessions", nargs="*", help="recorded sessions, or folders of them; without, made-up ones are tried")
     args = parser.parse_args()
+    args.installed = os.path.abspath(args.installed)
     results, missing = collections.defaultdict(collections.Counter), {}
     no_terminal = terminal.missing()
-    for kind in agents.AGENTS:
+    print(f"node {agents.provide_node(args.installed)}")
+    ran = set()
+    for kind, wanted in ((kind, wanted) for kind in agents.AGENTS for wanted in args.versions or ["tested"]):
         if args.agent not in (None, kind.name):
             continue
-        agent = kind(args.installed)
+        agent = kind(args.installed, wanted)
         if why := agent.install(is_named=args.agent is not None):
             missing[agent.name] = why
             continue
+        # Of some the newest one is the one that is tested.
+        label = f"{agent.name} {agent.version}"
+        if label in ran:
+            continue
+        ran.add(label)
         for trials, name, trial in of_operands(agent, args.sessions) if args.sessions else made_up(agent, args.installed):
             if args.kind and trials not in args.kind:
                 continue
             end, said = ("skipped", f"skipped: {no_terminal}") if trials == "hand" and no_terminal else tried(trial)
-            results[agent.name, trials][end] += 1
-            print(f"{agent.name} {trials} {name}: {said}", flush=True)
+            results[label, trials][end] += 1
+            print(f"{label} {trials} {name}: {said}", flush=True)
     show(results, missing)
     sys.exit(1 if any(ends["failed"] for ends in results.values()) else 0)
 

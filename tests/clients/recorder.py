@@ -7,22 +7,29 @@ import threading
 SAYS = "recorded"
 
 
-def anthropic_events(request):
+def says(_request):
+    return [{"type": "text", "text": SAYS}]
+
+
+def anthropic_events(request, content):
     usage = {"input_tokens": 7, "output_tokens": 1}
     message = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": request.get("model"),
                "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
-    return [
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": SAYS}},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
-        {"type": "message_stop"},
-    ]
+    events = [{"type": "message_start", "message": message}]
+    for index, block in enumerate(content):
+        is_text = block["type"] == "text"
+        delta = {"type": "text_delta", "text": block["text"]} if is_text else {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        events += [
+            {"type": "content_block_start", "index": index, "content_block": {**block, "text": ""} if is_text else {**block, "input": {}}},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
+        ]
+    stop = "end_turn" if content[-1]["type"] == "text" else "tool_use"
+    return events + [{"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": usage}, {"type": "message_stop"}]
 
 
 def anthropic_answer(request):
-    first = anthropic_events(request)[0]["message"]
+    first = anthropic_events(request, says(request))[0]["message"]
     return {**first, "content": [{"type": "text", "text": SAYS}], "stop_reason": "end_turn"}
 
 
@@ -40,9 +47,9 @@ def responses_events(_request):
 
 
 class Recorder:
-    """Serves until it is closed; `requests` are the bodies that were posted."""
+    """Serves until it is closed; `requests` are the bodies that were posted. `says` gives the blocks of an answer."""
 
-    def __init__(self):
+    def __init__(self, says=says):
         self.requests = []
         recorder = self
 
@@ -78,7 +85,7 @@ class Recorder:
                 if not request.get("stream"):
                     answer = responses_events(request)[-1]["response"] if is_responses else anthropic_answer(request)
                     return self.send(json.dumps(answer).encode(), "application/json")
-                events = responses_events(request) if is_responses else anthropic_events(request)
+                events = responses_events(request) if is_responses else anthropic_events(request, says(request))
                 body = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
                 return self.send(body.encode(), "text/event-stream")
 

@@ -203,6 +203,7 @@ MADE_UP = {
     },
     "codex": {"plain": codex(14), "compacted": codex(14, compacted_after=6), "paginated": codex(14, paginated=True), "no-newline": codex(14).rstrip("\n")},
     "pi": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
+    "pi-0.73": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
     # OpenClaw writes what pi does, and entries of its own.
     "openclaw": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "reset": pi(14, reset_after=6)},
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
