@@ -216,7 +216,7 @@ fn what_is_not_read_of_a_message_is_a_problem() {
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
     says(
         &[USER, pi],
-        "<stdin>:2: unknown-role: the role \"toolResult\" is not known in chat: this is a list of pi messages, taken out of its session file; use that file: its entries say what belongs together\n",
+        "<stdin>:1: no-message: no message of a known format: this is a list of pi messages, taken out of its session file; use that file: its entries say what belongs together\n",
         1,
     );
 }

@@ -25,26 +25,48 @@ fn refuses(name: &str, args: &[&str], session: &str, why: &str) {
     assert!(done.read("s.jsonl") == session.as_bytes());
 }
 
+/// Whatever makes something of a session refuses it; `named` is what ctx-compact says.
+fn refused_by_all(session: &str, named: &str) {
+    refuses("ctx-compact", &[], session, &format!(": {named}"));
+    for (name, args, done) in [
+        ("ctx-summarize", &["--budget", "60"][..], "summarized"),
+        ("ctx-prune", &["--clear"], "pruned"),
+        ("ctx-convert", &["--to", "chat"], "converted"),
+        ("ctx-extract", &[], "extracted"),
+        ("ctx-offload", &[], "changed"),
+        ("ctx-check", &["--repair"], "read"),
+    ] {
+        let done = named.replace("compacted", done);
+        let place = match name {
+            "ctx-convert" => "",
+            _ => ":1",
+        };
+        refuses(name, args, session, &format!("{place}: {done}"));
+    }
+}
+
 /// 15 B2: messages of pi without the entries around them went through as chat, and an orphan
 /// stayed behind the summary.
 #[test]
 fn messages_of_pi_are_no_chat() {
     let session = USER.repeat(20) + CALL + RESULT + USER + REPLY;
     let why = ":21: a part of the type \"toolCall\" is not read, so nothing can be compacted: this is a list of pi messages, taken out of its session file; use that file: its entries say what belongs together";
-    refuses("ctx-compact", &["--budget", "60"], &session, why);
-    refuses("ctx-compact", &["--dialect", "chat"], &session, why);
+    let chat = ["--dialect", "chat"];
+    refuses("ctx-compact", &chat, &session, why);
     refuses(
         "ctx-summarize",
-        &["--budget", "60"],
+        &["--budget", "60", "--dialect", "chat"],
         &session,
         &why.replace("compacted", "summarized"),
     );
     refuses(
         "ctx-prune",
-        &["--window-messages", "2"],
+        &["--window-messages", "2", "--dialect", "chat"],
         &session,
         &why.replace("compacted", "cut to a window"),
     );
+    let named = "this is a list of pi messages, taken out of its session file, of which nothing can be compacted; use that file: its entries say what belongs together";
+    refused_by_all(&session, named);
 }
 
 /// 15 B2: what only shortens what it reads leaves the rest as it is.
@@ -73,21 +95,7 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
 fn a_format_that_is_known_by_name_is_named() {
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n{\"type\":\"ai\",\"content\":\"b\"}\n";
     let named = "this is a list of LangChain messages, of which nothing can be compacted; convert_to_openai_messages of LangChain makes chat of it";
-    refuses("ctx-compact", &[], human, &format!(": {named}"));
-    for (name, args, done) in [
-        ("ctx-summarize", &["--budget", "60"][..], "summarized"),
-        ("ctx-prune", &["--clear"], "pruned"),
-        ("ctx-convert", &["--to", "chat"], "converted"),
-        ("ctx-extract", &[], "extracted"),
-        ("ctx-check", &["--repair"], "read"),
-    ] {
-        let done = named.replace("compacted", done);
-        let place = match name {
-            "ctx-convert" => "",
-            _ => ":1",
-        };
-        refuses(name, args, human, &format!("{place}: {done}"));
-    }
+    refused_by_all(human, named);
     let unknown = "{\"what\":1}\n";
     let why = ": the format is not known, so nothing can be compacted; --dialect names it";
     refuses("ctx-compact", &[], unknown, why);
@@ -134,4 +142,137 @@ fn an_unknown_item_is_not_compacted() {
         &session,
         ":21: a record of the type \"dream_call\" is no message of responses, so nothing can be compacted; what is not read may belong to what would go; ctx-check --all lists all of it",
     );
+}
+
+/// Texts of the Bedrock Converse API have no type: they were taken for a chat that says nothing.
+#[test]
+fn messages_of_bedrock_are_no_chat() {
+    let session = concat!(
+        "{\"role\":\"user\",\"content\":[{\"text\":\"go\"}]}\n",
+        "{\"role\":\"assistant\",\"content\":[{\"toolUse\":{\"toolUseId\":\"t\",\"name\":\"run\",\"input\":{}}}]}\n",
+        "{\"role\":\"user\",\"content\":[{\"toolResult\":{\"toolUseId\":\"t\",\"content\":[{\"text\":\"ok\"}]}}]}\n",
+    );
+    let named = "this is a list of messages of the Bedrock Converse API, of which nothing can be compacted; the OpenAI form of that API has chat messages";
+    refused_by_all(session, named);
+    tool("ctx-check")
+        .stdin(session)
+        .stdout("<stdin>:1: no-message: no message of a known format: this is a list of messages of the Bedrock Converse API; the OpenAI form of that API has chat messages\n")
+        .code(1)
+        .run();
+    tool("ctx-offload")
+        .args(["-s", "demo"])
+        .stdin("{\"what\":1}\n")
+        .stderr("ctx-offload: <stdin>:1: the format is not known, so nothing can be changed; --dialect names it\n")
+        .code(2)
+        .run();
+    // An empty input is no session of another format.
+    for name in ["ctx-prune", "ctx-convert", "ctx-extract", "ctx-offload"] {
+        let args: &[&str] = match name {
+            "ctx-prune" => &["--trim"],
+            "ctx-offload" => &["-s", "demo"],
+            _ => &[],
+        };
+        let unknown = (name == "ctx-convert").then_some("ctx-convert: <stdin>: the format is not known, so nothing can be converted; --dialect names it\n");
+        tool(name)
+            .args(args.iter().copied())
+            .stdin("")
+            .stderr(unknown.unwrap_or_default())
+            .code(if unknown.is_some() { 2 } else { 0 })
+            .run();
+    }
+}
+
+/// Each tool that reads the records of a session.
+const READERS: [(&str, &[&str]); 12] = [
+    ("ctx-check", &[]),
+    ("ctx-check", &["--repair"]),
+    ("ctx-compact", &[]),
+    ("ctx-compact", &["--batch"]),
+    ("ctx-convert", &[]),
+    ("ctx-count", &[]),
+    ("ctx-extract", &[]),
+    ("ctx-offload", &[]),
+    ("ctx-prune", &["--trim"]),
+    ("ctx-split", &["--keep-turns", "1"]),
+    ("ctx-stats", &[]),
+    ("ctx-summarize", &["--budget", "900"]),
+];
+
+/// `ctx-count s.jsonl.gz` printed `0 0`, and others handed the bytes on, with 0.
+#[test]
+fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
+    for (bytes, what, remedy) in [
+        (
+            &b"\x1f\x8b\x08\x00\x00\x00"[..],
+            "a gzip file",
+            "gzip -dc unpacks it",
+        ),
+        (
+            b"\x28\xb5\x2f\xfd\x04\x00",
+            "a zstd file",
+            "zstd -dc unpacks it",
+        ),
+        (b"\xfd7zXZ\x00\x00", "an xz file", "xz -dc unpacks it"),
+        (
+            b"\xff\xfe{\x00}\x00\n\x00",
+            "UTF-16 text",
+            "iconv -f UTF-16 -t UTF-8 converts it",
+        ),
+    ] {
+        for (name, args) in READERS {
+            let done = match (name, args) {
+                ("ctx-compact", []) => "compacted",
+                ("ctx-convert", _) => "converted",
+                _ => "read",
+            };
+            let finished = tool(name)
+                .file("s.jsonl", bytes)
+                .args(args.iter().copied())
+                .args(["s.jsonl"])
+                .stderr(&format!(
+                    "{name}: s.jsonl: this is {what}, of which nothing can be {done}; {remedy}\n"
+                ))
+                .code(2)
+                .run();
+            assert!(finished.read("s.jsonl") == bytes, "{name}");
+        }
+        // A snapshot is of bytes, whatever they are.
+        tool("ctx-snapshot")
+            .file("s.jsonl", bytes)
+            .args(["-q", "s.jsonl"])
+            .stdout_any()
+            .stderr_has("")
+            .run();
+    }
+}
+
+/// A request as an editor shows it went through as so many bad lines, unchanged, with 0.
+#[test]
+fn a_batch_with_line_breaks_in_its_conversations_is_refused() {
+    let request = "{\n  \"model\": \"m\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"go\"}\n  ]\n}\n";
+    let why = "this is JSON that spans several lines, of which nothing can be read; a batch has one conversation per line, as jq -c . writes it\n";
+    for input in [request.to_owned(), request.repeat(2)] {
+        for (name, args) in READERS {
+            let of_one = ["ctx-convert", "ctx-prune", "ctx-stats"].contains(&name)
+                || args.contains(&"--repair");
+            if of_one || args.contains(&"--budget") {
+                continue;
+            }
+            let batch = ["--batch"].into_iter().filter(|it| !args.contains(it));
+            let finished = tool(name)
+                .file("s.json", &input)
+                .args(args.iter().copied().chain(batch))
+                .args(["s.json"])
+                .stderr(&format!("{name}: s.json: {why}"))
+                .code(2)
+                .run();
+            assert!(finished.read("s.json") == input.as_bytes(), "{name}");
+        }
+        tool("ctx-compact")
+            .args(["--batch", "--budget", "900"])
+            .stdin(input.as_str())
+            .stderr(&format!("ctx-compact: <stdin>: {why}"))
+            .code(2)
+            .run();
+    }
 }

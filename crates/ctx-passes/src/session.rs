@@ -85,11 +85,16 @@ impl Session {
         self.records.document_members_beside().is_some()
     }
 
-    /// Hands each record that is not left out to `handle`, to the end of the input.
+    /// Hands each record that is not left out to `handle`, to the end of the input. An input of
+    /// which no line can be read is refused.
     pub fn each(
         &mut self,
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
+        if let Some(foreign) = self.records.unreadable() {
+            let done = "read";
+            return Err(ErrorKind::Foreign { foreign, done }.into());
+        }
         let known = self.dialect().filter(|_| self.refuses_strangers);
         let mut number = 0;
         while let Some(mut record) = self.records.next().map_err(ErrorKind::Read)? {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::value::RawValue;
+
 use crate::dialect::{ALL, Dialect, Sniff};
 use crate::{Object, json};
 
@@ -216,7 +218,35 @@ const AIDER: Foreign = Foreign {
     remedy: "it does not say what the model was sent; aider --llm-history-file does, as text",
 };
 
+/// Files that hold no text in UTF-8: their first bytes, what they are, and what makes text of them.
+const ENCODED: [(&[u8], &str, &str); 5] = [
+    (b"\x1f\x8b", "a gzip file", "gzip -dc unpacks it"),
+    (b"(\xb5/\xfd", "a zstd file", "zstd -dc unpacks it"),
+    (b"\xfd7zXZ\0", "an xz file", "xz -dc unpacks it"),
+    (b"\xff\xfe", "UTF-16 text", UTF_16),
+    (b"\xfe\xff", "UTF-16 text", UTF_16),
+];
+const UTF_16: &str = "iconv -f UTF-16 -t UTF-8 converts it";
+
 impl Foreign {
+    /// What a file is of which no line can be read, by its first bytes.
+    pub(crate) fn encoded(head: &[u8]) -> Option<Self> {
+        let mut known = ENCODED.into_iter();
+        let (_, name, remedy) = known.find(|(magic, ..)| head.starts_with(magic))?;
+        Some(Self { name, remedy })
+    }
+
+    /// What a whole batch is whose conversations take several lines each.
+    pub(crate) fn indented(input: &[u8]) -> Option<Self> {
+        let mut values = serde_json::Deserializer::from_slice(input).into_iter::<&RawValue>();
+        let first = values.next()?.ok()?;
+        let is_indented = first.get().contains('\n') && values.all(|value| value.is_ok());
+        is_indented.then_some(Self {
+            name: "JSON that spans several lines",
+            remedy: "a batch has one conversation per line, as jq -c . writes it",
+        })
+    }
+
     /// What a record is that `own`, the dialect of its session if it has one, does not read.
     pub fn of(object: &Object<'_>, own: Option<&dyn Dialect>) -> Option<Self> {
         let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
@@ -229,6 +259,11 @@ impl Foreign {
                 remedy: "leave --dialect out",
             });
         }
+        Self::by_sign(object)
+    }
+
+    /// What a record is by what only that format has.
+    pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
         let mut formats = FORMATS.iter();
         let found = formats.find(|(sign, _)| sign.is_of(object));
         found.map(|(_, foreign)| *foreign)

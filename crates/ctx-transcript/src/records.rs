@@ -3,6 +3,8 @@
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 
+use serde_json::value::RawValue;
+
 use crate::again::Again;
 use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
@@ -37,6 +39,7 @@ pub struct Records<R> {
     dialect: Option<&'static dyn Dialect>,
     /// What it is where it is nothing that is read.
     unread: UnreadFile,
+    unreadable: Option<Foreign>,
     /// Everything that `lines` gave, where the dialect is not linear.
     second: Option<SecondReading>,
 }
@@ -80,6 +83,7 @@ impl<R: Read> Records<R> {
         options: &Options,
     ) -> io::Result<Self> {
         let mut lines = Lines::new(Again::new(source));
+        let unreadable = unreadable(&mut lines, options.batch)?;
         let is_one_session = !options.raw && !options.batch;
         let document = if is_one_session {
             unwrap_document(&mut lines)?
@@ -87,8 +91,10 @@ impl<R: Read> Records<R> {
             None
         };
         let mut dialect = options.dialect;
+        let mut detector = Detector::default();
         if dialect.is_none() && !options.raw {
-            dialect = detect(&mut lines, options)?;
+            detect(&mut detector, &mut lines, options)?;
+            dialect = detector.decide();
         }
         let is_certain = document.is_some() || options.dialect.is_none();
         let unread = if options.raw || dialect.is_some() && is_certain {
@@ -96,7 +102,7 @@ impl<R: Read> Records<R> {
         } else {
             let ahead = lines.ahead();
             UnreadFile {
-                foreign: Foreign::of_file(ahead),
+                foreign: detector.foreign().or_else(|| Foreign::of_file(ahead)),
                 is_document: document.is_none() && foreign::is_document(ahead),
             }
         };
@@ -105,6 +111,7 @@ impl<R: Read> Records<R> {
             document,
             dialect,
             unread,
+            unreadable,
             second: None,
         };
         // A line of a batch is a conversation, which is linear whatever agent had it.
@@ -149,7 +156,13 @@ impl<R: Read> Records<R> {
     /// What the input seems to be, where it is not known to be of a dialect of ours: one that was
     /// named may be wrong.
     pub fn foreign(&self) -> Option<Foreign> {
-        self.unread.foreign
+        self.unreadable.or(self.unread.foreign)
+    }
+
+    /// What the input is where none of its lines can be read: it is packed, or in another encoding,
+    /// or the conversations of a batch take several lines each.
+    pub fn unreadable(&self) -> Option<Foreign> {
+        self.unreadable
     }
 
     /// Whether the input is one JSON value over several lines and no session: none of its lines
@@ -205,6 +218,18 @@ fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>
     Ok(document)
 }
 
+/// What an input is of which no line can be read.
+fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<Foreign>> {
+    while !has_line(lines.ahead()) && lines.read_ahead()? {}
+    let mut first = lines.ahead().trim_ascii_start().split(|b| *b == b'\n');
+    let mut line = || serde_json::from_slice::<&RawValue>(first.next().unwrap_or_default());
+    if batch && line().is_err_and(|error| error.is_eof()) {
+        while lines.read_ahead()? {}
+        return Ok(Foreign::indented(lines.ahead()));
+    }
+    Ok(Foreign::encoded(lines.ahead()))
+}
+
 fn has_line(ahead: &[u8]) -> bool {
     memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
 }
@@ -212,27 +237,27 @@ fn has_line(ahead: &[u8]) -> bool {
 /// Looks at the lines ahead, reading on until one is certain. Where there is no message
 /// among the first ones it is none of our formats.
 fn detect<R: Read>(
+    detector: &mut Detector,
     lines: &mut Lines<Again<R>>,
     options: &Options,
-) -> io::Result<Option<&'static dyn Dialect>> {
-    let mut detector = Detector::default();
+) -> io::Result<()> {
     let mut at = 0;
     for _ in 0..DETECT_IN {
         let Some(line) = lines.peek(at)? else {
-            return Ok(detector.decide());
+            return Ok(());
         };
         at += line.len() + 1;
-        if look_at(&mut detector, &Origin::ALONE.record(line), options.batch) {
-            return Ok(detector.decide());
+        if look_at(detector, &Origin::ALONE.record(line), options.batch) {
+            return Ok(());
         }
     }
     if detector.is_open() {
         let most = options.temp.as_ref().map_or(LOOK_AT, |_| usize::MAX);
         let (ahead, source) = lines.ahead_and_source();
         let source = ahead.chain(source.look(options.spool(), most));
-        look_on(&mut detector, source, options.batch)?;
+        look_on(detector, source, options.batch)?;
     }
-    Ok(detector.decide())
+    Ok(())
 }
 
 /// The dialect of a session of lines that can be read again: it is read until one is
@@ -407,6 +432,69 @@ mod tests {
         let input = plain.repeat(200);
         let records = Records::open(input.as_bytes(), &with_file).expect("from memory");
         assert!(!records.dialect().expect("messages").is_certain());
+    }
+
+    #[test]
+    fn an_input_without_readable_lines_is_known_by_name() {
+        let unreadable = |input: &[u8], batch: bool| {
+            let options = Options {
+                batch,
+                ..Options::default()
+            };
+            let records = Records::open(input, &options).expect("from memory");
+            records.unreadable().map(|foreign| foreign.name)
+        };
+        for (input, name) in [
+            (&b"\x1f\x8b\x08\0\n"[..], "a gzip file"),
+            (b"\x28\xb5\x2f\xfd\x04", "a zstd file"),
+            (b"\xfd7zXZ\0\0", "an xz file"),
+            (b"\xff\xfe{\0}\0\n\0", "UTF-16 text"),
+            (b"\xfe\xff\0{\0}\0\n", "UTF-16 text"),
+        ] {
+            assert_eq!(unreadable(input, false), Some(name));
+            assert_eq!(unreadable(input, true), Some(name));
+        }
+        let indented = "{\n  \"messages\": [\n    {\"role\":\"user\",\"content\":\"a\"}\n  ]\n}\n";
+        let name = "JSON that spans several lines";
+        for input in [indented.to_owned(), indented.repeat(2)] {
+            assert_eq!(unreadable(input.as_bytes(), true), Some(name));
+            assert_eq!(unreadable(input.as_bytes(), false), None);
+        }
+        // Lines of a batch may be broken, the first one, too.
+        let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+        for batch in [
+            "{\"messages\":[{\n".to_owned() + line,
+            line.to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(unreadable(batch.as_bytes(), true), None);
+        }
+    }
+
+    #[test]
+    fn messages_of_a_format_that_is_not_read_are_not_taken_for_ours() {
+        let bedrock = "{\"role\":\"user\",\"content\":[{\"text\":\"go\"}]}\n";
+        let text = "{\"role\":\"user\",\"content\":\"a\"}\n";
+        let open = |input: &str, options: &Options| {
+            let records = Records::open(input.as_bytes(), options).expect("from memory");
+            let foreign = records.foreign().map(|foreign| foreign.name);
+            (records.dialect().map(dialect::Dialect::name), foreign)
+        };
+        let options = Options::default();
+        let named = Some("a list of messages of the Bedrock Converse API");
+        assert_eq!(open(bedrock, &options), (None, named));
+        assert_eq!(open(&(text.repeat(9) + bedrock), &options), (None, named));
+        let batch = Options {
+            batch: true,
+            ..Options::default()
+        };
+        let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
+        assert_eq!(open(&conversation, &batch), (None, named));
+        // One odd message does not outweigh one that is certain, nor many before it.
+        let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
+        assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
+        let late = text.repeat(64) + bedrock;
+        assert_eq!(open(&late, &options).0, Some("chat"));
     }
 
     /// D2: and so does a conversation of a batch.

@@ -357,12 +357,6 @@ fn pass<'a, C: Change>(
     let mut session = args.read.session(source.open(plan.path)?)?;
     session.read(|session| session.refuse_document_of_log("changed"))?;
     session.tell_of_document(io);
-    if session.dialect().is_none() {
-        io.warn(format_args!(
-            "{}: the format is not known: no tool results are found",
-            session.name
-        ));
-    }
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),

@@ -1,7 +1,10 @@
 //! Which dialect a session is of.
 
 use super::{ALL, Dialect, Plain, Sniff};
-use crate::Object;
+use crate::{Foreign, Object};
+
+/// How many of the first records may show that the session is of a format that is not read.
+const FOREIGN_IN: usize = 64;
 
 /// Decides on the dialect from the records of a session.
 #[derive(Default)]
@@ -10,6 +13,8 @@ pub(crate) struct Detector {
     dialect: Option<&'static dyn Dialect>,
     /// Whether another dialect could be right as well.
     has_rival: bool,
+    seen: usize,
+    foreign: Option<Foreign>,
 }
 
 impl Detector {
@@ -24,7 +29,17 @@ impl Detector {
                 self.has_rival |= first != Some(dialect.name());
             }
         }
+        if self.is_open() && self.foreign.is_none() && self.seen < FOREIGN_IN {
+            self.foreign = Foreign::by_sign(object);
+        }
+        self.seen += 1;
         self.sure == Sniff::Yes
+    }
+
+    /// The format that is not read and that the first records are of, unless one of them is
+    /// certainly of a dialect.
+    pub(crate) fn foreign(&self) -> Option<Foreign> {
+        self.foreign.filter(|_| self.is_open())
     }
 
     /// Whether there are messages, and more of them could tell whose they are.
@@ -34,7 +49,9 @@ impl Detector {
 
     /// The dialect; `None` when no record could be a message of any.
     pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
-        if self.is_open() && self.has_rival {
+        if self.foreign().is_some() {
+            None
+        } else if self.is_open() && self.has_rival {
             Some(&Plain)
         } else {
             self.dialect
