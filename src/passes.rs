@@ -119,7 +119,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NoMessage { batch: false } => "--dialect says how to read it",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
         ErrorKind::NoRepair(_) => "nothing else can write their records",
-        ErrorKind::Unrepairable(_) | ErrorKind::Unloadable(_) => "nothing was written",
+        ErrorKind::Unloadable(_) => "nothing was written",
         ErrorKind::NewProblem(_) => {
             "ctx-split keeps calls and results together; were its zones changed?"
         }

@@ -118,12 +118,9 @@ pub enum ErrorKind {
     /// Sessions of this dialect cannot be repaired here.
     #[error("sessions of {0} cannot be repaired")]
     NoRepair(&'static str),
-    /// The log cannot be repaired: its agent would still not load the copy.
+    /// The session cannot be repaired: its API or its agent would still refuse the copy.
     #[error("cannot be repaired: {0}")]
     Unloadable(String),
-    /// The session cannot be repaired: this problem would be left in the copy.
-    #[error("cannot be repaired: in the copy, line {}, {}", .0.line, .0.why())]
-    Unrepairable(Problem),
     /// The output would have a problem that the input does not have.
     #[error("the output would break a rule that the input keeps: {}", .0.why())]
     NewProblem(Problem),

@@ -84,8 +84,8 @@ use crate::triggers::TriggerArgs;
 /// that can be had back: lines that ran together are split, NUL bytes and a torn end go, a line whose
 /// parent is missing hangs on the one before it, a header that is missing is made. Calls
 /// without a result stay where the agent helps itself. With -o, --json prints name,
-/// dialect, output, actions (line, action, id, message) and left (line, rule, message):
-/// what nobody can have back.
+/// dialect, output, actions (line, action, id, message) and left (line, rule, id, message):
+/// what a check finds in the copy. Where that is a problem the exit status is 1.
 ///
 /// --json prints an object per file, also of one that could not be read; docs/json.md has all
 /// keys. Where it is calibrated also that number stands there, beside tokens, which stay as

@@ -41,7 +41,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             1,
-            "a problem, or a limit exceeded; with --due: not due, or only a flush is",
+            "a problem, or a limit exceeded; with --due: not due, or only a flush is; with --repair: the copy is written, and a problem is left in it",
         ),
         (2, "could not tell, or not repair"),
         (3, "some files could not be read; the others were checked"),

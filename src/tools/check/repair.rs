@@ -33,17 +33,22 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mu
     session.tell_of_document(io);
     let mut pass = RepairPass::new(session.dialect());
     session.pass(|record| pass.push(record))?;
-    session.report(io);
-    let name = &session.name;
-    let copy = pass.finish(args.strict);
-    let copy = copy.map_err(|error| passes::failure(error, name))?;
-    passes::telling(name, io, |notes| copy.warn(notes));
+    // The copy itself names the bad lines that are left in it.
+    if session.bad().left_out() > 0 {
+        session.report(io);
+    }
+    let copy = session.read(|_| pass.finish(args.strict))?;
+    passes::telling(&session.name, io, |notes| copy.warn(notes));
     if !args.dry_run {
         target.write(&copy.bytes, io)?;
     }
-    let told = copy.told(json_name(name), named.display().to_string());
+    let told = copy.told(json_name(&session.name), named.display().to_string());
     if let Some(told) = told.filter(|_| args.json) {
         io.write(json_line(&told).as_bytes())?;
     }
-    Ok(ExitStatus::Done)
+    Ok(if copy.has_problem {
+        ExitStatus::No
+    } else {
+        ExitStatus::Done
+    })
 }

@@ -1,29 +1,37 @@
 //! A repaired copy of a session, which is checked before it is handed out.
 
-use ctx_transcript::repair::{Action, Planner, repair_log};
-use ctx_transcript::{Dialect, Effect, Flaw, Options, Record, Records, Tag, Validator};
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::sync::Arc;
 
-use crate::{ErrorKind, Notes, PassError};
+use ctx_transcript::repair::{Action, Planner, RepairedLog, repair_log};
+use ctx_transcript::{Dialect, Effect, Options, Record, Rule, Tag};
+
+use super::{CheckPass, Finding, Plan};
+use crate::{ErrorKind, Invalid, Notes, PassError, Session};
 
 /// Takes all records of a session, and repairs them at the end.
 pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
     planner: Option<Planner>,
     records: Vec<Vec<u8>>,
-    /// Of a log: the line of each record.
+    /// The line of each record.
     lines: Vec<u64>,
 }
 
 /// The repaired copy.
+#[derive(Default)]
 pub struct RepairedSession {
     /// `None` where there is no message.
     pub dialect: Option<&'static str>,
     /// All its bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: Arc<[u8]>,
     /// What was done, by line.
     pub actions: Vec<Action>,
-    /// What is still wrong with a log, by line: what nobody can have back.
-    pub left: Vec<(u64, Flaw)>,
+    /// What is still wrong, by line of the source.
+    pub left: Vec<Finding>,
+    /// Whether some of that is a problem.
+    pub has_problem: bool,
 }
 
 impl RepairedSession {
@@ -32,9 +40,10 @@ impl RepairedSession {
         for action in &self.actions {
             notes.warn(&[action.line], action.say());
         }
-        for (line, Flaw { rule, message, .. }) in &self.left {
+        for finding in &self.left {
+            let Finding { rule, message, .. } = finding;
             let text = format_args!("left as it is: {rule}: {message}");
-            notes.warn(&[*line], text);
+            notes.warn(finding.line.as_slice(), text);
         }
     }
 }
@@ -78,78 +87,98 @@ impl RepairPass {
     /// The copy. With `strict`, calls at the end must have their results, too.
     pub fn finish(self, strict: bool) -> Result<RepairedSession, PassError> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
-            // There is nothing that could be wrong.
+            let is_empty = |record: &Vec<u8>| record.trim_ascii().is_empty();
+            if !self.records.iter().all(is_empty) {
+                return Err(ErrorKind::NoMessage { batch: false }.into());
+            }
             return Ok(RepairedSession {
-                dialect: None,
-                bytes: self.records.concat(),
-                actions: Vec::new(),
-                left: Vec::new(),
+                bytes: self.records.concat().into(),
+                ..RepairedSession::default()
             });
         };
+        let no_repair = || ErrorKind::NoRepair(dialect.name());
         if dialect.is_log() {
             let lines = self.lines.into_iter().zip(self.records).collect();
-            return repaired_log(dialect, lines, strict);
+            let log = repair_log(dialect, lines, strict).ok_or_else(no_repair)?;
+            return checked(dialect, log, strict);
         }
-        let no_repair = || ErrorKind::NoRepair(dialect.name());
         let how = dialect.repair().ok_or_else(no_repair)?;
         let repair = planner.finish(strict);
-        let mut bytes = Vec::with_capacity(self.records.iter().map(Vec::len).sum());
-        for at in 0..self.records.len() {
-            bytes.extend(repair.repaired(&self.records, at, how));
+        let (mut bytes, mut sources) = (Vec::new(), Vec::new());
+        for (at, line) in self.lines.into_iter().enumerate() {
+            let repaired = repair.repaired(&self.records, at, how);
+            sources.extend(repaired.split_inclusive(|b| *b == b'\n').map(|_| line));
+            bytes.extend(repaired);
         }
         drop(self.records);
-        check(&bytes, dialect, strict)?;
-        Ok(RepairedSession {
-            dialect: Some(dialect.name()),
+        let actions = repair.actions;
+        let copy = RepairedLog {
             bytes,
-            actions: repair.actions,
-            left: Vec::new(),
-        })
+            actions,
+            sources,
+        };
+        checked(dialect, copy, strict)
     }
 }
 
-/// A copy of a log. Nothing is handed out that its agent would refuse.
-fn repaired_log(
-    dialect: &dyn Dialect,
-    lines: Vec<(u64, Vec<u8>)>,
+/// The rules that a list of messages breaks when its API refuses it.
+const OF_API: [Rule; 4] = [
+    Rule::UnansweredCall,
+    Rule::OrphanResult,
+    Rule::RepeatedCallId,
+    Rule::UserFirst,
+];
+
+/// A copy with what a check of it finds, by lines of the source. Nothing is handed out that its
+/// API or its agent would refuse.
+fn checked(
+    dialect: &'static dyn Dialect,
+    copy: RepairedLog,
     strict: bool,
 ) -> Result<RepairedSession, PassError> {
-    let log = repair_log(dialect, lines, strict).ok_or(ErrorKind::NoRepair(dialect.name()))?;
-    let is_told =
-        |(_, flaw): &(u64, Flaw)| !matches!(flaw.effect, Effect::Waits | Effect::Harmless);
-    let left: Vec<(u64, Flaw)> = log.left.into_iter().filter(is_told).collect();
-    let refused = left.iter().find(|(_, flaw)| flaw.effect == Effect::Refused);
-    if let Some((line, flaw)) = refused {
-        return Err(ErrorKind::Unloadable(flaw.message.clone()).at(*line));
-    }
-    Ok(RepairedSession {
-        dialect: Some(dialect.name()),
-        bytes: log.bytes,
-        actions: log.actions,
-        left,
-    })
-}
-
-/// Nothing is handed out that is not legal.
-fn check(repaired: &[u8], dialect: &'static dyn Dialect, strict: bool) -> Result<(), PassError> {
+    let bytes: Arc<[u8]> = copy.bytes.into();
     let options = Options {
         dialect: Some(dialect),
-        raw: true,
         ..Options::default()
     };
-    let mut records = Records::open(repaired, &options).map_err(ErrorKind::Read)?;
-    let mut validator = Validator::new(dialect.rules());
-    while let Some(record) = records.next().map_err(ErrorKind::Read)? {
-        if let Some(outline) = record.outline(Some(dialect)) {
-            validator.push(record.line, &outline);
-        }
+    let reader = Box::new(Cursor::new(bytes.clone()));
+    let mut session = Session::open(reader, &options, Invalid::Keep)?;
+    let plan = Plan {
+        strict,
+        all: true,
+        ..Plan::default()
+    };
+    let mut pass = CheckPass::new(&plan, Some(dialect));
+    session.each(|record| {
+        pass.push(record);
+        Ok(())
+    })?;
+    let lines: HashMap<u64, u64> = (1..).zip(copy.sources).collect();
+    let source = |line: u64| lines.get(&line).copied().unwrap_or(line);
+    let report = pass.finish(&session);
+    let is_rule =
+        |it: &&Finding| !dialect.is_log() && OF_API.iter().any(|rule| rule.as_str() == it.rule);
+    let illegal = report.findings.iter().filter(is_rule);
+    let illegal = illegal.map(|it| (it.line.unwrap_or(0), &it.message));
+    let flaws = session.flaws().iter();
+    let refused = flaws.filter(|(_, flaw)| flaw.effect == Effect::Refused);
+    let refused = refused.map(|(line, flaw)| (*line, &flaw.message));
+    if let Some((line, message)) = refused.chain(illegal).next() {
+        return Err(ErrorKind::Unloadable(message.clone()).at(source(line)));
     }
-    let (mut problems, open) = validator.finish_with_open();
-    if strict {
-        problems.extend(open);
+    let has_problem = !report.findings.is_empty();
+    let remarks = report.remarks.into_iter().filter(|it| it.is_warning);
+    let remarks = remarks.map(|remark| remark.finding);
+    let mut left: Vec<Finding> = report.findings.into_iter().chain(remarks).collect();
+    for finding in &mut left {
+        finding.line = finding.line.map(source);
     }
-    match problems.into_iter().next() {
-        None => Ok(()),
-        Some(problem) => Err(ErrorKind::Unrepairable(problem).into()),
-    }
+    left.sort();
+    Ok(RepairedSession {
+        dialect: Some(dialect.name()),
+        bytes,
+        actions: copy.actions,
+        left,
+        has_problem,
+    })
 }

@@ -258,8 +258,9 @@ fn the_line_of_an_unknown_format_is_told() {
 #[test]
 fn a_repaired_copy_is_legal() {
     let copy = repair(&[USER, ORPHAN, CALL, RESULT], false).expect("repaired");
-    let text = String::from_utf8(copy.bytes).expect("text");
+    let text = String::from_utf8(copy.bytes.to_vec()).expect("text");
     assert_eq!(text, lines(&[USER, CALL, RESULT]));
+    assert!(!copy.has_problem && copy.left.is_empty());
     let actions = copy.actions.iter();
     let done: Vec<_> = actions
         .map(|action| (action.line, action.what.as_str()))
@@ -281,8 +282,25 @@ fn what_cannot_be_repaired_is_refused() {
     assert!(matches!(kind(&[tagged]), ErrorKind::Tagged));
     let unknown = kind(&["{\"what\":1}"]);
     assert!(matches!(unknown, ErrorKind::NoMessage { batch: false }));
-    let copy = repair(&["broken"], false).expect("nothing that could be wrong");
-    assert_eq!(copy.bytes, b"broken\n");
+    let broken = kind(&["broken"]);
+    assert!(matches!(broken, ErrorKind::NoMessage { batch: false }));
+    let blank = repair(&["", " "], false).expect("nothing that could be wrong");
+    assert_eq!((&*blank.bytes, blank.dialect), (&b"\n \n"[..], None));
+}
+
+/// The findings of a copy name lines of the input.
+#[test]
+fn what_is_left_in_a_copy_is_what_a_check_of_it_finds() {
+    let copy = repair(&[USER, CALL, USER, "broken", USER], false).expect("repaired");
+    let text = String::from_utf8(copy.bytes.to_vec()).expect("text");
+    let report = check(text, &Plan::default()).expect("read");
+    assert_eq!(rules(&report), [(Some(5), "bad-line")]);
+    let left = copy.left.iter();
+    let left: Vec<_> = left.map(|finding| (finding.line, finding.rule)).collect();
+    assert_eq!(
+        (left, copy.has_problem),
+        (vec![(Some(4), "bad-line")], true)
+    );
 }
 
 /// 17: several threads find in a batch what one finds, whatever the portions that they get.

@@ -58,7 +58,8 @@ pub struct ToldRepair<'a> {
     dialect: &'static str,
     output: String,
     actions: Vec<ToldAction<'a>>,
-    left: Vec<ToldFlaw<'a>>,
+    /// What is still wrong.
+    left: &'a [Finding],
 }
 
 #[derive(Serialize)]
@@ -67,14 +68,6 @@ struct ToldAction<'a> {
     action: &'static str,
     id: Option<&'a str>,
     message: String,
-}
-
-/// What nobody can have back.
-#[derive(Serialize)]
-struct ToldFlaw<'a> {
-    line: u64,
-    rule: &'static str,
-    message: &'a str,
 }
 
 impl Report {
@@ -134,17 +127,12 @@ impl RepairedSession {
             id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
             message: action.say(),
         });
-        let left = self.left.iter().map(|(line, flaw)| ToldFlaw {
-            line: *line,
-            rule: flaw.rule,
-            message: &flaw.message,
-        });
         Some(ToldRepair {
             name,
             dialect: self.dialect?,
             output,
             actions: actions.collect(),
-            left: left.collect(),
+            left: &self.left,
         })
     }
 }
@@ -188,9 +176,7 @@ mod tests {
     fn of_a_file_without_messages_no_repair_is_told() {
         let copy = |dialect| RepairedSession {
             dialect,
-            bytes: Vec::new(),
-            actions: Vec::new(),
-            left: Vec::new(),
+            ..RepairedSession::default()
         };
         assert!(copy(None).told(None, String::new()).is_none());
         let copy = copy(Some("chat"));

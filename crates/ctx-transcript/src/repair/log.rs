@@ -18,8 +18,8 @@ pub struct RepairedLog {
     pub bytes: Vec<u8>,
     /// What was done, by line of the source.
     pub actions: Vec<Action>,
-    /// What is still wrong, by line of the source.
-    pub left: Vec<(u64, Flaw)>,
+    /// The line of the source that each of its lines is made of.
+    pub sources: Vec<u64>,
 }
 
 /// A line of the copy, and where it comes from.
@@ -56,15 +56,11 @@ pub fn repair_log(
         flaws = log.flaws()?;
     }
     log.end_the_last_line();
-    let left = log.flaws()?.into_iter();
-    let left = left
-        .map(|flaw| (log.lines[flaw.record].source, flaw))
-        .collect();
     log.actions.sort_by_key(|action| action.line);
     Some(RepairedLog {
+        sources: log.lines.iter().map(|line| line.source).collect(),
         bytes: log.lines.into_iter().flat_map(|line| line.bytes).collect(),
         actions: log.actions,
-        left,
     })
 }
 
