@@ -135,6 +135,41 @@ fn strict_writes_nothing_where_something_is_lost() {
     to("anthropic").args(["--strict", "-n"]).run();
 }
 
+/// The Messages API refuses a session that begins with a reply: the user message of a repair goes
+/// before it, with a warning, and `ctx-check` accepts the result.
+#[test]
+fn for_an_api_that_wants_the_user_first_a_user_message_is_inserted() {
+    let chat = "{\"role\":\"system\",\"content\":\"be good\"}\n{\"role\":\"assistant\",\"content\":\"hello\"}\n{\"role\":\"user\",\"content\":\"hi\"}\n";
+    let warning = "ctx-convert: warning: <stdin>:2: 1 user message is inserted before: the session begins with a reply, which the API refuses\n";
+    let case = || Case::new(CTX_CONVERT).stdin(chat);
+    let converted = case()
+        .args(["--to", "anthropic"])
+        .stdout(concat!(
+            "{\"role\":\"system\",\"content\":\"be good\"}\n",
+            "{\"role\":\"user\",\"content\":\"The beginning of this session is missing.\"}\n",
+            "{\"role\":\"assistant\",\"content\":\"hello\"}\n",
+            "{\"role\":\"user\",\"content\":\"hi\"}\n",
+        ))
+        .stderr(warning)
+        .run();
+    Case::new(env!("CARGO_BIN_EXE_ctx-check"))
+        .args(["--dialect", "anthropic"])
+        .stdin(converted.stdout)
+        .stdout("<stdin>: ok\n")
+        .run();
+    case()
+        .args(["--to", "anthropic", "--strict"])
+        .stderr(&format!("{warning}ctx-convert: <stdin>: not all of it can be carried; without --strict the rest is written\n"))
+        .code(2)
+        .run();
+    case()
+        .args(["--to", "anthropic", "--json", "-n"])
+        .stdout("{\"name\":null,\"from\":\"chat\",\"to\":\"anthropic\",\"output\":null,\"messages\":4,\"records\":4,\"losses\":[{\"kind\":\"beginning\",\"count\":1,\"first_line\":2,\"lost\":true}]}\n")
+        .stderr(warning)
+        .run();
+    case().args(["--to", "chat"]).stdout(chat).run();
+}
+
 #[test]
 fn a_file_appears_whole_and_what_was_done_is_told() {
     let dir = tempfile::tempdir().expect("a folder");

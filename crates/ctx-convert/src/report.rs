@@ -66,6 +66,9 @@ pub enum Kind {
     OpenCall,
     /// A result without a call: kept as it is.
     LoneResult,
+    /// A user message that the source does not have: the API takes no session that begins
+    /// with a reply.
+    Beginning,
 }
 
 /// Where a record that was written comes from.
@@ -78,7 +81,7 @@ pub struct Source {
 }
 
 impl Kind {
-    /// Whether something is not there any more, and not only in another form.
+    /// Whether the new session says less than the source, or more, and not the same in another form.
     pub fn is_loss(self) -> bool {
         matches!(
             self,
@@ -90,6 +93,7 @@ impl Kind {
                 | Self::Name
                 | Self::Instructions
                 | Self::Command
+                | Self::Beginning
         )
     }
 }
@@ -143,6 +147,11 @@ impl Loss {
                 "behind it now",
             ),
             Kind::OpenCall => ("call has", "calls have", "no result; it stays as it is"),
+            Kind::Beginning => (
+                "user message is",
+                "user messages are",
+                "inserted before: the session begins with a reply, which the API refuses",
+            ),
             Kind::LoneResult => (
                 "result answers",
                 "results answer",

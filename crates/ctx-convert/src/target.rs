@@ -45,7 +45,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// A message of a linear dialect.
-    fn of_message(json: String, origins: &[usize]) -> Self {
+    pub(crate) fn of_message(json: String, origins: &[usize]) -> Self {
         Self {
             json,
             origins: origins.to_vec(),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use ctx_transcript::compaction::{list, quoted};
+use ctx_transcript::repair::MISSING_BEGINNING;
 use ctx_transcript::{Dialect, Held, Message, Object, Part, Role, Spool};
 
 use crate::index::Entry;
@@ -13,7 +14,7 @@ use crate::said::Family;
 use crate::session::Session;
 use crate::target::{self, Line, Notes, Target};
 use crate::turn::{Ids, Maker};
-use crate::{ConvertError, Converter, Report, Source, SourceId, blob};
+use crate::{ConvertError, Converter, Kind, Report, Source, SourceId, blob};
 
 /// The context that was read.
 pub(crate) struct Context<'w> {
@@ -29,6 +30,8 @@ pub(crate) struct Writing<'w> {
     target: Box<dyn Target>,
     ids: Ids,
     keeps_blocks: bool,
+    /// Whether the first message that is no system message was written, or none may be added.
+    has_begun: bool,
     report: Report,
 }
 
@@ -43,6 +46,7 @@ impl<'w> Writing<'w> {
         Self {
             target: target::of(converter.to, session),
             keeps_blocks: is_of_blocks(context.from) && is_of_blocks(converter.to),
+            has_begun: converter.mark.is_some() || converter.whole_records,
             converter,
             context,
             ids: Ids::default(),
@@ -115,8 +119,27 @@ impl<'w> Writing<'w> {
         entries: &[&Entry],
         out: &mut dyn Write,
     ) -> Result<(), ConvertError> {
-        let mut lines = lines.into_iter();
-        lines.try_for_each(|line| self.line(line, entries, out))
+        for line in lines {
+            if let Some(user) = self.missing_beginning(&line) {
+                let at = entries.first().map_or(0, |entry| entry.line);
+                self.report.count(Kind::Beginning, "", at);
+                self.report.messages += 1;
+                self.line(Line::of_message(user, &[]), entries, out)?;
+            }
+            self.line(line, entries, out)?;
+        }
+        Ok(())
+    }
+
+    /// The user message that a repair inserts, where the next record is a reply that would come
+    /// first and the API refuses that.
+    fn missing_beginning(&mut self, next: &Line) -> Option<String> {
+        let to = self.converter.to;
+        let object = Object::parse(&next.json).ok().filter(|_| !self.has_begun)?;
+        let role = to.outline(&object)?.role;
+        self.has_begun = !role.is_system();
+        let repair = to.repair().filter(|_| !to.rules().may_begin_with(role))?;
+        Some(repair.said_by_user(MISSING_BEGINNING))
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {
