@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use ctx_cli::Failure;
 use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Settings, Tape, Tries};
 use ctx_policy::{Fallback, Method, Summary};
@@ -92,9 +93,9 @@ pub struct LlmArgs {
     instructions: Option<String>,
     /// If no model answers [default: the policy's]
     ///
-    /// Without a policy it is extractive.
+    /// Where --method llm is a flag and the policy names no other summary, it is fail.
     #[arg(long, value_enum, value_name = "HOW")]
-    on_failure: Option<Fallback>,
+    pub on_failure: Option<Fallback>,
 }
 
 /// The length of a summary in tokens where neither a flag nor a template of the user's says
@@ -183,6 +184,18 @@ impl LlmArgs {
         llm
     }
 
+    /// Refuses flags that name a model where the method asks none.
+    pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<(), Failure> {
+        let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
+        let name = names.find(is_flag).filter(|_| method != Method::Llm);
+        let Some(flag) = name.map(|name| name.replace('_', "-")) else {
+            return Ok(());
+        };
+        let what = format!("--{flag} with --method {method}, which asks no model");
+        Err(Failure::new(what).hint("add --method llm"))
+    }
+
     /// Whether a server is named, or its answers are on file.
     pub fn has_server(&self) -> bool {
         self.server.is_named()
@@ -196,7 +209,7 @@ impl LlmArgs {
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
-        let must_answer = self.on_failure == Some(Fallback::Fail);
+        let must_answer = matches!(self.on_failure, None | Some(Fallback::Fail));
         let offline = match self.on_failure {
             Some(Fallback::Rule) => Method::Rule,
             _ => Method::Extractive,

@@ -135,7 +135,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "session, flags, model and template must be those of the recording"
         }
         ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
-        ErrorKind::NoAnswer(_) => "--on-failure extractive takes a summary that needs no model",
+        ErrorKind::NoAnswer(_) | ErrorKind::FailedCheck(_) => {
+            "--on-failure extractive takes a summary that needs no model"
+        }
         ErrorKind::Words(CompactionError::NoHeader) => {
             "ctx-check --repair writes a copy that has one, where the lines tell enough"
         }
@@ -150,7 +152,6 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::NoConversation(_)
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord
-        | ErrorKind::FailedCheck(_)
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Store(_)
         | ErrorKind::Memory(_)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ctx_testkit::{Case, Finished};
+use ctx_testkit::{Act, Case, Finished, Server};
 
 pub(crate) const CTX_COMPACT: &str = env!("CARGO_BIN_EXE_ctx-compact");
 const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
@@ -90,6 +90,103 @@ fn where_nothing_is_old_no_model_is_missed() {
         .stdout_has("nothing to do: nothing is old")
         .stderr("")
         .run();
+}
+
+/// Nothing is written by another method where `--method llm` asks for a model, with or without a
+/// budget. `--on-failure`, or a policy that names another summary, allows it.
+#[test]
+fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
+    let before = session(30);
+    let refused = "http://127.0.0.1:1";
+    let llm = || {
+        compact(&before).args([
+            "--keep-messages",
+            "4",
+            "--method",
+            "llm",
+            "--llm-tries",
+            "1",
+        ])
+    };
+    let no_answer = format!(
+        "ctx-compact: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); --on-failure extractive takes a summary that needs no model\n"
+    );
+    for more in [&[][..], &["--budget", "900"], &["--preset", "turns"]] {
+        let done = llm()
+            .args(["--llm-url", refused])
+            .args(more.iter().copied())
+            .args(["s.jsonl"])
+            .stderr(&no_answer)
+            .code(2)
+            .run();
+        assert!(done.read("s.jsonl") == before.as_bytes(), "{more:?}");
+    }
+    let done = llm()
+        .args(["s.jsonl"])
+        .stderr("ctx-compact: no LLM server is named; set --llm-url or CTX_LLM_URL\n")
+        .code(2)
+        .run();
+    assert!(done.read("s.jsonl") == before.as_bytes());
+    for (more, method) in [
+        (["--on-failure", "rule"], "rule"),
+        (["--preset", "openclaw"], "extractive"),
+    ] {
+        let done = llm()
+            .args(["--llm-url", refused])
+            .args(more)
+            .args(["s.jsonl"])
+            .stdout_has("s.jsonl: compacted: ")
+            .stderr(&format!(
+                "ctx-compact: warning: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); the {method} summary is taken\n"
+            ))
+            .run();
+        assert!(done.read("s.jsonl") != before.as_bytes(), "{more:?}");
+    }
+}
+
+/// The answer of the model is longer than the target allows: code wrote a shorter summary, without a
+/// word. With a budget it is an error.
+#[test]
+fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
+    let line =
+        |n| format!("- The import of month {n} is compared with the ledger of the harbour.\n");
+    let text = "## Goal\n".to_owned() + &(0..45).map(line).collect::<String>();
+    let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
+    let body = serde_json::json!({"choices": [choice]}).to_string();
+    let before = session(30);
+    let run = |server: &Server, flags: [&str; 4]| {
+        compact(&before)
+            .args(flags)
+            .args(["--method", "llm", "--llm-url", &server.url, "s.jsonl"])
+    };
+    let server = Server::new([Act::ok(&body)]);
+    let done = run(&server, ["--keep-messages", "4", "--target-tokens", "800"])
+        .stdout_has("s.jsonl: compacted: ")
+        .stderr_has("tokens are above the target of 800")
+        .run();
+    let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
+    assert!(after.contains("The import of month 44 is"), "{after}");
+    assert_eq!(server.requests().len(), 1);
+    let server = Server::new([Act::ok(&body)]);
+    let done = run(&server, ["--budget", "500", "--score=false", "-q"])
+        .stderr(&format!("ctx-compact: s.jsonl: no summary from {}/v1/chat/completions: the answer is longer than the budget leaves for it; --on-failure extractive takes a summary that needs no model\n", server.url))
+        .code(2)
+        .run();
+    assert!(done.read("s.jsonl") == before.as_bytes());
+}
+
+/// A server that is named by a flag was silently not asked.
+#[test]
+fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
+    for flag in ["--llm-url", "--llm-model", "--record", "--replay"] {
+        compact(&session(30))
+            .args([flag, "http://127.0.0.1:1", "s.jsonl"])
+            .stderr(&format!(
+                "ctx-compact: {flag} with --method extractive, which asks no model; add --method llm\n"
+            ))
+            .code(2)
+            .run();
+    }
 }
 
 #[test]

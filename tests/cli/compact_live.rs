@@ -24,6 +24,8 @@ fn start(dir: &Path, server: &Server) -> Child {
             "4",
             "--method",
             "llm",
+            "--on-failure",
+            "extractive",
             "-s",
             "demo",
             "s.jsonl",

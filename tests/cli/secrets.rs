@@ -111,6 +111,8 @@ fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
             "llm",
             "--llm-window",
             "200000",
+            "--on-failure",
+            "extractive",
             "--instructions",
             "mind password=hunter2x",
         ])

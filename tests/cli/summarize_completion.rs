@@ -203,7 +203,7 @@ fn an_answer_that_does_not_fit_is_not_taken() {
     let long = long.concat();
     let done = run_and_hear(
         &format!("## 已完成\n{long}"),
-        &["--budget", "400"],
+        &["--budget", "400", "--on-failure", "extractive"],
         "the answer is longer than the budget leaves for it; the extractive summary is taken\n",
     );
     assert!(!summary(&done.stdout).contains("已完成"));
@@ -213,7 +213,8 @@ fn an_answer_that_does_not_fit_is_not_taken() {
 fn instead_of_a_bad_answer_there_is_the_extractive_summary() {
     let bad = "I'm sorry, but I cannot help with that.";
     let args = ["--budget", "1100"];
-    let done = run_and_hear(bad, &args, "; the extractive summary is taken\n");
+    let instead = ["--budget", "1100", "--on-failure", "extractive"];
+    let done = run_and_hear(bad, &instead, "; the extractive summary is taken\n");
     let extractive = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(args)
         .stdin(session())

@@ -116,8 +116,7 @@ fn anthropic_is_asked_in_its_own_way() {
 #[test]
 fn without_an_answer_the_summary_is_written_by_code() {
     for (args, method) in [
-        (&[][..], "extractive"),
-        (&["--on-failure", "extractive"], "extractive"),
+        (&["--on-failure", "extractive"][..], "extractive"),
         (&["--on-failure", "rule"], "rule"),
     ] {
         let server = Server::new([rejected()]);
@@ -134,6 +133,41 @@ fn without_an_answer_the_summary_is_written_by_code() {
         assert_eq!(is_by_rule, method == "rule", "{text}");
         assert!(text.ends_with(&format!("{GO_ON}\n")));
     }
+}
+
+/// `--method llm` writes no other summary, unless `--on-failure` names one.
+#[test]
+fn a_model_that_was_asked_for_and_gives_no_answer_is_an_error() {
+    let server = Server::new([rejected()]);
+    case(&server)
+        .code(2)
+        .stderr(&format!(
+            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; --on-failure extractive takes a summary that needs no model\n",
+            server.url
+        ))
+        .run();
+}
+
+/// A server that is named by a flag was silently not asked.
+#[test]
+fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
+    for flag in ["--llm-url", "--llm-model", "--record", "--replay"] {
+        Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+            .args([flag, "http://127.0.0.1:9"])
+            .stdin(INPUT)
+            .code(2)
+            .stderr(&format!(
+                "ctx-summarize: {flag} with --method extractive, which asks no model; add --method llm\n"
+            ))
+            .run();
+    }
+    // A variable of the environment may be meant for other runs.
+    Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+        .env("CTX_LLM_URL", "http://127.0.0.1:9")
+        .args(["-q"])
+        .stdin(INPUT)
+        .stdout_has("ctx_summary")
+        .run();
 }
 
 #[test]
@@ -201,6 +235,7 @@ fn it_is_asked_as_often_as_is_said_in_all() {
         let server = Server::new((0..3).map(|_| Act::Cut));
         case(&server)
             .args(["--llm-backoff", "0", "--llm-tries", &tries.to_string()])
+            .args(["--on-failure", "extractive"])
             .stdout_has("ctx_summary")
             .stderr_has("connection failed")
             .run();
@@ -225,7 +260,7 @@ fn the_key_is_nowhere_but_in_the_header() {
     ] {
         let server = Server::new([act]);
         let done = case(&server)
-            .args(["-vv"])
+            .args(["-vv", "--on-failure", "extractive"])
             .stdout_any()
             .stderr_has("")
             .run();
@@ -282,12 +317,11 @@ fn a_key_alone_asks_nobody() {
             .stdin(INPUT)
     };
     case()
-        .args(["--summary-tokens", "1000"])
+        .args(["--summary-tokens", "1000", "--on-failure", "extractive"])
         .stdout_has("ctx_summary")
         .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the extractive summary is taken\n")
         .run();
     case()
-        .args(["--on-failure", "fail"])
         .code(2)
         .stderr("ctx-summarize: no LLM server is named; set --llm-url or CTX_LLM_URL\n")
         .run();

@@ -21,6 +21,7 @@ fn answer() -> Act {
 fn case(url: &str) -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "llm", "--llm-url", url])
+        .args(["--on-failure", "extractive"])
         .env("OPENAI_API_KEY", OPENAI)
         .env("ANTHROPIC_API_KEY", ANTHROPIC)
         .stdin(INPUT)

@@ -59,11 +59,16 @@ impl Summary {
         }
     }
 
+    /// What the policy names to be done when a model gives no answer that can be used.
+    pub fn named_fallback(&self) -> Option<Fallback> {
+        let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
+        let mut steps = self.fallback.iter();
+        steps.find(|step| instead.contains(step)).copied()
+    }
+
     /// What is done when a model gives no answer that can be used.
     pub fn on_failure(&self) -> Fallback {
-        let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
-        let said = self.fallback.iter().find(|step| instead.contains(step));
-        said.copied().unwrap_or(match self.offline() {
+        self.named_fallback().unwrap_or(match self.offline() {
             Method::Rule => Fallback::Rule,
             _ => Fallback::Extractive,
         })

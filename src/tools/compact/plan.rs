@@ -6,6 +6,7 @@ use clap::ArgMatches;
 use ctx_cli::{Failure, Io};
 use ctx_passes::compact::{Given, MakeWriter, Plan};
 use ctx_passes::{Notes, PassError};
+use ctx_policy::{Fallback, Method};
 
 use super::Args;
 
@@ -16,6 +17,12 @@ impl Args {
         policy.trigger = self.triggers.triggers.or(policy.trigger);
         self.asked.over.lay_on(&mut policy);
         policy.check().map_err(Failure::new)?;
+        self.llm.refuse_unasked(matches, policy.summary.method)?;
+        // --method llm means a model, unless a flag or the policy names another summary to fall back to.
+        let is_flag = self.asked.over.method == Some(Method::Llm);
+        if is_flag && self.llm.on_failure.is_none() && policy.summary.named_fallback().is_none() {
+            policy.summary.fallback = vec![Fallback::Fail];
+        }
         let counting = self.counting.resolve_under(Some(&policy))?;
         counting.report(io);
         let llm = self.llm.under(&policy.summary);

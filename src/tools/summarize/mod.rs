@@ -43,8 +43,8 @@ use crate::target::{OutputArgs, ReportArgs, Source};
 /// The method `extractive` quotes what is most likely to be needed later. The
 /// method `rule` counts and quotes: user messages, tool calls, the latest topics,
 /// the tools. The method `llm` asks a model; it does so only when a server is named
-/// with `--llm-url` or `CTX_LLM_URL`, and takes the extractive summary when there
-/// is none or when it gives no answer. What a model answers is held
+/// with `--llm-url` or `CTX_LLM_URL`. When it gives no answer nothing is written, and
+/// `--on-failure` names the summary to take instead. What a model answers is held
 /// against the messages: what they do not support is repaired, marked or taken out,
 /// and said on stderr. Secrets are taken out of all that is sent and written.
 #[derive(Debug, Parser)]
@@ -240,6 +240,7 @@ impl Args {
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let begun = Utc::now();
     args.refuse_what_does_not_fit()?;
+    args.llm.refuse_unasked(matches, args.method)?;
     let writer = args.writer(io)?;
     let paths = inputs(&args.file)?;
     let store = args.store.lazy(&TOOL, matches);

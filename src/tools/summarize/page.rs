@@ -48,7 +48,7 @@ pub(super) const PAGE: Page = Page {
     exit_status: &[(
         2,
         "also: the stream ended early (--partial takes it), no record has a zone, the format is \
-             not known, --on-failure fail and no model answered, or a question has no recorded answer; nothing was written",
+             not known, no model answered and --on-failure names no other summary, or a question has no recorded answer; nothing was written",
     )],
     environment: &[
         ("CTX_LLM_URL", "as --llm-url"),

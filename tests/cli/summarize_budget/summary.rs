@@ -378,6 +378,7 @@ fn a_model_writes_within_the_budget() {
     let long = format!("## 任务目标\n{}", sentences(0, 90));
     let server = Server::new([said(&long), said(&long), said(&long)]);
     let done = asking(&server, 1_000)
+        .args(["--on-failure", "extractive"])
         .stderr_has(
             "the answer is longer than the budget leaves for it; the extractive summary is taken\n",
         )

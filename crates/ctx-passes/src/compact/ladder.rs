@@ -109,6 +109,8 @@ impl Ladder<'_, '_> {
             read = Some(ready);
         }
         let shared = match in_need {
+            // It would be by code.
+            true if plan.needs_model() => None,
             true if plan.sums_up() => self.share(attempts, notes)?,
             true => self.keep_fewer(attempts, &summary, notes)?,
             false => None,

@@ -311,6 +311,11 @@ impl Plan {
         Ok(Some(writer))
     }
 
+    /// Whether the summary has to be a model's, in whose place none by code comes.
+    pub(super) fn needs_model(&self) -> bool {
+        self.model.is_some() && self.policy.summary.on_failure() == Fallback::Fail
+    }
+
     /// A summary by code, of no more than so many tokens.
     pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
         let method = self.policy.summary.offline();

@@ -80,6 +80,11 @@ impl Writer {
         }
     }
 
+    /// Whether the pass fails where no answer of the model can be used.
+    pub(super) fn must_answer(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| model.must_answer)
+    }
+
     /// The tokens of so much room that are kept free for a model's summary; `None` without a
     /// model.
     pub(super) fn share(&self, room: u64) -> Option<u64> {

@@ -123,6 +123,9 @@ impl Ladder<'_, '_> {
     ) -> Result<Ended<Candidate>, PassError> {
         let writer = self.plan.writer_within(notes)?;
         let shared = self.within(request, &writer, notes)?;
+        if let (true, Err(error)) = (self.plan.needs_model(), &shared) {
+            return Err(ErrorKind::TooSmall(*error).into());
+        }
         if shared.is_err()
             && !self.plan.strict_target
             && let Some(candidate) = self.share(attempts, notes)?

@@ -284,12 +284,18 @@ impl Room<'_> {
                 input: None,
                 list: self.given.map_or(0, |given| given.list),
             };
-            let shorter = self.writer.again(&given, old, room);
-            let shorter = shorter.unwrap_or_else(|| self.writer.by_code(old, Some(room)));
+            let shorter = match self.writer.again(&given, old, room) {
+                None if self.writer.must_answer() => {
+                    return Err(ErrorKind::NoAnswer(TOO_LONG.to_owned()).into());
+                }
+                shorter => shorter.unwrap_or_else(|| self.writer.by_code(old, Some(room))),
+            };
             summary = clean(plan, shorter);
         }
     }
 }
+
+const TOO_LONG: &str = "no summary: the model's answer is longer than the budget leaves for it";
 
 /// What stands around the shortest summary, the extractive one, which says itself
 /// that it is a record.
