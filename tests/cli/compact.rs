@@ -189,6 +189,19 @@ fn a_flag_that_names_a_model_says_nothing_where_none_is_asked() {
     }
 }
 
+/// In a script stdin is no terminal: the id of a session was taken for that of stdin, which is empty.
+#[test]
+fn an_id_names_no_file() {
+    for stdin in ["", SYSTEM] {
+        Case::new(CTX_COMPACT)
+            .args(["-s", "demo"])
+            .stdin(stdin)
+            .stderr("ctx-compact: -s names the session of a file, and no file is named; name the file: ctx-ls -l lists each session with its file\n")
+            .code(2)
+            .run();
+    }
+}
+
 #[test]
 fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_over() {
     let done = compact(&session(30))

@@ -208,6 +208,12 @@ impl Args {
         if self.files.len() > 1 && self.files.iter().any(|file| is_stdin(file)) {
             return Err(Failure::new("stdin (-) among files").hint("name it alone"));
         }
+        if self.is_filter() && self.session.is_some() && self.output.output.is_none() {
+            return Err(
+                Failure::new("-s names the session of a file, and no file is named")
+                    .hint("name the file: ctx-ls -l lists each session with its file"),
+            );
+        }
         if self.is_filter() {
             let report = ReportArgs { json: self.json };
             report.refuse_among_records(&self.output, self.asked.dry_run)?;
