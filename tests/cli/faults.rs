@@ -373,6 +373,29 @@ fn references_that_stay_are_told_although_the_disk_fails() {
     assert!(said.contains("left as it is"), "{said}");
 }
 
+/// D12: at one moment the system gives no thread, as at the limit of a user's processes: the name
+/// of the server was looked up in one that ureq took for granted, and the tool died with 101.
+#[test]
+fn a_thread_that_cannot_be_had_is_no_panic() {
+    if !can_trace() {
+        return;
+    }
+    let line = "{\"role\":\"user\",\"content\":\"and some words more\"}\n";
+    for when in 1..=4 {
+        let inject = format!("inject=clone3:error=EAGAIN:when={when}");
+        let done = Case::new("strace")
+            .file("s.jsonl", line.repeat(40))
+            .args(["-f", "-qq", "-o", "trace", "-e", &inject])
+            .args([tool_path("ctx-compact").display().to_string()])
+            .args(["--keep-messages", "4", "--method", "llm", "--llm-tries", "1"])
+            .args(["--llm-url", "http://127.0.0.1:1", "s.jsonl"])
+            .stderr("ctx-compact: s.jsonl: no summary from http://127.0.0.1:1/v1/chat/completions: connection failed: io: Connection refused (os error 111); --on-failure extractive takes a summary that needs no model\n")
+            .code(2)
+            .run();
+        assert!(done.read("s.jsonl") == line.repeat(40).as_bytes());
+    }
+}
+
 fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

@@ -1,6 +1,7 @@
 //! Asking over HTTP.
 
 use std::io::Read;
+use std::thread::Builder;
 use std::time::Duration;
 
 use ureq::http::{HeaderMap, Response};
@@ -71,7 +72,7 @@ impl Client {
             .timeout_global(Some(settings.answer_timeout))
             .build();
         Ok(Self {
-            agent: Agent::with_parts(config, DefaultConnector::new(), Resolve::default()),
+            agent: Agent::with_parts(config, DefaultConnector::new(), Resolve(Builder::new)),
             settings,
         })
     }

@@ -1,5 +1,6 @@
 //! Names of servers.
 
+use std::sync::mpsc::channel;
 use std::thread::Builder;
 
 use ureq::config::Config;
@@ -9,9 +10,10 @@ use ureq::unversioned::transport::NextTimeout;
 use ureq::unversioned::transport::time::Duration;
 
 /// Looks a name up in a thread of its own, so that the time for it is limited. ureq's own
-/// resolver panics where the system gives no thread: there it has to do without a limit.
-#[derive(Debug, Default)]
-pub(crate) struct Resolve(DefaultResolver);
+/// resolver panics where the system gives no thread; this one then looks the name up in the
+/// calling thread, without a limit.
+#[derive(Debug)]
+pub(crate) struct Resolve(pub(crate) fn() -> Builder);
 
 impl Resolver for Resolve {
     fn resolve(
@@ -20,30 +22,29 @@ impl Resolver for Resolve {
         config: &Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let timeout = if has_threads(Builder::new()) {
-            timeout
-        } else {
-            unlimited(timeout)
+        let unlimited = NextTimeout {
+            after: Duration::NotHappening,
+            ..timeout
         };
-        self.0.resolve(uri, config, timeout)
+        let (sender, found) = channel();
+        let look_up = {
+            let (uri, config) = (uri.clone(), config.clone());
+            // Nobody waits for an answer that comes too late.
+            move || drop(sender.send(DefaultResolver::default().resolve(&uri, &config, unlimited)))
+        };
+        match self.0().spawn(look_up) {
+            Err(_) => DefaultResolver::default().resolve(uri, config, unlimited),
+            Ok(_) => found
+                .recv_timeout(*timeout.after)
+                .unwrap_or(Err(ureq::Error::Timeout(timeout.reason))),
+        }
     }
-}
-
-fn unlimited(timeout: NextTimeout) -> NextTimeout {
-    NextTimeout {
-        after: Duration::NotHappening,
-        ..timeout
-    }
-}
-
-/// Whether the system gives one more thread.
-fn has_threads(builder: Builder) -> bool {
-    builder.spawn(|| ()).is_ok_and(|it| it.join().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use std::thread::Builder;
+    use std::time::Duration as StdDuration;
 
     use ureq::Timeout;
     use ureq::config::Config;
@@ -51,26 +52,25 @@ mod tests {
     use ureq::unversioned::transport::NextTimeout;
     use ureq::unversioned::transport::time::Duration;
 
-    use super::{Resolve, has_threads, unlimited};
+    use super::Resolve;
 
     /// D12: no thread can be had, as under `ulimit -u 1`.
     #[test]
     fn a_name_is_looked_up_with_and_without_threads() {
-        assert!(has_threads(Builder::new()));
-        // No system has room for such a stack.
-        assert!(!has_threads(Builder::new().stack_size(usize::MAX / 4)));
         let uri = "http://127.0.0.1:8080/".parse().expect("a URI");
-        let limited = NextTimeout {
-            after: std::time::Duration::from_secs(9).into(),
+        let limited = |limit| NextTimeout {
+            after: limit,
             reason: Timeout::Resolve,
             ..NextTimeout::default()
         };
-        assert_eq!(unlimited(limited).after, Duration::NotHappening);
-        let resolve = Resolve::default();
-        for timeout in [limited, unlimited(limited)] {
-            let found = resolve.resolve(&uri, &Config::default(), timeout);
-            let found = found.expect("an address");
-            assert_eq!(found[0].to_string(), "127.0.0.1:8080");
+        // No system has room for such a stack.
+        let none = || Builder::new().stack_size(usize::MAX / 4);
+        for thread in [Builder::new, none] {
+            for limit in [StdDuration::from_secs(9).into(), Duration::NotHappening] {
+                let found = Resolve(thread).resolve(&uri, &Config::default(), limited(limit));
+                let found = found.expect("an address");
+                assert_eq!(found[0].to_string(), "127.0.0.1:8080");
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What is new is read, what is gone is forgotten.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, Builder};
 
 use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument, Term};
@@ -199,13 +200,15 @@ impl SearchIndex {
             Ok((done, failed))
         };
         thread::scope(|scope| {
-            let running: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-            let (mut done, mut failed) = (Vec::new(), Vec::new());
+            // This thread works, too: where the system gives no more threads, it does all.
+            let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
+            let running: Vec<_> = (1..threads).map_while(start).collect();
+            let mut results: Vec<Result<Read<E>, SearchError>> = vec![worker()];
             for thread in running {
-                let result: Result<Read<E>, SearchError> = match thread.join() {
-                    Ok(result) => result,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                };
+                results.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            let (mut done, mut failed) = (Vec::new(), Vec::new());
+            for result in results {
                 let (read, not) = result?;
                 done.extend(read);
                 failed.extend(not);
