@@ -369,7 +369,7 @@ fn the_other_dialect_is_read() {
         .stdout(
             r#"{"kind":"decision","text":"We decided on A.","role":"assistant","line":1,"session":"x"}
 {"kind":"runtime","text":"Read: /a/b.rs","role":"assistant","line":1,"session":"x","tool":"Read"}
-{"kind":"runtime","text":"Read failed: gone","role":"user","line":2,"session":"x","tool":"Read"}
+{"kind":"runtime","text":"Read failed: gone","role":"tool","line":2,"session":"x","tool":"Read"}
 "#,
         )
         .run();

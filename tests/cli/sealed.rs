@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::bench::{bash, good};
 
 fn lines(records: &[Value]) -> String {
-    records.iter().map(|record| format!("{record}\n")).collect()
+    let lines: Vec<String> = records.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Six turns of the Anthropic API with long results; `blocks` stand before the text of the
@@ -175,7 +176,7 @@ fn claude_code(model: &str) -> String {
 fn signed_reasoning_behind_a_change_is_named_with_its_models() {
     let text = |blocks: &str, model: &str| {
         format!(
-            "{blocks} of reasoning by {model} after a changed message: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
+            "{blocks} of reasoning after a changed message, by {model}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
         )
     };
     let unknown = "a model that is not recorded";

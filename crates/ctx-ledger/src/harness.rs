@@ -499,13 +499,13 @@ mod tests {
         let results = ["c2", "c1", "c1"].map(|id| Part::Result(result(id, false, "x")));
         let message = Message::new(Role::User, results.to_vec());
         let named = calls.name_tools(&message);
-        let names = named.parts.iter().map(|part| match part {
+        let tools = named.parts.iter().map(|part| match part {
             Part::Result(result) => result.name.as_deref(),
             _ => None,
         });
         // An id answers one call.
-        let names: Vec<_> = names.collect();
-        assert_eq!(names, [None, Some("AskUserQuestion"), None]);
+        let tools: Vec<_> = tools.collect();
+        assert_eq!(tools, [None, Some("AskUserQuestion"), None]);
     }
 
     #[test]

@@ -13,32 +13,9 @@ use crate::text::{ascii_regex, cut, plain_line};
 pub const DIGEST_MAX: usize = 160;
 
 /// Arguments that say most about a call, best first.
-const MAIN: &[&str] = &[
-    "command",
-    "cmd",
-    "script",
-    "code",
-    "file_path",
-    "filepath",
-    "path",
-    "file",
-    "filename",
-    "notebook_path",
-    "pattern",
-    "query",
-    "q",
-    "search",
-    "url",
-    "prompt",
-    "question",
-    "title",
-    "subject",
-    "description",
-    "name",
-    "id",
-    "input",
-    "text",
-];
+const MAIN: &str = "\
+    command cmd script code file_path filepath path file filename notebook_path pattern query q \
+    search url prompt question title subject description name id input text";
 
 /// `Bash: cargo test`: the tool and its main argument.
 pub fn digest(call: &Call<'_>) -> String {
@@ -69,7 +46,7 @@ fn line(call: &Call<'_>, argument: &str) -> String {
 fn main_argument(arguments: &str) -> Option<String> {
     let object = Object::parse(arguments).ok()?;
     let mut main = MAIN
-        .iter()
+        .split(' ')
         .filter_map(|name| object.text_of(name))
         .map(|text| plain_line(&redact(&text).0));
     main.find(|text| !text.is_empty())

@@ -46,11 +46,11 @@ pub fn last_chars(text: &str, count: usize) -> &str {
 /// what is cut off is marked by `…`.
 pub const QUOTE_MAX: usize = 300;
 
-/// Characters of the longest text that is read whole. No window holds more: it is a file that
-/// somebody pasted, and reading each of its lines would take a hundred times its memory.
+/// Characters of the longest text that is read whole. Longer ones fit no window: they are pasted
+/// files, and an item for each of their lines would take a hundred times their memory.
 const MOST_READ: usize = 1 << 19;
 
-/// The first and the last lines of a text that is too long to be read whole.
+/// A text, or the first and the last lines of one that is too long to be read whole.
 pub fn ends(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= MOST_READ {
         return text;

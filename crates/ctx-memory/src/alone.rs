@@ -81,96 +81,20 @@ pub(crate) fn is_bare(text: &str) -> bool {
     };
     let named = consent.get(1).map_or("", |rest| rest.as_str());
     let mut words = named.split(|c: char| !c.is_alphanumeric());
-    words.all(|word| VAGUE.contains(&word.to_lowercase().as_str()))
+    words.all(|word| {
+        let word = word.to_lowercase();
+        word.is_empty() || VAGUE.split(' ').any(|vague| vague == word)
+    })
 }
 
 /// Words that name nothing: what they stand for was said before.
-const VAGUE: [&str; 84] = [
-    "",
-    "a",
-    "all",
-    "amount",
-    "an",
-    "and",
-    "any",
-    "approach",
-    "arrangement",
-    "as",
-    "be",
-    "book",
-    "booking",
-    "bookings",
-    "both",
-    "cancel",
-    "canceling",
-    "cancellation",
-    "cancellations",
-    "cancelling",
-    "change",
-    "changes",
-    "changing",
-    "choice",
-    "confirm",
-    "current",
-    "d",
-    "flight",
-    "flights",
-    "following",
-    "for",
-    "from",
-    "get",
-    "go",
-    "i",
-    "idea",
-    "in",
-    "is",
-    "it",
-    "itinerary",
-    "like",
-    "ll",
-    "make",
-    "making",
-    "me",
-    "method",
-    "methods",
-    "my",
-    "new",
-    "now",
-    "of",
-    "on",
-    "one",
-    "option",
-    "options",
-    "payment",
-    "plan",
-    "please",
-    "proceed",
-    "receive",
-    "refund",
-    "request",
-    "reservation",
-    "reservations",
-    "rest",
-    "step",
-    "steps",
-    "suggestion",
-    "that",
-    "the",
-    "them",
-    "then",
-    "these",
-    "this",
-    "those",
-    "to",
-    "transaction",
-    "update",
-    "upgrade",
-    "upgrades",
-    "upgrading",
-    "with",
-    "yes",
-    "your",
-];
+const VAGUE: &str = "\
+    a all amount an and any approach arrangement as be book booking bookings both cancel \
+    canceling cancellation cancellations cancelling change changes changing choice confirm \
+    current d flight flights following for from get go i idea in is it itinerary like ll make \
+    making me method methods my new now of on one option options payment plan please proceed \
+    receive refund request reservation reservations rest step steps suggestion that the them \
+    then these this those to transaction update upgrade upgrades upgrading with yes your";
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,5 @@
-//! Signed reasoning behind a change. Newer models bind a block of reasoning to every message
-//! before it: once one of these changes, the API refuses the block, or drops it.
+//! Signed reasoning after a change. Newer models bind each block of reasoning to every message
+//! before it: once one of these messages changes, the API refuses the block or drops it.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use ctx_transcript::{Dialect, Record, counted};
 
 use crate::Notes;
 
-/// The first version of each family that binds its reasoning. Claude refuses a block behind a
+/// The first version of each family that binds its reasoning. Claude refuses a block after a
 /// change (platform.claude.com/docs/en/build-with-claude/preserved-thinking), GPT drops it
 /// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
 const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
@@ -19,7 +19,7 @@ const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
     ("gpt-", [6, 2]),
 ];
 
-/// Counts the signed reasoning behind the first change of a session.
+/// Counts the signed reasoning after the first change of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundReasoning {
     changed: bool,
@@ -31,7 +31,7 @@ pub(crate) struct BoundReasoning {
 }
 
 impl BoundReasoning {
-    /// What the model is sent changes here, or goes.
+    /// A message changes here, or is dropped.
     pub(crate) fn change(&mut self) {
         self.changed = true;
     }
@@ -72,7 +72,7 @@ impl BoundReasoning {
         let models = models.map(|model| model.as_deref().unwrap_or("a model that is not recorded"));
         let models = models.collect::<Vec<_>>().join(", ");
         let text = format_args!(
-            "{blocks} of reasoning by {models} after a changed message: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
+            "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
         );
         notes.warn(&[self.first_line], text);
     }

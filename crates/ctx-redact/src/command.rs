@@ -85,23 +85,8 @@ const FLAGS: &[Flag] = &[
 const COMMAND_MAX: usize = 240;
 
 /// What stands behind a flag in talk about it.
-const TALK: &[&str] = &[
-    "and",
-    "argument",
-    "asks",
-    "flag",
-    "for",
-    "is",
-    "means",
-    "option",
-    "or",
-    "parameter",
-    "switch",
-    "the",
-    "to",
-    "which",
-    "with",
-];
+const TALK: &str =
+    "and argument asks flag for is means option or parameter switch the to which with";
 
 /// The password behind a short flag of a program that takes one there; `at` is the dash.
 pub(super) fn short(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
@@ -160,7 +145,7 @@ fn value_of(text: &str, at: usize, stands: Stands) -> Option<Range<usize>> {
         value.start += bytes[value.clone()].iter().position(|b| *b == sign)? + 1;
     }
     let value_bytes = &bytes[value.clone()];
-    let is_talk = TALK.iter().any(|word| value_bytes == word.as_bytes());
+    let is_talk = TALK.split(' ').any(|word| value_bytes == word.as_bytes());
     let is_flag = value_bytes.first() == Some(&b'-');
     (value_bytes.len() >= 3 && !is_talk && !is_flag && !is_no_value(value_bytes)).then_some(value)
 }

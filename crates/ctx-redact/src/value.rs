@@ -11,68 +11,14 @@ use super::{is_word, run};
 pub(super) const VALUE_MAX: usize = 256;
 
 /// Words that stand where a value would: types, states, and the names themselves.
-const NO_VALUES: &[&str] = &[
-    "string",
-    "str",
-    "none",
-    "null",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "invalid",
-    "missing",
-    "expired",
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "object",
-    "number",
-    "bytes",
-    "bearer",
-    "basic",
-    "redacted",
-    "default",
-    "unset",
-    "empty",
-    "unknown",
-];
+const NO_VALUES: &str = "\
+    string str none null true false undefined required optional invalid missing expired password \
+    passwd secret token object number bytes bearer basic redacted default unset empty unknown";
 
 /// How words of the trade begin that have digits in them, as a secret has.
-const TERMS: &[&str] = &[
-    "aes",
-    "argon2",
-    "base32",
-    "base58",
-    "base64",
-    "bcrypt",
-    "blake2",
-    "ec2",
-    "ed25519",
-    "es256",
-    "hmac",
-    "hs256",
-    "http2",
-    "ipv4",
-    "ipv6",
-    "k8s",
-    "kerberos5",
-    "md5",
-    "oauth",
-    "pbkdf2",
-    "pkcs",
-    "rs256",
-    "rsa",
-    "s3",
-    "scrypt",
-    "sha",
-    "tls1",
-    "utf",
-    "uuid",
-    "x509",
-];
+const TERMS: &str = "\
+    aes argon2 base32 base58 base64 bcrypt blake2 ec2 ed25519 es256 hmac hs256 http2 ipv4 ipv6 \
+    k8s kerberos5 md5 oauth pbkdf2 pkcs rs256 rsa s3 scrypt sha tls1 utf uuid x509";
 
 /// Words that join others in prose, which the words of a passphrase seldom are.
 const JOINING: &[&str] = &[
@@ -119,7 +65,7 @@ pub(super) fn is_value(byte: u8) -> bool {
 
 /// A word that stands where a value would.
 pub(super) fn is_no_value(value: &[u8]) -> bool {
-    let mut words = NO_VALUES.iter();
+    let mut words = NO_VALUES.split(' ');
     words.any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
@@ -135,7 +81,10 @@ pub(super) fn is_term(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let digits = run(&lower, |b| b.is_ascii_digit());
     let of_number = digits > 0 && lower.get(digits) == Some(&b'-');
-    of_number || TERMS.iter().any(|term| lower.starts_with(term.as_bytes()))
+    of_number
+        || TERMS
+            .split(' ')
+            .any(|term| lower.starts_with(term.as_bytes()))
 }
 
 /// `CLIENT_SECRET_0`, `0x1f`: a name or a number of code.

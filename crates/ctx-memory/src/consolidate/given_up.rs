@@ -64,30 +64,7 @@ const OF_DECIDING: [&str; 52] = [
     "option", "please", "proceed", "put", "rather", "replace", "should", "switch", "switched",
     "than", "that", "the", "there", "these", "this", "use", "used", "using", "want", "with",
 ];
-const OF_DECIDING_IN_CHINESE: [&str; 22] = [
-    "我们",
-    "我們",
-    "咱们",
-    "决定",
-    "決定",
-    "使用",
-    "采用",
-    "採用",
-    "改用",
-    "改为",
-    "改為",
-    "改成",
-    "换成",
-    "換成",
-    "换为",
-    "换到",
-    "切换到",
-    "设为",
-    "設為",
-    "设成",
-    "不再",
-    "用",
-];
+const OF_DECIDING_IN_CHINESE: &str = "我们 我們 咱们 决定 決定 使用 采用 採用 改用 改为 改為 改成 换成 換成 换为 换到 切换到 设为 設為 设成 不再 用";
 
 /// A statement as what it is for and what it gives up.
 #[derive(Clone, Debug)]
@@ -182,7 +159,7 @@ impl Subjects {
     fn of(text: &str) -> Self {
         let (mut all, mut names) = (BTreeSet::new(), BTreeSet::new());
         let mut text = text.to_owned();
-        for word in OF_DECIDING_IN_CHINESE {
+        for word in OF_DECIDING_IN_CHINESE.split(' ') {
             text = text.replace(word, " ");
         }
         for word in words(&text) {

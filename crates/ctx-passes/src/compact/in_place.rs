@@ -219,7 +219,14 @@ impl SessionFile<'_> {
                 });
                 let written = written.transpose()?;
                 let source = linked.map_or(content, |linked| linked.log);
-                self.replace(report, &new, source, written, offloading, replacement)?;
+                self.replace(
+                    report,
+                    &new,
+                    source,
+                    written.as_ref(),
+                    offloading,
+                    replacement,
+                )?;
             }
         }
         Ok(job.report)
@@ -257,7 +264,7 @@ impl SessionFile<'_> {
         report: &mut Report,
         new: &Compacted,
         source: &Content,
-        written: Option<Written>,
+        written: Option<&Written>,
         offloading: Option<&Offloading<'_>>,
         replacement: Replacement<'_>,
     ) -> Result<(), PassError> {
@@ -273,7 +280,7 @@ impl SessionFile<'_> {
             offloading.map_or(Ok(()), |it| it.finish(path))?;
             self.remember(&new.items, report).map_err(unchanged)
         };
-        let replaced = if let Some(Written::Behind(lines)) = &written {
+        let replaced = if let Some(Written::Behind(lines)) = written {
             let addition = Addition {
                 lines,
                 operation,
@@ -282,7 +289,7 @@ impl SessionFile<'_> {
             };
             replacement.append_after(addition, first)??
         } else {
-            let lines = match &written {
+            let lines = match written {
                 Some(Written::Anew(content)) => content,
                 _ => &new.content,
             };

@@ -186,8 +186,8 @@ impl Calibrator {
         ))
     }
 
-    /// How much of ours may be counted so that it comes to at most `tokens` for the API, where
-    /// that is to be `expected` of an estimate. `tokens` where no request tells.
+    /// The most tokens by our count whose estimate is at most `tokens`, where `expected` picks the
+    /// figure of the estimate. `tokens` where no request tells.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
         let fits = |counted| {
             let estimate = self.estimate(counted);
@@ -234,7 +234,7 @@ impl Calibrator {
         self.model.as_deref()
     }
 
-    /// The same behind a compaction, before the next request.
+    /// [`Self::base`] after a compaction and before the next request.
     fn base_behind(&self) -> Option<f64> {
         let usual = self.has_begun.then_some(USUAL_BESIDE as f64);
         self.base.or(usual)

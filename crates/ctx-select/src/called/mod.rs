@@ -27,24 +27,9 @@ const LONGEST_PATH: usize = 200;
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
 
 /// Members that say most about other calls, best first.
-const MAIN: [&str; 16] = [
-    "pattern",
-    "query",
-    "q",
-    "search",
-    "url",
-    "file_path",
-    "path",
-    "file",
-    "filename",
-    "title",
-    "subject",
-    "description",
-    "question",
-    "prompt",
-    "name",
-    "id",
-];
+const MAIN: &str = "\
+    pattern query q search url file_path path file filename title subject description question \
+    prompt name id";
 
 /// `Read src/importer.py`: the tool, and what the call works on, on one line, cut where it is
 /// long, without secrets.
@@ -94,7 +79,7 @@ fn of_members(object: &Object<'_>) -> String {
         Some(command(&given)).filter(|it| !it.is_empty())
     });
     let main = || {
-        let texts = MAIN.iter().filter_map(|key| object.text_of(key));
+        let texts = MAIN.split(' ').filter_map(|key| object.text_of(key));
         let mut texts = texts.map(|text| beginning(&one_line(&clean(&text)), WHAT_CHARS));
         texts.find(|text| !text.is_empty())
     };

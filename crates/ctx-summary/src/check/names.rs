@@ -47,32 +47,14 @@ fn is_proper(word: &str, before: &str) -> bool {
     is_plain
         && is_within
         && !CALENDAR
-            .iter()
-            .any(|name| *name == word || name[..3] == *word)
+            .split(' ')
+            .any(|name| name == word || name[..3] == *word)
 }
 
 /// Days and months: a date may be told in other words.
-const CALENDAR: [&str; 19] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
+const CALENDAR: &str = "\
+    Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
+    June July August September October November December";
 
 /// Whether a word is written as only programs write it: `parseLine`, `parse_line`, `parse(`,
 /// and in code or of three parts `ParseLine`. `GitHub` and `macOS` are names of another kind.

@@ -159,7 +159,7 @@ pub(super) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
     }
 }
 
-/// What in a message only the server can read, with the signatures of reasoning at `key`.
+/// The parts of a message that only the server can read; reasoning has its signature at `key`.
 pub(super) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
     let mut sealed = Sealed::default();
     for block in blocks(message) {

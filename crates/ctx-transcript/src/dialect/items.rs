@@ -114,7 +114,7 @@ pub(super) fn is_own(item: &Object<'_>) -> bool {
     }
 }
 
-/// What of `items` only the server can read.
+/// The `items` that only the server can read.
 pub(super) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     let mut sealed = Sealed::default();
     for item in items {

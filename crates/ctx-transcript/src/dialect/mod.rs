@@ -101,8 +101,8 @@ pub struct Held<'a> {
     pub begins_turn: bool,
 }
 
-/// What of a record only the vendor's server can read. The API checks or reads it against all
-/// messages before it.
+/// The parts of a record that only the vendor's server can read. It reads them together with all
+/// earlier messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sealed {
     /// Blocks of signed or encrypted reasoning.
@@ -131,7 +131,7 @@ pub trait Dialect: Sync {
     /// agent, nor what the agent itself passes over.
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
-    /// What of the record only the vendor's server can read, and takes back.
+    /// The parts of the record that only the vendor's server can read.
     fn sealed(&self, _object: &Object<'_>) -> Sealed {
         Sealed::default()
     }
