@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Write};
 
 use crate::PassError;
 
-/// Writes records. The last one is held back until [`Self::finish`]: without it a later
+/// Writes records. The last one is held back for the caller of [`Self::into_parts`]: without it a later
 /// tool sees that something failed here.
 pub struct HoldingWriter<W> {
     /// `None` once its reader went away: that ends the output, not the work.
