@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use ctx_transcript::{Dialect, dialect_of_lines};
+use ctx_transcript::{Dialect, Options, Records, dialect_of_lines};
 
 use crate::error::{Naming, StoreError};
 use crate::hash;
@@ -96,9 +96,9 @@ impl Store {
         if let Some(sha256) = newest.filter(is_of_it).and_then(written) {
             return Ok(Some(sha256));
         }
-        // The newest may be of another copy of the session, and what is written down of it may be
-        // lost: before anybody is refused, the snapshots themselves are looked at.
-        let entries = self.catalog(Some(session))?.entries.into_iter();
+        // The note may be lost or of another copy of the session, and the tool may have written a
+        // session with another id: before anybody is refused, all snapshots are looked at.
+        let entries = self.catalog(None)?.entries.into_iter();
         let of_it = entries.filter_map(|entry| entry.meta.ok().filter(is_of_it));
         let newest = of_it.max_by_key(|meta| meta.sequence);
         Ok(newest.and_then(written))
@@ -121,9 +121,15 @@ impl Look {
 /// Whether an agent writes this file itself.
 fn is_agents(live: &Live) -> Result<bool, StoreError> {
     // The snapshot is copied from the position of the other handle, which must not move.
-    let head = Live::open(&live.path)?.file.take(LOOK_AT);
-    let dialect = dialect_of_lines(head).naming("read", &live.path)?;
-    Ok(dialect.is_some_and(Dialect::is_log))
+    let head = || Ok::<_, StoreError>(Live::open(&live.path)?.file.take(LOOK_AT));
+    let dialect = dialect_of_lines(head()?).naming("read", &live.path)?;
+    if dialect.is_some() || live.meta.len() > LOOK_AT {
+        // A file that does not tell by then may be an agent's.
+        return Ok(dialect.is_none_or(Dialect::is_log));
+    }
+    // One JSON document over many lines: older versions of the Gemini CLI write those.
+    let records = Records::open(head()?, &Options::default()).naming("read", &live.path)?;
+    Ok(records.dialect().is_some_and(Dialect::is_log))
 }
 
 #[cfg(test)]
@@ -144,6 +150,16 @@ mod tests {
             (format!("{picture}{agents}\n"), true),
             ("{\"role\":\"user\",\"content\":\"hi\"}\n".to_owned(), false),
             ("no session\n".to_owned(), false),
+            // The form of older versions of the Gemini CLI.
+            (
+                "{\n\"sessionId\": \"g\",\n\"startTime\": \"t\",\n\"lastUpdated\": \"t\",\n\"messages\": [\n{\"id\": \"1\", \"timestamp\": \"t\", \"type\": \"user\", \"content\": \"hi\"}\n]\n}\n".to_owned(),
+                true,
+            ),
+            // Nobody looks further than this.
+            (
+                format!("{{\"x\":\"{}\"}}\n{agents}\n", "x".repeat(9 << 20)),
+                true,
+            ),
         ] {
             let path = bench.file("s.jsonl", &text);
             let refused = |min_idle| {

@@ -229,3 +229,23 @@ fn every_tool_with_an_output_is_tried() {
     }
     assert_eq!(writing, tried);
 }
+
+/// A tool that gives a session another id knows what it wrote: taking it back needs no rest.
+#[test]
+fn what_a_tool_wrote_under_another_id_is_no_agents() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join(LIVE);
+    fs::write(&path, of_agent()).expect("written");
+    let file = File::options().write(true).open(&path).expect("the file");
+    let hour = std::time::Duration::from_secs(3600);
+    let before = std::time::SystemTime::now() - hour;
+    file.set_modified(before).expect("a time");
+    drop(file);
+    crate::bench::good(
+        dir.path(),
+        "ctx-convert -q --store st --to codex live.jsonl -o live.jsonl",
+    );
+    assert_ne!(fs::read_to_string(&path).expect("text"), of_agent());
+    crate::bench::good(dir.path(), "ctx-rollback -q --store st --undo live.jsonl");
+    assert_eq!(fs::read_to_string(&path).expect("text"), of_agent());
+}
