@@ -42,8 +42,8 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mu
     if !args.dry_run {
         target.write(&copy.bytes, io)?;
     }
-    let told = copy.told(json_name(&session.name), named.display().to_string());
-    if let Some(told) = told.filter(|_| args.json) {
+    if args.json {
+        let told = copy.told(json_name(&session.name), named.display().to_string());
         io.write(json_line(&told).as_bytes())?;
     }
     Ok(if copy.has_problem {

@@ -20,10 +20,9 @@ pub struct RepairPass {
 }
 
 /// The repaired copy.
-#[derive(Default)]
 pub struct RepairedSession {
-    /// `None` where there is no message.
-    pub dialect: Option<&'static str>,
+    /// The name of its dialect.
+    pub dialect: &'static str,
     /// All its bytes.
     pub bytes: Arc<[u8]>,
     /// What was done, by line.
@@ -87,14 +86,7 @@ impl RepairPass {
     /// The copy. With `strict`, calls at the end must have their results, too.
     pub fn finish(self, strict: bool) -> Result<RepairedSession, PassError> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
-            let is_empty = |record: &Vec<u8>| record.trim_ascii().is_empty();
-            if !self.records.iter().all(is_empty) {
-                return Err(ErrorKind::NoMessage { batch: false }.into());
-            }
-            return Ok(RepairedSession {
-                bytes: self.records.concat().into(),
-                ..RepairedSession::default()
-            });
+            return Err(ErrorKind::NoMessage { batch: false }.into());
         };
         let no_repair = || ErrorKind::NoRepair(dialect.name());
         if dialect.is_log() {
@@ -175,7 +167,7 @@ fn checked(
     }
     left.sort();
     Ok(RepairedSession {
-        dialect: Some(dialect.name()),
+        dialect: dialect.name(),
         bytes,
         actions: copy.actions,
         left,

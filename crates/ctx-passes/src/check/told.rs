@@ -118,22 +118,21 @@ impl ToldReading {
 }
 
 impl RepairedSession {
-    /// Of the file `name`, whose copy is `output`; `None` where there was no dialect, and so
-    /// nothing to be repaired.
-    pub fn told<'a>(&'a self, name: Option<&'a str>, output: String) -> Option<ToldRepair<'a>> {
+    /// The report on the file `name`, whose copy is `output`.
+    pub fn told<'a>(&'a self, name: Option<&'a str>, output: String) -> ToldRepair<'a> {
         let actions = self.actions.iter().map(|action| ToldAction {
             line: action.line,
             action: action.what.as_str(),
             id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
             message: action.say(),
         });
-        Some(ToldRepair {
+        ToldRepair {
             name,
-            dialect: self.dialect?,
+            dialect: self.dialect,
             output,
             actions: actions.collect(),
             left: &self.left,
-        })
+        }
     }
 }
 
@@ -173,13 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_file_without_messages_no_repair_is_told() {
-        let copy = |dialect| RepairedSession {
-            dialect,
-            ..RepairedSession::default()
+    fn a_repair_is_told_with_its_dialect() {
+        let copy = RepairedSession {
+            dialect: "chat",
+            bytes: [].into(),
+            actions: Vec::new(),
+            left: Vec::new(),
+            has_problem: false,
         };
-        assert!(copy(None).told(None, String::new()).is_none());
-        let copy = copy(Some("chat"));
         let told = copy.told(Some("a"), "b".to_owned());
         assert_eq!(
             serde_json::to_string(&told).expect("JSON"),
