@@ -139,6 +139,17 @@ fn nobody_drops_the_summary_of_the_vendor() {
         let kept = good(dir, "ctx-prune --max-chars 200 s.jsonl");
         assert!(kept.contains("\"compaction\""), "{kept}");
     }
+    // Without a call, the block alone says which API the session is of.
+    let dir = tempfile::tempdir().expect("a folder");
+    let texts = [
+        json!({"role": "user", "content": "Look."}),
+        json!({"role": "assistant", "content": [{"type": "compaction", "content": "Done."}]}),
+        json!({"role": "user", "content": "Go on."}),
+    ];
+    fs::write(dir.path().join("s.jsonl"), lines(&texts)).expect("written");
+    let kept = good(dir.path(), "ctx-convert -q --to anthropic s.jsonl");
+    assert!(kept.contains("\"compaction\""), "{kept}");
+    assert_eq!(run(dir.path(), "ctx-convert --to chat s.jsonl").0, 2);
     // One that failed stands for nothing.
     let dir = tempfile::tempdir().expect("a folder");
     let failed = json!({"type": "compaction", "content": null});

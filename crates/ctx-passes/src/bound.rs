@@ -84,7 +84,8 @@ fn binds(model: &str) -> bool {
         let Some((_, version)) = model.split_once(family) else {
             return false;
         };
-        let numbers = version.split(['-', '.']).map_while(|it| it.parse().ok());
+        let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
+        let numbers = numbers.map_while(|number| number.parse().ok());
         // The day of a release is no version.
         let mut numbers = numbers.filter(|number: &u64| *number < 1000);
         let mut next = || numbers.next().unwrap_or(0);
@@ -104,6 +105,10 @@ mod tests {
             ("claude-fable-5-20260301", false),
             ("claude-opus-5-5-20260831", true),
             ("anthropic/claude-opus-6", true),
+            ("claude-opus-5-5@20260831", true),
+            ("anthropic/claude-opus-5.5:thinking", true),
+            ("claude-opus-5-5[1m]", true),
+            ("us.anthropic.claude-opus-5-5-v1:0", true),
             ("claude-opus-4-5-20251101", false),
             ("claude-3-5-sonnet-20241022", false),
             ("gpt-6.2-codex", true),

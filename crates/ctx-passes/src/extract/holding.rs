@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind, Write};
 
 use crate::PassError;
 
-/// Writes records. The last one is held back for the caller of [`Self::into_parts`]: without it a later
-/// tool sees that something failed here.
+/// Writes records. The last one is held back until [`Self::into_parts`] hands it out: without
+/// it a later tool sees that something failed here.
 pub struct HoldingWriter<W> {
     /// `None` once its reader went away: that ends the output, not the work.
     output: Option<W>,

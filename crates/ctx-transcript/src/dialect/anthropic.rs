@@ -258,6 +258,7 @@ fn is_own(kind: &str) -> bool {
             | "redacted_thinking"
             | "server_tool_use"
             | "search_result"
+            | "compaction"
     ) || kind.ends_with("_tool_result")
 }
 
