@@ -238,11 +238,12 @@ impl OpenCalls {
         }
     }
 
-    /// A call is answered: the name of its tool, which the result, its message or the call says.
+    /// A call is answered: the name of its tool, which the call says, or else the result or its
+    /// message.
     pub fn close(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
         let called = result.id.as_deref().and_then(|id| self.tools.remove(id));
         let named = result.name.as_ref().or(message.name.as_ref());
-        named.map(Cow::to_string).or(called)
+        called.or_else(|| named.map(Cow::to_string))
     }
 
     /// The message, with the tools of those results named that may hold the user's words.

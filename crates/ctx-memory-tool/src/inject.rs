@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_memory::inject::{Context, Layer, assemble};
-use ctx_passes::PassError;
+use ctx_passes::{ErrorKind, PassError};
 use ctx_store::{Growth, SessionId};
 use ctx_tools::counting::CountingArgs;
 use ctx_tools::output::Output;
@@ -115,7 +115,12 @@ impl Args {
             .hint("give the text to the agent or the API (without --transcript)"));
         }
         let mut placing = Placing::new(&context, dialect, target.open(io)?);
-        session.pass(|record| placing.push(record))?;
+        session.pass(|record| {
+            if dialect.is_none() && record.object().is_some() {
+                return Err(ErrorKind::UnknownFormat("changed").at(record.line));
+            }
+            placing.push(record)
+        })?;
         let placed = placing.finish();
         placed
             .map_err(|error| passes::failure(error, &session.name))?
