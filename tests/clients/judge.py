@@ -205,6 +205,9 @@ def view(agent, text, folder):
             raise Failed(f"{step}: ctx-check finds something wrong with it")
         ours = tool("ctx-convert", "-q", "--to", "anthropic", trial.path)
         ours = whole(agent, [json.loads(line) for line in ours.splitlines()])
+        # The Anthropic API wants the user first, so ctx-convert puts this before a reply that begins a session.
+        if ours[:1] == [("user", {"type": "text", "text": "The beginning of this session is missing."})]:
+            del ours[0]
         requests, said = agent.requests(trial.home, trial.path, trial.work)
         theirs = whole(agent, agent.messages(requests) or [])
         if theirs[-1:] != [("user", {"type": "text", "text": agents.PROMPT})]:
