@@ -134,8 +134,11 @@ impl<'w> Writing<'w> {
     /// The user message that a repair inserts, where the next record is a reply that would come
     /// first and the API refuses that.
     fn missing_beginning(&mut self, next: &Line) -> Option<String> {
+        if self.has_begun {
+            return None;
+        }
         let to = self.converter.to;
-        let object = Object::parse(&next.json).ok().filter(|_| !self.has_begun)?;
+        let object = Object::parse(&next.json).ok()?;
         let role = to.outline(&object)?.role;
         self.has_begun = !role.is_system();
         let repair = to.repair().filter(|_| !to.rules().may_begin_with(role))?;

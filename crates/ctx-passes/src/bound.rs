@@ -36,9 +36,19 @@ impl BoundReasoning {
         self.changed = true;
     }
 
-    /// The next record that is written; whether it changes in more than its own reasoning.
-    pub(crate) fn write(&mut self, record: &Record<'_>, dialect: &dyn Dialect, changes: bool) {
-        self.keep(record, dialect);
+    /// The next record, and the bytes that are written in its place if it changes. `changes` says
+    /// whether more of it changes than its own reasoning.
+    pub(crate) fn write(
+        &mut self,
+        record: &Record<'_>,
+        new: Option<&[u8]>,
+        dialect: &dyn Dialect,
+        changes: bool,
+    ) {
+        match new {
+            Some(bytes) if self.changed => self.keep(&record.origin().record(bytes), dialect),
+            _ => self.keep(record, dialect),
+        }
         self.changed |= changes;
     }
 

@@ -150,9 +150,10 @@ pub(super) fn carry_out(
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            bound.write(record, dialect, changes);
             let new = verdicts.and_then(|it| decision::changed(it, number, record, dialect));
-            outlet.write(record, new.map(|(bytes, _)| bytes))
+            let new = new.map(|(bytes, _)| bytes);
+            bound.write(record, new.as_deref(), dialect, changes);
+            outlet.write(record, new)
         })?;
         outlet.finish(0).map(|_| ())
     })?;

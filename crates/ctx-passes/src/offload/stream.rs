@@ -102,7 +102,8 @@ impl<C: Change> ChangePass<C> {
             None
         };
         if let Some(dialect) = self.reading.dialect {
-            self.bound.write(record, dialect, new.is_some());
+            self.bound
+                .write(record, new.as_deref(), dialect, new.is_some());
         }
         match &mut self.outlet {
             Some(outlet) => outlet.write(record, new).map_err(cannot_wait),

@@ -330,23 +330,21 @@ impl<'p> Decision<'p> {
                 edits.map(|edits| record.edited(&edits))
             };
             if let Some(dialect) = waiting.dialect {
-                let of_new = new.as_ref().map(|bytes| record.origin().record(bytes));
-                let written = of_new.as_ref().unwrap_or(&record);
-                self.bound.write(written, dialect, changes);
+                self.bound.write(&record, new.as_deref(), dialect, changes);
             }
             outlet.write(&record, self.with_usage(&record, new))?;
         }
         outlet.finish(left_out)
     }
 
-    /// Warns of signed reasoning behind what was changed, once the session is written.
+    /// Warns of signed reasoning after a change, once the session is written.
     pub fn warn_of_reasoning(&self, notes: &mut Notes) {
         self.bound.warn(notes);
     }
 }
 
-/// Whether the model is sent something else for a record, or nothing. To drop the oldest
-/// reasoning changes nothing that later reasoning is bound to.
+/// Whether a record changes what later reasoning is bound to. Dropping the oldest reasoning
+/// does not.
 pub(crate) fn changes_context(verdicts: &Verdicts<'_>, number: usize) -> bool {
     let freed = verdicts.freed(number);
     freed.iter().any(|freed| freed.rule != Rule::Reasoning)
