@@ -3,33 +3,30 @@
 use std::path::Path;
 
 use ctx_cli::shell_word;
-use ctx_store::{Missing, Reason, SnapshotId};
+use ctx_store::{MissingReason, MissingSnapshot, SnapshotId};
 
 const LIST: &str = "ctx-snapshot --list shows what there is";
 
 /// Where the snapshot is instead, or which ones are near.
-pub fn of_snapshot(missing: &Missing) -> String {
+pub fn of_snapshot(missing: &MissingSnapshot) -> String {
     match &missing.reason {
-        Reason::DayInDigits(day) => format!("for a day write {day}"),
-        Reason::HashInDigits => format!("for a hash write sha256:{}", missing.wanted),
-        Reason::Elsewhere(id) => {
+        MissingReason::DayInDigits(day) => format!("for a day write {day}"),
+        MissingReason::HashInDigits => format!("for a hash write sha256:{}", missing.wanted),
+        MissingReason::Elsewhere(id) => {
             let near = nearest(&missing.near);
             let session = SnapshotId::parse(id).map(|id| id.session.to_string());
-            format!(
-                "name that one with -s {}{near}",
-                session.unwrap_or_default()
-            )
+            format!("name that one with -s {}{near}", session.unwrap_or_default())
         }
-        Reason::InTrash(id) => {
+        MissingReason::InTrash(id) => {
             let number = SnapshotId::parse(id).map(|id| id.stamp.sequence.to_string());
             let wanted = number.unwrap_or_else(|| id.clone());
             format!("ctx-gc --undelete {wanted} brings it back")
         }
-        Reason::NotThatDay(around) if !around.is_empty() => {
+        MissingReason::NotThatDay(around) if !around.is_empty() => {
             format!("the nearest are {}", around.join(" and "))
         }
-        Reason::NoneBefore(Some(oldest)) => format!("the oldest is {oldest}"),
-        Reason::Unknown if !missing.near.is_empty() => {
+        MissingReason::NoneBefore(Some(oldest)) => format!("the oldest is {oldest}"),
+        MissingReason::Unknown if !missing.near.is_empty() => {
             format!("{LIST}{}", nearest(&missing.near))
         }
         _ => LIST.to_owned(),
@@ -72,7 +69,7 @@ mod tests {
     use std::path::Path;
 
     use super::{of_session, of_snapshot, to_another_file};
-    use ctx_store::{Missing, Reason};
+    use ctx_store::{MissingReason, MissingSnapshot};
 
     /// 15 C1: each reason has its own advice.
     #[test]
@@ -80,35 +77,24 @@ mod tests {
         let id = |n: u32| format!("other-20261121T234307.123456Z-000{n}");
         for (reason, near, hint) in [
             (
-                Reason::DayInDigits("2026-11-21".to_owned()),
+                MissingReason::DayInDigits("2026-11-21".to_owned()),
                 vec![],
                 "for a day write 2026-11-21".to_owned(),
             ),
             (
-                Reason::Elsewhere(id(2)),
+                MissingReason::Elsewhere(id(2)),
                 vec![id(1)],
-                format!(
-                    "name that one with -s other, or take the nearest, {}",
-                    id(1)
-                ),
+                format!("name that one with -s other, or take the nearest, {}", id(1)),
             ),
             (
-                Reason::InTrash(id(2)),
+                MissingReason::InTrash(id(2)),
                 vec![],
                 "ctx-gc --undelete 2 brings it back".to_owned(),
             ),
-            (
-                Reason::Unknown,
-                vec![],
-                "ctx-snapshot --list shows what there is".to_owned(),
-            ),
+            (MissingReason::Unknown, vec![], "ctx-snapshot --list shows what there is".to_owned()),
         ] {
             let wanted = "2".to_owned();
-            let missing = Missing {
-                wanted,
-                reason,
-                near,
-            };
+            let missing = MissingSnapshot { wanted, reason, near };
             assert_eq!(of_snapshot(&missing), hint);
         }
     }
@@ -116,10 +102,7 @@ mod tests {
     #[test]
     fn a_command_can_be_pasted() {
         assert_eq!(
-            to_another_file(
-                "a-b-20261121T234307.123456Z-0012",
-                Path::new("my chat.jsonl")
-            ),
+            to_another_file("a-b-20261121T234307.123456Z-0012", Path::new("my chat.jsonl")),
             "to restore it here nevertheless: ctx-rollback -s a-b --snapshot 12 --to 'my chat.jsonl'"
         );
     }
@@ -127,9 +110,6 @@ mod tests {
     #[test]
     fn near_names_are_proposed_as_flags() {
         let near = ["demo".to_owned(), "demo-2".to_owned()];
-        assert_eq!(
-            of_session("dmeo", &near, false),
-            "did you mean -s demo or -s demo-2?"
-        );
+        assert_eq!(of_session("dmeo", &near, false), "did you mean -s demo or -s demo-2?");
     }
 }

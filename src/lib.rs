@@ -3,24 +3,19 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
-pub mod cache;
+pub mod args;
 pub mod completing;
-pub mod counting;
-pub mod folders;
 pub mod hints;
-pub mod idle;
-pub mod llm;
-pub mod models;
+pub mod in_place;
+pub mod offload;
 pub mod output;
 pub mod passes;
-pub mod policy;
 pub mod progress;
 pub mod session;
 pub mod store;
 pub mod target;
 pub mod tools;
 pub mod trash;
-pub mod triggers;
 
 use std::process::ExitCode;
 
@@ -28,11 +23,7 @@ use ctx_cli::{Binary, Tool};
 
 /// All that a binary does: `tool`, whose manual page is `manual`.
 pub fn main(tool: &'static Tool, manual: &'static str) -> ExitCode {
-    ctx_cli::main(&Binary {
-        tool,
-        manual,
-        completed: completing::of,
-    })
+    ctx_cli::main(&Binary { tool, manual, completed: completing::of })
 }
 
 /// Every tool, in the order of the alphabet.

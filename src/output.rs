@@ -1,17 +1,19 @@
-//! Where a filter's records go: stdout, or a file that appears whole or not at all.
+//! The output of a filter: stdout, or a file that appears completely or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 
 use ctx_cli::{Failure, Io};
-use ctx_store::atomic::AtomicFile;
-use ctx_store::{Figures, Growth, NewContent, ReplaceOutcome, SnapshotKind, Succession, hash};
-use ctx_transcript::counted;
+use ctx_format::counted;
+use ctx_store::AtomicFile;
+use ctx_store::{
+    Figures, Growth, NewContent, PendingReplacement, ReplaceOutcome, SnapshotKind, hash,
+};
 
 use crate::store::{self, warn_retained};
 use crate::target::Target;
 
-/// An opened output. What [`failure`] says of its errors is fit for the user.
+/// An opened output. [`failure`] turns its errors into messages for the user.
 pub enum Output<'a> {
     /// Stdout.
     Stdout(&'a mut Io),
@@ -26,14 +28,14 @@ pub enum Output<'a> {
 /// A new session and the one whose place it takes.
 pub struct SessionOutput<'a> {
     name: String,
-    succession: Succession<'a>,
+    succession: PendingReplacement<'a>,
     temp: BufWriter<File>,
     figures: Figures,
     io: &'a mut Io,
 }
 
 impl Target<'_> {
-    /// Opens it; what is there stays as it is until [`Output::finish`].
+    /// Opens the output; an existing file stays as it is until [`Output::finish`].
     pub fn open<'a>(self, io: &'a mut Io) -> Result<Output<'a>, Failure>
     where
         Self: 'a,
@@ -63,7 +65,7 @@ impl Target<'_> {
         })
     }
 
-    /// Writes all that there is to be written.
+    /// Writes the whole output.
     pub fn write(self, bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
         let mut output = self.open(io)?;
         output.write_all(bytes).map_err(failure)?;
@@ -72,8 +74,8 @@ impl Target<'_> {
 }
 
 impl Output<'_> {
-    /// What the audit log tells of it, where it takes a session's place.
-    pub fn tell(&mut self, figures: Figures) {
+    /// Adds figures to the audit record, if the output replaces a session.
+    pub fn set_figures(&mut self, figures: Figures) {
         if let Self::Session(session) = self {
             session.figures = figures;
         }
@@ -89,9 +91,8 @@ impl Output<'_> {
         }
     }
 
-    /// Writes the output and, through `first`, what readers of the output rely on in the store.
-    /// `first` runs before anybody can see the output. If the output replaces a session, `first`
-    /// runs after the snapshot of that session.
+    /// Writes the output. `first` writes to the store what readers of the output rely on; it runs
+    /// before the output is visible, and after the snapshot of a session that the output replaces.
     pub fn deliver(
         mut self,
         write: impl FnOnce(&mut Self) -> Result<(), Failure>,
@@ -109,7 +110,7 @@ impl Output<'_> {
         }
     }
 
-    /// Lets `write` write. The error of a file says which one it is.
+    /// Runs `write`. The error of a file includes its name.
     fn with<T>(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         match self {
             Self::Stdout(io) => write(io.out()),
@@ -128,13 +129,7 @@ impl Output<'_> {
 
 impl SessionOutput<'_> {
     fn finish(self, first: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-        let Self {
-            name,
-            succession,
-            temp,
-            figures,
-            io,
-        } = self;
+        let Self { name, succession, temp, figures, io } = self;
         let waiting = || -> io::Result<(File, String)> {
             let mut file = temp.into_inner()?;
             file.rewind()?;
@@ -152,27 +147,19 @@ impl SessionOutput<'_> {
             figures,
         };
         let replaced = succession.commit_after(&mut new, first);
-        tell(&name, growth, &replaced.map_err(store::failure)??, io);
+        note_replaced(&name, growth, &replaced.map_err(store::failure)??, io);
         Ok(())
     }
 }
 
-fn tell(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
-    let ReplaceOutcome::New {
-        before,
-        late_bytes,
-        retained,
-    } = replaced
-    else {
+fn note_replaced(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
+    let ReplaceOutcome::New { before, late_bytes, retained } = replaced else {
         return io.note(format_args!("{name} has these bytes already"));
     };
-    io.note(format_args!(
-        "{name} is replaced; what was there is {}",
-        before.id
-    ));
+    io.note(format_args!("{name} is replaced; what was there is {}", before.id));
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
-        let late = format!("{name} grew meanwhile: {late} behind the new ones");
+        let late = format!("{name} grew meanwhile: {late} kept after the new ones");
         match growth {
             Growth::Follows => io.note(late),
             Growth::Stops => io.warn(late),
@@ -199,7 +186,7 @@ impl Write for Output<'_> {
     }
 }
 
-/// Why an output did not take what was written to it.
+/// The failure behind an error of [`Output`].
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: io::Error) -> Failure {
     let error = error.downcast::<Failure>();

@@ -1,13 +1,12 @@
 //! What passes say and why they give up, as the user sees it.
 
-use ctx_cli::{ExitStatus, Failure, Io};
+use ctx_cli::{Failure, Io};
+use ctx_engine::{ErrorKind, Level, Notes, PassError};
+use ctx_format::UnreadRule;
+use ctx_format::compaction::CompactionError;
 use ctx_llm::TapeError;
-use ctx_passes::extract::ExtractError;
-use ctx_passes::{ErrorKind, Level, Notes, PassError};
-use ctx_transcript::UnreadRule;
-use ctx_transcript::compaction::CompactionError;
 
-use crate::{output, store};
+use crate::output;
 
 /// Runs a pass over a session, and says what it notes.
 pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
@@ -30,9 +29,6 @@ pub fn failure(error: PassError, name: &str) -> Failure {
     let failure = match error.kind {
         ErrorKind::Output(error) => return output::failure(error),
         ErrorKind::Temporary(_) => Failure::new(&error.kind),
-        ErrorKind::Store(error) => return store::failure(error),
-        ErrorKind::Memory(error) => return store::merge_failure(error),
-        ErrorKind::Unchanged(kind) => return unchanged(self::failure((*kind).into(), name)),
         ErrorKind::Caller(error) => {
             let failure = error.downcast::<Failure>();
             return failure.map_or_else(Failure::new, |failure| *failure);
@@ -45,17 +41,6 @@ pub fn failure(error: PassError, name: &str) -> Failure {
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
-    }
-}
-
-/// Whatever became of the store, the session is as it was.
-fn unchanged(failure: Failure) -> Failure {
-    match failure.exit_status() {
-        ExitStatus::Uncertain => failure
-            .status(ExitStatus::Failed)
-            .hint("the session is as it was"),
-        ExitStatus::Partial => failure.status(ExitStatus::Failed),
-        _ => failure,
     }
 }
 
@@ -82,11 +67,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
-        ErrorKind::Foreign { foreign, .. }
-        | ErrorKind::Unread {
-            foreign: Some(foreign),
-            ..
-        } => foreign.remedy,
+        ErrorKind::Foreign { foreign, .. } | ErrorKind::Unread { foreign: Some(foreign), .. } => {
+            foreign.remedy
+        }
         ErrorKind::Unread { unread, .. } if unread.rule == UnreadRule::VendorSummary => {
             "only the API that wrote it reads it; ctx-prune shortens results and keeps it"
         }
@@ -104,11 +87,6 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "ctx-compact compacts it as it is; ctx-convert makes messages of it, of which that can be done"
         }
         ErrorKind::TwoFormats { .. } => "no API takes both: give each format a file of its own",
-        ErrorKind::Extract(ExtractError::UnknownFormat) => {
-            "name it with --dialect, or convert the session"
-        }
-        ErrorKind::Extract(ExtractError::NoZones) => "ctx-split sets zones",
-        ErrorKind::Extract(ExtractError::EarlyEnd(_)) => "--partial takes what came",
         ErrorKind::Exam(_) => {
             r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
         }
@@ -125,7 +103,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::NotCarried => "without --strict the rest is written",
         ErrorKind::OldProblem(_) => "--strict refuses such input",
-        ErrorKind::NoZones => "ctx-split decides what is old: ctx-split FILE | ctx-summarize",
+        ErrorKind::NoZones => "ctx-split sets zones: ctx-split FILE | …",
         ErrorKind::OtherZones => "run ctx-split --batch again",
         ErrorKind::EarlyEnd(_) => {
             "is the stage before this one all right? --partial takes what came"
@@ -144,7 +122,6 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::Words(_) | ErrorKind::OtherContext => {
             "ctx-convert writes what its agent would send as another session"
         }
-        ErrorKind::NoId => "write another file with -o",
         ErrorKind::NoSuchLine(_) => {
             "both must have the same lines, as ctx-compact --batch leaves them"
         }
@@ -153,9 +130,6 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord
         | ErrorKind::Tape(TapeError::Io(..))
-        | ErrorKind::Store(_)
-        | ErrorKind::Memory(_)
-        | ErrorKind::Unchanged(_)
         | ErrorKind::Caller(_) => return None,
     })
 }

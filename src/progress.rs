@@ -1,11 +1,11 @@
-//! What the libraries tell of a run, for the line on the terminal.
+//! Passes the progress of the libraries to the line on the terminal.
 
 use std::sync::Arc;
 
 use ctx_cli::Progress;
-use ctx_transcript::{Observer, Watch};
+use ctx_format::{Observer, Watch};
 
-/// Hands on to the line what it is told.
+/// Passes the progress on to the terminal line.
 struct Shown(Progress);
 
 impl Observer for Shown {
@@ -26,12 +26,8 @@ impl Observer for Shown {
     }
 }
 
-/// Whoever looks at the terminal watches; nobody where nothing is shown.
+/// Shows progress on the terminal, if it is shown at all.
 pub fn watch() -> Watch {
     let progress = Progress::current();
-    if progress.is_shown() {
-        Watch::of(Arc::new(Shown(progress)))
-    } else {
-        Watch::default()
-    }
+    if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }
 }

@@ -1,14 +1,16 @@
-//! How the filters read a session: shared flags, and records with the file's
-//! name in every failure.
+//! How the tools read sessions: shared flags, and records with the name of the file in every
+//! failure.
 
+use std::fs::Metadata;
 use std::path::Path;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
-use ctx_cli::{Failure, Input, Io};
-use ctx_passes::check::{CheckPass, Report};
-use ctx_passes::{BadLines, Invalid, PassError};
-use ctx_transcript::{Dialect, Options, Record, dialect};
+use clap::{Args, ValueEnum};
+use ctx_cli::{Failure, Input, Io, Walk, metadata};
+use ctx_engine::check::{CheckPass, Report};
+use ctx_engine::{BadLines, PassError, Time};
+use ctx_format::{Dialect, Options, Record, dialect};
+use ctx_store::is_kept_aside;
 
 use crate::passes;
 
@@ -29,21 +31,15 @@ pub struct ReadArgs {
     #[arg(long, help_heading = "Input")]
     pub batch: bool,
     /// If a line is not a JSON object
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        default_value_t,
-        help_heading = "Input"
-    )]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = "Input")]
     pub invalid: Invalid,
 }
 
 /// One opened session.
 pub struct Session {
-    /// As the user named it.
+    /// The name that the user gave.
     pub name: String,
-    inner: ctx_passes::Session,
+    inner: ctx_engine::Session,
 }
 
 impl ReadArgs {
@@ -60,7 +56,7 @@ impl ReadArgs {
             temp: Some(std::env::temp_dir()),
             ..Options::default()
         };
-        Session::of(input, &options, self.invalid)
+        Session::of(input, &options, self.invalid.into())
     }
 
     /// The dialect that is named.
@@ -71,15 +67,19 @@ impl ReadArgs {
 
 impl Session {
     /// A session that is open already.
-    pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self, Failure> {
+    pub fn of(
+        input: Input,
+        options: &Options,
+        invalid: ctx_engine::Invalid,
+    ) -> Result<Self, Failure> {
         let Input { name, reader } = input;
-        match ctx_passes::Session::open(reader, options, invalid) {
+        match ctx_engine::Session::open(reader, options, invalid) {
             Ok(inner) => Ok(Self { name, inner }),
             Err(error) => Err(passes::failure(error, &name)),
         }
     }
 
-    /// Its dialect; `None` when the format is not known.
+    /// The dialect; `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.inner.dialect()
     }
@@ -95,24 +95,24 @@ impl Session {
     /// Hands the session to a function that reads its records.
     pub fn read<T>(
         &mut self,
-        read: impl FnOnce(&mut ctx_passes::Session) -> Result<T, PassError>,
+        read: impl FnOnce(&mut ctx_engine::Session) -> Result<T, PassError>,
     ) -> Result<T, Failure> {
         let foreign = self.inner.foreign();
         read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
     }
 
-    /// What a check of all records has found.
+    /// The report of a check of all records.
     pub fn checked(&self, pass: CheckPass<'_>) -> Report {
         pass.finish(&self.inner)
     }
 
-    /// What was bad so far.
+    /// The bad lines so far.
     pub fn bad(&self) -> &BadLines {
         self.inner.bad()
     }
 
-    /// Warns of what a document holds beside its messages.
-    pub fn tell_of_document(&self, io: &mut Io) {
+    /// Warns about members of a document other than its messages.
+    pub fn note_document(&self, io: &mut Io) {
         passes::telling(&self.name, io, |notes| self.inner.tell_of_document(notes));
     }
 
@@ -120,4 +120,37 @@ impl Session {
     pub fn report(&self, io: &mut Io) {
         passes::telling(&self.name, io, |notes| self.bad().report(notes));
     }
+}
+
+/// What happens to bad lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Invalid {
+    /// Keep them in place and count them
+    #[default]
+    Keep,
+    /// Stop at the first one
+    Fail,
+    /// Leave them out and count them
+    Drop,
+}
+
+impl From<Invalid> for ctx_engine::Invalid {
+    fn from(invalid: Invalid) -> Self {
+        match invalid {
+            Invalid::Keep => Self::Keep,
+            Invalid::Fail => Self::Fail,
+            Invalid::Drop => Self::Drop,
+        }
+    }
+}
+
+/// The search of folders: `always`, or only with `--recursive`.
+pub fn walk(always: bool) -> Walk {
+    Walk { always, skip: is_kept_aside }
+}
+
+/// The time of the last change of a file, or of the file at stdin.
+pub fn last_change(path: &Path) -> Option<Time> {
+    let meta = metadata(path).ok().filter(Metadata::is_file)?;
+    Some(Time(meta.modified().ok()?.into()))
 }

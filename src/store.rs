@@ -1,4 +1,4 @@
-//! Where the store lies, and its failures as the user sees them.
+//! The location of the store, and its failures as messages for the user.
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, is_stdin};
+use ctx_format::Saved;
 use ctx_memory::MergeError;
-use ctx_select::duration::FixedSpan;
+use ctx_policy::duration::FixedSpan;
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError, When};
-use ctx_transcript::Saved;
 
 use crate::hints;
 
@@ -31,38 +31,29 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// Opens the store for `tool`; what was typed goes into the audit log by the
-    /// names of the flags.
+    /// Opens the store for `tool`. The audit log gets the names of the flags.
     pub fn open(&self, tool: &Tool, matches: &ArgMatches) -> Result<Store, Failure> {
         let root = match &self.store {
             Some(dir) => dir.clone(),
             None => default_store()?,
         };
-        let actor = Actor {
-            tool: tool.name.to_owned(),
-            flags: flags(tool, matches),
-        };
+        let actor = Actor { tool: tool.name.to_owned(), flags: flags(tool, matches) };
         Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
 
     /// The store for a tool that may need none.
     pub fn lazy<'a>(&'a self, tool: &'a Tool, matches: &'a ArgMatches) -> LazyStore<'a> {
-        LazyStore {
-            args: self,
-            tool,
-            matches,
-            opened: OnceCell::new(),
-        }
+        LazyStore { args: self, tool, matches, opened: OnceCell::new() }
     }
 
-    /// What handles may promise of an input that is saved, or is not: who reads them looks
-    /// into the usual store, not into one that a flag names.
+    /// The promise of handles about the original: readers of a handle look into the default store,
+    /// not into one that a flag names.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
         Saved::from(is_saved && !named)
     }
 
-    /// Whether there is anything where the store would lie.
+    /// Whether the store exists.
     pub fn exists(&self) -> bool {
         match &self.store {
             Some(dir) => dir.exists(),
@@ -71,7 +62,7 @@ impl StoreArgs {
     }
 }
 
-/// A store that is opened when it is first asked for.
+/// A store that is opened on first use.
 pub struct LazyStore<'a> {
     args: &'a StoreArgs,
     tool: &'a Tool,
@@ -100,12 +91,8 @@ fn default_store() -> Result<PathBuf, Failure> {
 fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
     let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let command = (tool.command)();
-    let given = command
-        .get_arguments()
-        .filter(|arg| typed(arg.get_id().as_str()));
-    given
-        .filter_map(|arg| arg.get_long().map(str::to_owned))
-        .collect()
+    let given = command.get_arguments().filter(|arg| typed(arg.get_id().as_str()));
+    given.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
 }
 
 /// A session's id as typed.
@@ -113,7 +100,7 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
-/// A date or a time as typed behind a flag.
+/// A date or a time given to a flag.
 pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When, Failure> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {
@@ -121,7 +108,7 @@ pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When, Failure> {
     })
 }
 
-/// The session that is named, else the one that the file tells, or that it is by its name and path.
+/// The named session, else the one in the file, else one made of its name and path.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId, Failure> {
     match named {
         Some(session) => Ok(session.clone()),
@@ -136,12 +123,10 @@ pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId, F
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: StoreError) -> Failure {
     let failure = match &error {
-        StoreError::Io {
-            action,
-            path,
-            source,
-        } => Failure::new(format_args!("cannot {action}: {source}"))
-            .at(path.display().to_string(), None),
+        StoreError::Io { action, path, source } => {
+            Failure::new(format_args!("cannot {action}: {source}"))
+                .at(path.display().to_string(), None)
+        }
         StoreError::OtherFile { path, .. } => {
             Failure::new(&error).at(path.display().to_string(), None)
         }
@@ -164,7 +149,7 @@ pub fn failure(error: StoreError) -> Failure {
             failure.hint(hints::to_another_file(&id, &path))
         }
         StoreError::InStore { .. } => {
-            failure.hint("name another path; what is in a store only the tools change")
+            failure.hint("name another path; only the tools change a store")
         }
         StoreError::NoSnapshot(missing) => failure.hint(hints::of_snapshot(&missing)),
         StoreError::NoSession {
@@ -197,13 +182,27 @@ pub fn failure(error: StoreError) -> Failure {
     }
 }
 
+/// A failure of the store before anything became of the session.
+pub fn unchanged(error: StoreError) -> Failure {
+    leaves_session(failure(error))
+}
+
+/// Marks a failure that left the session unchanged.
+pub fn leaves_session(failure: Failure) -> Failure {
+    match failure.exit_status() {
+        ExitStatus::Uncertain => {
+            failure.status(ExitStatus::Failed).hint("the session is as it was")
+        }
+        ExitStatus::Partial => failure.status(ExitStatus::Failed),
+        _ => failure,
+    }
+}
+
 /// A failed merge into memory files as the user sees it.
 pub fn merge_failure(error: MergeError) -> Failure {
     let failure = failure(error.source);
     if error.is_partial {
-        failure
-            .status(ExitStatus::Partial)
-            .hint("other memory files are merged; run it again")
+        failure.status(ExitStatus::Partial).hint("other memory files are merged; run it again")
     } else {
         failure
     }
@@ -221,7 +220,7 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
 pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
     for edit in edits {
         io.warn(format_args!(
-            "{} is an edit that a killed run took out of its file; put back what is missing, then remove it",
+            "{} is an edit that a killed run moved out of its file; merge what is missing, then remove it",
             edit.display()
         ));
     }
@@ -237,9 +236,7 @@ pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<(), Failure> {
             Ok(n) => io.write(&buffer[..n])?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                return Err(Failure::new(format_args!(
-                    "cannot read the snapshot: {error}"
-                )));
+                return Err(Failure::new(format_args!("cannot read the snapshot: {error}")));
             }
         }
     }

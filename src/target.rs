@@ -1,19 +1,17 @@
-//! What an output stands in the place of, looked at before anything is read.
+//! What an output replaces, checked before anything is read.
 //!
-//! A session file that exists is somebody's work, and an agent may be appending to it. So it
-//! is replaced as `ctx-compact` replaces it: locked, refused while somebody has it open for
-//! writing, its bytes in a snapshot first. A file that is an input is a session whatever it
-//! holds.
+//! An existing session file is somebody's work, and an agent may be appending to it. It is
+//! therefore replaced as `ctx-compact` does it: locked, refused if a process has it open for
+//! writing, and saved in a snapshot first. An input file always counts as a session.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ctx_cli::{Failure, Input, is_stdin, metadata};
-use ctx_store::atomic::Spot;
-use ctx_store::{Destination, Growth, SessionId, Store, Succession};
+use ctx_policy::duration::FixedSpan;
+use ctx_store::{Destination, Growth, MinIdle, OutputTarget, PendingReplacement, SessionId, Store};
 
-use crate::idle::IdleArgs;
 use crate::store::{self, LazyStore, session_of};
 
 /// The flags of every tool that may write a session to a file.
@@ -21,15 +19,14 @@ use crate::store::{self, LazyStore, session_of};
 pub struct OutputArgs {
     /// Write to FILE instead of stdout
     ///
-    /// It is written at the end, and only when all went well.
-    /// A session that is there, also the one that is read, is replaced as ctx-compact does
-    /// it: its bytes are saved in the store first, one that somebody has open for writing is
-    /// refused, and what an agent appends meanwhile is not lost. ctx-rollback --undo FILE
-    /// brings it back. What is no session takes no session's place. A file that somebody else
-    /// makes or changes there meanwhile stays (exit status 4).
+    /// The tool writes FILE at the end, and only if everything succeeded. An existing session,
+    /// including the input, is replaced as in ctx-compact: its bytes are saved in the store first,
+    /// a file that is open for writing is refused, and lines that an agent appends meanwhile are
+    /// kept. ctx-rollback --undo FILE brings it back. A report never replaces a session. If another
+    /// program creates or changes FILE meanwhile, that file stays (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// How long a session there must have been left alone.
+    /// The idle time that the replaced session needs.
     #[command(flatten)]
     pub idle: IdleArgs,
 }
@@ -49,17 +46,11 @@ pub struct ReportOutputArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct InPlaceArgs {
     /// Change FILE itself: the same as -o FILE
-    #[arg(
-        short,
-        long,
-        requires = "file",
-        conflicts_with = "output",
-        help_heading = "Output"
-    )]
+    #[arg(short, long, requires = "file", conflicts_with = "output", help_heading = "Output")]
     in_place: bool,
 }
 
-/// The flag of filters that can tell programs what they did.
+/// The flag of filters that can report to programs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ReportArgs {
     /// Print what was done as a JSON object
@@ -81,26 +72,27 @@ impl ReportArgs {
     }
 }
 
-/// Where an output goes.
+/// The destination of an output.
 pub enum Target<'s> {
     /// Stdout.
     Stdout,
     /// A device or a pipe: there is nothing to replace.
     Stream(PathBuf),
-    /// No session: replaced whole, or created, unless somebody else does that meanwhile.
-    Plain(Spot),
+    /// A file that is no session. It is created or replaced as a whole, unless another process does
+    /// so first.
+    Plain(OutputTarget),
     /// A session that will be replaced, by the name that the user gave it.
-    Session(String, Succession<'s>),
+    Session(String, PendingReplacement<'s>),
 }
 
-/// Where inputs are read from: of the one that will be replaced, the bytes that are copied.
+/// The source of the inputs. An input that will be replaced is read from the copied bytes.
 #[derive(Default)]
 pub struct Source {
     copied: Option<(PathBuf, File)>,
 }
 
 impl Source {
-    /// Whether one of them will be replaced: then its bytes are saved in the store.
+    /// Whether an input will be replaced, so that the store has its bytes.
     pub fn is_saved(&self) -> bool {
         self.copied.is_some()
     }
@@ -115,21 +107,14 @@ impl Source {
 }
 
 impl InPlaceArgs {
-    /// Where the output goes: over the input, where that is asked for.
+    /// The destination: with `--in-place`, the input.
     pub fn of(self, output: OutputArgs, file: Option<&PathBuf>) -> OutputArgs {
-        if self.in_place {
-            OutputArgs {
-                output: file.cloned(),
-                ..output
-            }
-        } else {
-            output
-        }
+        if self.in_place { OutputArgs { output: file.cloned(), ..output } } else { output }
     }
 }
 
 impl ReportOutputArgs {
-    /// As [`OutputArgs::report`].
+    /// Like [`OutputArgs::report`].
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
         let output = self.output.clone();
         let idle = IdleArgs::default();
@@ -147,52 +132,46 @@ impl OutputArgs {
         store: &'s LazyStore<'s>,
         growth: Growth,
     ) -> Result<(Source, Target<'s>), Failure> {
-        let (path, input) = match self.look(inputs)? {
-            Found::Free(target) => return Ok((Source::default(), target)),
-            Found::Session { path, input } => (path, input),
+        let (path, input) = match self.occupant(inputs)? {
+            Occupant::Free(target) => return Ok((Source::default(), target)),
+            Occupant::Session { path, input } => (path, input),
         };
         let store = store.get()?;
         let Some(input) = input.map(|input| inputs[input].clone()) else {
             let target = self.seen(&path, None, store)?;
             return Ok((Source::default(), target));
         };
-        // Of several inputs only the last one's end is the end of the output.
-        let growth = if inputs.len() > 1 {
-            Growth::Stops
-        } else {
-            growth
-        };
+        // The end of the output is the end of the last input only.
+        let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
         let session = session_of(named, &path)?;
-        let succession = store.succeed_input(&path, &session, self.idle.get(), growth);
+        let succession = store.replace_input(&path, &session, self.idle.get(), growth);
         let (succession, copy) = succession.map_err(store::failure)?;
-        let source = Source {
-            copied: Some((input, copy)),
-        };
+        let source = Source { copied: Some((input, copy)) };
         Ok((source, Target::Session(self.name(), succession)))
     }
 
-    /// For a tool that tells something of its inputs: that takes no session's place.
+    /// The destination of a report, which never replaces a session.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
-        match self.look(inputs)? {
-            Found::Free(target) => Ok(target),
-            Found::Session { .. } => Err(Failure::new(
-                "is a session, and what is written here is none",
-            )
-            .at(self.name(), None)
-            .hint("name another file with -o")),
+        match self.occupant(inputs)? {
+            Occupant::Free(target) => Ok(target),
+            Occupant::Session { .. } => {
+                Err(Failure::new("is a session, and what is written here is none")
+                    .at(self.name(), None)
+                    .hint("name another file with -o"))
+            }
         }
     }
 
-    /// For a dry run, in which it is never opened: asks what the real one would, without a trace.
+    /// The destination of a dry run: makes the checks of a real run, and leaves no trace.
     pub fn preview<'s>(
         &self,
         inputs: &[PathBuf],
         named: Option<&SessionId>,
         store: &'s LazyStore<'s>,
     ) -> Result<Target<'s>, Failure> {
-        match self.look(inputs)? {
-            Found::Free(target) => Ok(target),
-            Found::Session { path, input } => {
+        match self.occupant(inputs)? {
+            Occupant::Free(target) => Ok(target),
+            Occupant::Session { path, input } => {
                 let named = named.filter(|_| input.is_some());
                 self.seen(&path, named, store.get()?)
             }
@@ -206,14 +185,11 @@ impl OutputArgs {
         session: Option<&SessionId>,
         store: &'s Store,
     ) -> Result<Target<'s>, Failure> {
-        let succession = store.succeed_other(path, session, self.idle.get());
-        Ok(Target::Session(
-            self.name(),
-            succession.map_err(store::failure)?,
-        ))
+        let succession = store.replace_other(path, session, self.idle.get());
+        Ok(Target::Session(self.name(), succession.map_err(store::failure)?))
     }
 
-    /// Whether it goes to stdout.
+    /// Whether the output goes to stdout.
     pub fn is_stdout(&self) -> bool {
         self.output.as_deref().is_none_or(is_stdin)
     }
@@ -223,28 +199,47 @@ impl OutputArgs {
         path.display().to_string()
     }
 
-    fn look(&self, inputs: &[PathBuf]) -> Result<Found, Failure> {
+    fn occupant(&self, inputs: &[PathBuf]) -> Result<Occupant, Failure> {
         let path = match &self.output {
             Some(path) if !is_stdin(path) => path,
-            _ => return Ok(Found::Free(Target::Stdout)),
+            _ => return Ok(Occupant::Free(Target::Stdout)),
         };
-        // Of stdin only a file can be changed in place: a device may be both ends of a filter.
+        // Stdin can be replaced only if it is a file: a device may be both ends of a filter.
         let is_named = |input: &Path, meta: &Metadata| meta.is_file() || !is_stdin(input);
         let meta = |input: &PathBuf| metadata(input).ok().filter(|meta| is_named(input, meta));
         let inputs: Vec<_> = inputs.iter().map(meta).collect();
         let there = Destination::look(path, &inputs, &std::env::temp_dir());
         Ok(match there.map_err(store::failure)? {
-            Destination::Stream => Found::Free(Target::Stream(path.clone())),
-            Destination::Plain(spot) => Found::Free(Target::Plain(spot)),
-            Destination::Session { path, input } => Found::Session { path, input },
+            Destination::Stream => Occupant::Free(Target::Stream(path.clone())),
+            Destination::Plain(spot) => Occupant::Free(Target::Plain(spot)),
+            Destination::Session { path, input } => Occupant::Session { path, input },
         })
     }
 }
 
-/// What was found where an output goes.
-enum Found {
+/// The present content of the destination.
+enum Occupant {
     /// No session.
     Free(Target<'static>),
     /// A session, and which input it is.
     Session { path: PathBuf, input: Option<usize> },
+}
+
+/// The flag of every tool that may replace a session file.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct IdleArgs {
+    /// Refuse files changed within DURATION [default: 10m for agents' files]
+    ///
+    /// An agent keeps its history in memory while it runs, and does not see what is changed in
+    /// its file. What a tool wrote last does not count. The units are w, d, h, min (or m), s
+    /// and ms.
+    #[arg(long, value_name = "DURATION", help_heading = "Store")]
+    min_idle: Option<FixedSpan>,
+}
+
+impl IdleArgs {
+    /// The idle time that the flags set.
+    pub fn get(self) -> MinIdle {
+        MinIdle(self.min_idle.map(|FixedSpan(asked)| asked))
+    }
 }

@@ -8,6 +8,9 @@ use ctx_cli::{
 };
 use ctx_store::{Store, Trashed};
 
+/// The default of `ctx-gc --grace-days`, which lists of the trash assume, too.
+pub const GRACE_DAYS: u32 = 7;
+
 /// Prints the list, where the grace has so many days; what was removed last comes first.
 pub fn list(store: &Store, trashed: &[Trashed], grace: u32, json: bool, io: &mut Io) -> Outcome {
     let text = if json {
@@ -50,7 +53,7 @@ fn table(trashed: &[Trashed], grace: u32, now: DateTime<Utc>, columns: Option<us
     listing.text(columns)
 }
 
-/// How long ago something was; nothing where it lies in the future.
+/// The time since something happened; zero for a time in the future.
 pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (now - time).to_std().unwrap_or_default()
 }

@@ -1,8 +1,5 @@
 //! `ctx-check`: see [`ctx_tools::tools::check`].
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::check::TOOL,
-        include_str!("../../man/ctx-check.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::check::TOOL, include_str!("../../man/ctx-check.1"))
 }

@@ -1,8 +1,5 @@
 //! `ctx-count`: see [`ctx_tools::tools::count`].
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::count::TOOL,
-        include_str!("../../man/ctx-count.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::count::TOOL, include_str!("../../man/ctx-count.1"))
 }

@@ -1,8 +1,5 @@
 //! `ctx-extract`: see `ctx_tools::tools::extract`.
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::extract::TOOL,
-        include_str!("../../man/ctx-extract.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::extract::TOOL, include_str!("../../man/ctx-extract.1"))
 }

@@ -1,8 +1,5 @@
 //! Retention: moves old snapshots into the trash.
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::gc::TOOL,
-        include_str!("../../man/ctx-gc.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::gc::TOOL, include_str!("../../man/ctx-gc.1"))
 }

@@ -1,8 +1,5 @@
 //! `ctx-ls`: see [`ctx_tools::tools::ls`].
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::ls::TOOL,
-        include_str!("../../man/ctx-ls.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::ls::TOOL, include_str!("../../man/ctx-ls.1"))
 }

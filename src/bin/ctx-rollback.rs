@@ -1,8 +1,5 @@
 //! Restores a snapshot.
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::rollback::TOOL,
-        include_str!("../../man/ctx-rollback.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::rollback::TOOL, include_str!("../../man/ctx-rollback.1"))
 }

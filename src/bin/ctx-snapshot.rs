@@ -1,8 +1,5 @@
 //! Saves the exact bytes of a session.
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::snapshot::TOOL,
-        include_str!("../../man/ctx-snapshot.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::snapshot::TOOL, include_str!("../../man/ctx-snapshot.1"))
 }

@@ -1,8 +1,5 @@
 //! `ctx-stats`: see [`ctx_tools::tools::stats`].
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::stats::TOOL,
-        include_str!("../../man/ctx-stats.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::stats::TOOL, include_str!("../../man/ctx-stats.1"))
 }

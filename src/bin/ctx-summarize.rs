@@ -1,8 +1,5 @@
 //! `ctx-summarize`: see its module.
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_tools::tools::summarize::TOOL,
-        include_str!("../../man/ctx-summarize.1"),
-    )
+    ctx_tools::main(&ctx_tools::tools::summarize::TOOL, include_str!("../../man/ctx-summarize.1"))
 }

@@ -1,15 +1,17 @@
-//! What can stand where a value is typed: a flag that has one name in all tools has one kind of
-//! values in all of them.
+//! The values of flags. A flag has the same name and the same values in all tools.
 
-mod files;
-mod names;
 mod store;
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use clap::{Arg, Command};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{
+    ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
 use ctx_cli::Typed;
+use ctx_summary::Template;
+use ctx_tokens::Model;
 
 /// The command, whose arguments know their values.
 pub fn of(command: Command, typed: &Typed) -> Command {
@@ -23,11 +25,11 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
     let line = typed.clone();
     let is_text = tool == "ctx-count" && typed.has("text");
     match arg.get_id().as_str() {
-        "preset" | "show_preset" => offered(arg, |_| names::presets()),
-        "model" => offered(arg, |_| names::models()),
+        "preset" | "show_preset" => offered(arg, |_| presets()),
+        "model" => offered(arg, |_| models()),
         "template" => offered(arg, |word| {
-            let mut values = names::templates();
-            values.extend(files::any(word));
+            let mut values = templates();
+            values.extend(any_file(word));
             values
         }),
         "session" => offered(arg, move |_| store::sessions(&line)),
@@ -35,7 +37,7 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
         // A snapshot and a file, or a file alone.
         "operands" if tool == "ctx-rollback" => offered(arg, move |word| {
             let mut values = store::snapshots(&line);
-            values.extend(files::sessions(word));
+            values.extend(session_files(word));
             values
         }),
         "show" | "hold" | "release" if tool == "ctx-snapshot" => {
@@ -43,22 +45,21 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
         }
         "diff" if tool == "ctx-snapshot" => offered(arg, move |word| {
             let mut values = store::snapshots(&line);
-            values.extend(files::sessions(word));
+            values.extend(session_files(word));
             values
         }),
-        _ if arg.is_positional() && takes_files(&arg) && !is_text => offered(arg, files::sessions),
+        _ if arg.is_positional() && takes_files(&arg) && !is_text => offered(arg, session_files),
         _ => arg,
     }
 }
 
-/// Whether clap would offer any file for it.
+/// Whether the argument takes any file.
 fn takes_files(arg: &Arg) -> bool {
     let of_paths = std::any::TypeId::of::<std::path::PathBuf>();
     arg.get_value_parser().type_id() == of_paths
 }
 
-/// An argument with the values that `values` has for what was typed of it, as far as they begin
-/// with it.
+/// Adds to an argument the `values` that begin with the typed word.
 fn offered(
     arg: Arg,
     values: impl Fn(&OsStr) -> Vec<CompletionCandidate> + Send + Sync + 'static,
@@ -69,4 +70,91 @@ fn offered(
         values.retain(|it| it.get_value().as_encoded_bytes().starts_with(begin));
         values
     }))
+}
+
+/// Sessions by their names, and the folders on the way to them.
+fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
+    let is_session = |path: &Path| {
+        let extension = path.extension().and_then(OsStr::to_str);
+        matches!(extension, Some("jsonl" | "json" | "ndjson"))
+    };
+    let mut found = PathCompleter::any().filter(is_session).complete(word);
+    // If no session matches, any file may be one.
+    if found.iter().all(is_folder) {
+        found = any_file(word);
+    }
+    found
+}
+
+/// Any file.
+fn any_file(word: &OsStr) -> Vec<CompletionCandidate> {
+    PathCompleter::any().complete(word)
+}
+
+fn is_folder(candidate: &CompletionCandidate) -> bool {
+    candidate.get_value().as_encoded_bytes().ends_with(b"/")
+}
+
+/// The presets, each with its description.
+fn presets() -> Vec<CompletionCandidate> {
+    let preset = |name: &'static str| {
+        let source = ctx_policy::source(name).unwrap_or_default();
+        CompletionCandidate::new(name).help(Some(head(source).into()))
+    };
+    ctx_policy::names().map(preset).collect()
+}
+
+/// The first clause of a preset's first comment, after its name.
+fn head(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("# "));
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let what = text.split_once(": ").map_or("", |(_, what)| what);
+    let end = what.find("; ").unwrap_or(what.len());
+    what[..end].trim_end_matches('.').to_owned()
+}
+
+/// The models that are known, with their windows.
+fn models() -> Vec<CompletionCandidate> {
+    let model = |it: &ctx_tokens::Model| {
+        let window = format!("a window of {} tokens", it.window);
+        CompletionCandidate::new(it.prefix).help(Some(window.into()))
+    };
+    let short = |(short, name): &(&'static str, &'static str)| {
+        CompletionCandidate::new(*short).help(Some(format!("short for {name}").into()))
+    };
+    let shorts = Model::short_names().iter().map(short);
+    shorts.chain(Model::all().iter().map(model)).collect()
+}
+
+/// The templates of summaries.
+fn templates() -> Vec<CompletionCandidate> {
+    Template::names().map(CompletionCandidate::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{head, models, presets};
+
+    /// A preset is described by the first thing that it does.
+    #[test]
+    fn presets_say_what_they_do() {
+        assert_eq!(head("# x: this\n# and that; more\n#\n# else\n"), "this and that");
+        assert_eq!(head("# x: our own.\n#\n"), "our own");
+        for preset in presets() {
+            let help = preset.get_help().map(ToString::to_string);
+            assert!(help.is_some_and(|it| it.len() > 5), "{preset:?}");
+        }
+    }
+
+    /// Each completed model can be used.
+    #[test]
+    fn models_can_be_named() {
+        let models = models();
+        assert!(models.len() > 20);
+        for model in models {
+            let name = model.get_value().to_string_lossy();
+            let full = ctx_tokens::full_name(&name).unwrap_or(&name);
+            assert!(ctx_tokens::model(full).is_some(), "{name}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! What lies in the store that the line names. It is not made, and where it cannot be read
-//! nothing is offered.
+//! Completes names in the store that the command line names. It does not create the store, and
+//! offers nothing if the store cannot be read.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use chrono::Utc;
 use clap_complete::engine::CompletionCandidate;
 use ctx_cli::{Typed, short_time};
+use ctx_format::counted;
 use ctx_store::{Actor, SnapshotId, Store};
-use ctx_transcript::counted;
 
-/// `latest`, and the ids of the snapshots, the newest first; of one session where it is named.
+/// `latest` and the ids of the snapshots, newest first; with a session on the line, only its own.
 pub(super) fn snapshots(line: &Typed) -> Vec<CompletionCandidate> {
     let session = line.value_of("session", Some('s'));
     let mut ids = ids(line);
@@ -43,11 +43,7 @@ pub(super) fn sessions(line: &Typed) -> Vec<CompletionCandidate> {
         }
     }
     let session = |(name, (count, newest)): (String, (u64, SnapshotId))| {
-        let what = format!(
-            "{}, the newest {}",
-            counted(count, "snapshot"),
-            ago(&newest)
-        );
+        let what = format!("{}, the newest {}", counted(count, "snapshot"), ago(&newest));
         CompletionCandidate::new(name).help(Some(what.into()))
     };
     sessions.into_iter().map(session).collect()
@@ -65,17 +61,14 @@ fn ids(line: &Typed) -> Vec<SnapshotId> {
     let Some(root) = typed.or_else(variable).or_else(usual) else {
         return Vec::new();
     };
-    // Nothing is done, and so nothing is logged.
-    let actor = Actor {
-        tool: String::new(),
-        flags: Vec::new(),
-    };
+    // Completion changes nothing, so it logs nothing.
+    let actor = Actor { tool: String::new(), flags: Vec::new() };
     let store = Store::open(&root, actor, Box::new(Utc::now));
     let ids = store.and_then(|store| store.snapshot_ids());
     ids.unwrap_or_default()
 }
 
-/// What a shell makes of a `~` when the line is done.
+/// Expands a leading `~` as the shell will do.
 fn of_home(typed: OsString) -> PathBuf {
     let path = PathBuf::from(typed);
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {

@@ -1,4 +1,4 @@
-//! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
+//! One module per tool: `Args` (the command line) → `Plan` (its meaning) → `run`.
 
 pub mod check;
 pub mod compact;

@@ -21,8 +21,8 @@ fn answered(order: &str) -> String {
     )
 }
 
-/// A session whose first call, of `tool`, returned `text` with these `fields` beside the
-/// message, as Claude Code writes it, and thirty turns behind it.
+/// A session whose first call, of `tool`, returned `text` with these `fields` next to the message,
+/// as Claude Code writes it, followed by thirty turns.
 fn claude_code(tool: &str, text: &str, fields: &Value) -> String {
     let mut messages = vec![
         json!({"role": "user", "content": "Please read the page and fix the importer."}),
@@ -64,26 +64,20 @@ fn found(session: &str) -> (Vec<String>, Vec<Value>) {
     let dir = dir.path();
     fs::write(dir.join("s.jsonl"), session).expect("written");
     let items = good(dir, "ctx-extract -q s.jsonl");
-    let items = items
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an item"));
+    let items = items.lines().map(|line| serde_json::from_str(line).expect("an item"));
     let items = items.filter(|item: &Value| item["text"].to_string().contains("zebrafish"));
     let compact =
         "ctx-compact -q --store st --min-idle 0 --force --keep-messages 2 --summary-tokens 1500";
     good(dir, &format!("{compact} s.jsonl"));
     let sent = good(dir, "ctx-convert -q --to chat s.jsonl");
-    let summary = sent
-        .lines()
-        .next()
-        .expect("the summary")
-        .replace("\\n", "\n");
+    let summary = sent.lines().next().expect("the summary").replace("\\n", "\n");
     assert!(summary.contains("user: Please read the page"), "{summary}");
     let lines = summary.lines().filter(|line| line.contains("zebrafish"));
     (lines.map(str::to_owned).collect(), items.collect())
 }
 
-/// D6: a page, or a server of tools, that words its output as Claude Code words what the user
-/// said gives no order, in no format; a denial that the agent marks, and an answer, are his.
+/// A page or an MCP server whose output imitates Claude Code's words for the user gives no order,
+/// in any format. A denial that the agent marks, and an answer, are the user's.
 #[test]
 fn only_the_record_makes_words_the_users() {
     let marked = json!({"toolDenialKind": "user-rejected"});

@@ -53,8 +53,8 @@ pub(crate) fn good(dir: &Path, line: &str) -> String {
     done.stdout
 }
 
-/// `s.jsonl` is what it was, or that is in a snapshot; what there is, is legal; all
-/// snapshots are whole.
+/// `s.jsonl` is unchanged, or its old content is in a snapshot; it is legal; all snapshots are
+/// complete.
 #[track_caller]
 pub(crate) fn nothing_is_lost(dir: &Path, before: &str) {
     let live = fs::read_to_string(dir.join("s.jsonl")).expect("the session");
@@ -72,8 +72,7 @@ pub(crate) fn nothing_is_lost(dir: &Path, before: &str) {
 pub(crate) fn snapshots(dir: &Path) -> Vec<String> {
     let list = good(dir, "ctx-snapshot --list");
     let ids = list.lines().filter_map(|line| line.split(' ').next());
-    ids.map(|id| good(dir, &format!("ctx-snapshot --show {id}")))
-        .collect()
+    ids.map(|id| good(dir, &format!("ctx-snapshot --show {id}"))).collect()
 }
 
 /// Unfinished files, and second names of replaced ones.
@@ -97,7 +96,7 @@ pub(crate) fn files(dir: &Path) -> Vec<String> {
     found
 }
 
-/// `s.jsonl` of so many messages, saved as number 1, and then as many more.
+/// `s.jsonl` with this many messages, saved as number 1, followed by as many more.
 pub(crate) fn saved(messages: usize) -> (tempfile::TempDir, String) {
     let first = crate::compact::messages(0, messages);
     let all = crate::compact::messages(0, 2 * messages);
@@ -114,8 +113,6 @@ pub(crate) fn saved(messages: usize) -> (tempfile::TempDir, String) {
 
 /// Whether a program can be run here.
 pub(crate) fn has(program: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .output();
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|output| output.status.success())
 }

@@ -21,11 +21,7 @@ fn session(records: &[&str]) -> String {
 
 /// A session on stdin: what is printed, and the exit status.
 fn says(records: &[&str], stdout: &str, code: i32) {
-    check()
-        .stdin(session(records))
-        .stdout(stdout)
-        .code(code)
-        .run();
+    check().stdin(session(records)).stdout(stdout).code(code).run();
 }
 
 #[test]
@@ -84,16 +80,8 @@ fn quiet_says_it_by_the_exit_status() {
 
 #[test]
 fn calls_at_the_end_may_wait_unless_strict() {
-    says(
-        &[USER, AB, A],
-        "<stdin>: ok, 1 call at the end waits for its result\n",
-        0,
-    );
-    says(
-        &[USER, AB],
-        "<stdin>: ok, 2 calls at the end wait for their results\n",
-        0,
-    );
+    says(&[USER, AB, A], "<stdin>: ok, 1 call at the end waits for its result\n", 0);
+    says(&[USER, AB], "<stdin>: ok, 2 calls at the end wait for their results\n", 0);
     check()
         .args(["--strict"])
         .stdin(session(&[USER, AB, A]))
@@ -108,12 +96,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
     let tail = "ctx-check: warning: <stdin>:4: the last line is not complete and is left out\n";
     let bad = "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n";
-    check()
-        .stdin(input.clone())
-        .stdout(bad)
-        .stderr(tail)
-        .code(1)
-        .run();
+    check().stdin(input.clone()).stdout(bad).stderr(tail).code(1).run();
     check()
         .args(["--max-bad-lines", "1"])
         .stdin(input.clone())
@@ -123,9 +106,7 @@ fn bad_lines_are_problems_unless_a_number_may_be() {
     check()
         .args(["--strict", "--all"])
         .stdin(input.clone())
-        .stdout(format!(
-            "{bad}<stdin>:4: torn-tail: a last line that is not complete\n"
-        ))
+        .stdout(format!("{bad}<stdin>:4: torn-tail: a last line that is not complete\n"))
         .code(1)
         .run();
     check()
@@ -156,7 +137,7 @@ fn a_file_without_a_message_is_a_problem() {
         .stdout("x.jsonl:2: no-message: no message of a known format\n")
         .code(1)
         .run();
-    // Whether a compaction is due nobody can say there.
+    // Whether a compaction is due cannot be known there.
     check()
         .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
         .args(["--due", "x.jsonl"])
@@ -216,12 +197,12 @@ fn what_is_not_read_of_a_message_is_a_problem() {
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
     says(
         &[USER, pi],
-        "<stdin>:1: no-message: no message of a known format: this is a list of pi messages, taken out of its session file; use that file: its entries say what belongs together\n",
+        "<stdin>:1: no-message: no message of a known format: this is a list of pi messages without the entries of its session file; use that file: its entries say what belongs together\n",
         1,
     );
 }
 
-/// 15 B1: `--allow` switches a rule off; what it let pass is told with -v and in JSON.
+/// `--allow` turns a rule off; -v and JSON report what it allowed.
 #[test]
 fn what_is_allowed_is_no_problem() {
     let input = session(&[A, USER, "oops\n", "oops\n"]);
@@ -237,11 +218,7 @@ fn what_is_allowed_is_no_problem() {
         .stdout_has("\"problems\":1,\"allowed\":2,\"open\":0,\"findings\":[{\"line\":1,\"rule\":\"orphan-result\"")
         .code(1)
         .run();
-    check()
-        .args(["--allow", "no-message"])
-        .stdin("")
-        .stdout("<stdin>: ok\n")
-        .run();
+    check().args(["--allow", "no-message"]).stdin("").stdout("<stdin>: ok\n").run();
     check()
         .args(["--allow", "bad-lin"])
         .stdin("")
@@ -255,11 +232,9 @@ fn what_is_allowed_is_no_problem() {
 fn the_rules_are_listed_and_documented() {
     let listed = check().args(["--list-rules"]).stdout_has("").run();
     let listed = String::from_utf8(listed.stdout).expect("text");
-    let documents = concat!(
-        include_str!("../../docs/format.md"),
-        include_str!("../../docs/agents.md")
-    );
-    for rule in &ctx_transcript::problems::RULES {
+    let documents =
+        concat!(include_str!("../../docs/format.md"), include_str!("../../docs/agents.md"));
+    for rule in &ctx_format::problems::RULES {
         let is_listed = listed.contains(&format!("{:<19} {}\n", rule.name, rule.what));
         assert_eq!(is_listed, rule.may_be_problem, "{}", rule.name);
         let is_told = documents.contains(&format!("`{}`", rule.name));
@@ -276,18 +251,11 @@ fn limits_are_the_last_value_that_is_allowed() {
     let input = session(&[USER, AB, A, B]);
     let limit = |flag: &str, at: u64, what: &str| {
         let below = (at - 1).to_string();
-        check()
-            .args([flag, &at.to_string()])
-            .stdin(input.clone())
-            .stdout("<stdin>: ok\n")
-            .run();
+        check().args([flag, &at.to_string()]).stdin(input.clone()).stdout("<stdin>: ok\n").run();
         check()
             .args([flag, &below])
             .stdin(input.clone())
-            .stdout(format!(
-                "<stdin>: {}: {at} {what}, {below} allowed\n",
-                &flag[2..]
-            ))
+            .stdout(format!("<stdin>: {}: {at} {what}, {below} allowed\n", &flag[2..]))
             .code(1)
             .run();
     };
@@ -323,12 +291,7 @@ fn each_conversation_of_a_batch_is_checked() {
         let list: Vec<&str> = records.iter().map(|record| record.trim_end()).collect();
         format!("{{\"messages\":[{}]}}\n", list.join(","))
     };
-    let batch = [
-        line(&[USER, AB, A, B]),
-        line(&[USER, AB, A, USER]),
-        line(&[A]),
-    ]
-    .concat();
+    let batch = [line(&[USER, AB, A, B]), line(&[USER, AB, A, USER]), line(&[A])].concat();
     check()
         .args(["--batch", "--all", "--max-messages", "3"])
         .stdin(batch)
@@ -449,11 +412,7 @@ fn due(flags: &[&str], stdout: &str, code: i32) {
 #[test]
 fn due_says_which_trigger_and_how_far() {
     due(&[], "<stdin>: not due\n  share  31 of 102400    0.0%\n", 1);
-    due(
-        &["--model", "gpt-4"],
-        "<stdin>: not due\n  share  31 of 6553    0.5%\n",
-        1,
-    );
+    due(&["--model", "gpt-4"], "<stdin>: not due\n  share  31 of 6553    0.5%\n", 1);
     due(
         &[
             "--trigger-messages",
@@ -475,14 +434,7 @@ fn due_says_which_trigger_and_how_far() {
         0,
     );
     due(
-        &[
-            "--window",
-            "40",
-            "--set",
-            "trigger.reserve=10",
-            "--trigger-share",
-            "100%",
-        ],
+        &["--window", "40", "--set", "trigger.reserve=10", "--trigger-share", "100%"],
         "<stdin>: due\n  share    31 of 40   77.5%\n  reserve  31 of 30  103.3%  compact\n",
         0,
     );
@@ -491,12 +443,7 @@ fn due_says_which_trigger_and_how_far() {
 #[test]
 fn a_flush_is_not_a_compaction() {
     due(
-        &[
-            "--trigger-messages",
-            "5",
-            "--set",
-            "trigger.flush_share=0.9",
-        ],
+        &["--trigger-messages", "5", "--set", "trigger.flush_share=0.9"],
         "<stdin>: not due, but a flush is\n  messages  5 of 5  100.0%  flush\n",
         1,
     );
@@ -505,11 +452,7 @@ fn a_flush_is_not_a_compaction() {
 #[test]
 fn few_messages_hold_back_all_but_an_overflow() {
     let few = ["--trigger-messages", "1", "--set", "trigger.min_messages=6"];
-    due(
-        &few,
-        "<stdin>: not due: there are fewer than 6 messages\n  messages  5 of 1  500.0%\n",
-        1,
-    );
+    due(&few, "<stdin>: not due: there are fewer than 6 messages\n  messages  5 of 1  500.0%\n", 1);
     due(
         &[&few[..], &["--overflow"]].concat(),
         concat!(
@@ -526,15 +469,7 @@ fn due_is_quiet_and_json_on_request() {
     due(&["-q", "--trigger-messages", "4"], "", 0);
     due(&["-q", "--trigger-messages", "5"], "", 1);
     due(
-        &[
-            "--json",
-            "--trigger-messages",
-            "4",
-            "--window",
-            "8",
-            "--set",
-            "trigger.reserve=8",
-        ],
+        &["--json", "--trigger-messages", "4", "--window", "8", "--set", "trigger.reserve=8"],
         concat!(
             r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":5,"turns":2,"tokens":31,"tool_bytes":10,"triggers":[{"trigger":"messages","value":5,"limit":4,"reached":1.25,"fired":true,"step":"compact"},{"trigger":"reserve","value":31,"limit":4,"reached":7.75,"fired":true,"step":"compact"}]}"#,
             "\n",
@@ -546,11 +481,7 @@ fn due_is_quiet_and_json_on_request() {
 #[test]
 fn due_cannot_tell_of_what_it_cannot_read() {
     let failure = "ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n";
-    check()
-        .args(["--due", "none.jsonl"])
-        .stderr(failure)
-        .code(2)
-        .run();
+    check().args(["--due", "none.jsonl"]).stderr(failure).code(2).run();
     check()
         .file("a.jsonl", USER)
         .args(["--due", "-q", "none.jsonl", "a.jsonl"])
@@ -608,11 +539,7 @@ fn a_repaired_copy_is_legal_and_each_action_is_told() {
 #[test]
 fn what_is_legal_is_copied_with_its_open_calls_and_its_tail() {
     let input = session(&[USER, "\r\n", AB, A, "{\"role\":\"to"]);
-    check()
-        .args(["--repair"])
-        .stdin(input.clone())
-        .stdout(input.clone())
-        .run();
+    check().args(["--repair"]).stdin(input.clone()).stdout(input.clone()).run();
     check()
         .args(["--repair", "--strict", "-q"])
         .stdin(input)

@@ -53,11 +53,7 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
     let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
     let lines: Vec<&str> = after.split_inclusive('\n').collect();
     assert_eq!(lines[0], SYSTEM);
-    assert!(
-        lines[1].starts_with("{\"role\":\"user\",\"name\":\"ctx_summary\""),
-        "{}",
-        lines[1]
-    );
+    assert!(lines[1].starts_with("{\"role\":\"user\",\"name\":\"ctx_summary\""), "{}", lines[1]);
     assert_eq!(lines[2..].concat(), messages(10, 30));
 
     // The exact bytes come back, and so does what they replace.
@@ -71,13 +67,7 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
     let names = [".local", "s.jsonl"];
     let mut found: Vec<String> = fs::read_dir(done.dir())
         .expect("reads")
-        .map(|entry| {
-            entry
-                .expect("one")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("one").file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
     assert_eq!(found, names);
@@ -98,16 +88,8 @@ fn where_nothing_is_old_no_model_is_missed() {
 fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
     let before = session(30);
     let refused = "http://127.0.0.1:1";
-    let llm = || {
-        compact(&before).args([
-            "--keep-messages",
-            "4",
-            "--method",
-            "llm",
-            "--llm-tries",
-            "1",
-        ])
-    };
+    let llm =
+        || compact(&before).args(["--keep-messages", "4", "--method", "llm", "--llm-tries", "1"]);
     let no_answer = format!(
         "ctx-compact: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); --on-failure extractive takes a summary that needs no model\n"
     );
@@ -127,10 +109,9 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
         .code(2)
         .run();
     assert!(done.read("s.jsonl") == before.as_bytes());
-    for (more, method) in [
-        (["--on-failure", "rule"], "rule"),
-        (["--preset", "openclaw"], "extractive"),
-    ] {
+    for (more, method) in
+        [(["--on-failure", "rule"], "rule"), (["--preset", "openclaw"], "extractive")]
+    {
         let done = llm()
             .args(["--llm-url", refused])
             .args(more)
@@ -155,9 +136,7 @@ fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     let body = serde_json::json!({"choices": [choice]}).to_string();
     let before = session(30);
     let run = |server: &Server, flags: [&str; 4]| {
-        compact(&before)
-            .args(flags)
-            .args(["--method", "llm", "--llm-url", &server.url, "s.jsonl"])
+        compact(&before).args(flags).args(["--method", "llm", "--llm-url", &server.url, "s.jsonl"])
     };
     let server = Server::new([Act::ok(&body)]);
     let done = run(&server, ["--keep-messages", "4", "--target-tokens", "800"])
@@ -217,9 +196,7 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     let mut more = once;
     more.extend_from_slice(messages(30, 60).as_bytes());
     fs::write(done.dir().join("s.jsonl"), more).expect("writes");
-    within(&done)
-        .args(["-q", "--keep-messages", "20", "--method", "rule", "s.jsonl"])
-        .run();
+    within(&done).args(["-q", "--keep-messages", "20", "--method", "rule", "s.jsonl"]).run();
     let twice = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
     assert_eq!(twice.matches("ctx_summary").count(), 1);
     // Both compactions are in the numbers: 5 user messages, then 15 more, and
@@ -256,12 +233,7 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     };
     out_of_reach(1, "out of reach");
     out_of_reach(1, "not tried again at 2679 tokens");
-    within(&done)
-        .args(["--force"])
-        .args(args)
-        .code(1)
-        .stderr_has("out of reach")
-        .run();
+    within(&done).args(["--force"]).args(args).code(1).stderr_has("out of reach").run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 
     // It is tried again once it has grown.
@@ -269,7 +241,7 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     out_of_reach(1, "out of reach");
 }
 
-/// A job that runs every night is told once of a session that needs a person.
+/// A nightly job reports a session that needs a person once.
 #[test]
 fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
     let before = format!("{SYSTEM}{}", messages(0, 2));
@@ -296,8 +268,7 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
     let case = |dir: &Path, args: &[&str]| {
         let args = args.iter().copied().chain(["s.jsonl"]);
         let case = Case::new(CTX_COMPACT).within(dir).code(1);
-        case.args(["--target-tokens", "20", "--strict-target"])
-            .args(args)
+        case.args(["--target-tokens", "20", "--strict-target"]).args(args)
     };
     let [tried, given_up] = ["is out of reach", "not tried again"];
     for (args, variable, most) in [
@@ -307,29 +278,16 @@ fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
         (&[], "CTX_TARGET_MAX_ATTEMPTS=4", 4),
         (&["--preset", "turns"], "MAX_COMPACTION_ATTEMPTS=1", 1),
         // The flag goes before the environment.
-        (
-            &["--preset", "turns", "--set", "target.max_attempts=2"],
-            "MAX_COMPACTION_ATTEMPTS=1",
-            2,
-        ),
+        (&["--preset", "turns", "--set", "target.max_attempts=2"], "MAX_COMPACTION_ATTEMPTS=1", 2),
     ] {
-        let done = compact(&session(30))
-            .args(["-n", "-q", "s.jsonl"])
-            .stdout_any()
-            .run();
+        let done = compact(&session(30)).args(["-n", "-q", "s.jsonl"]).stdout_any().run();
         let (name, value) = variable.split_once('=').unwrap_or(("CTX_UNUSED", ""));
         for run in 0..most + 2 {
             let words = if run < most { tried } else { given_up };
-            case(done.dir(), args)
-                .env(name, value)
-                .stderr_has(words)
-                .run();
+            case(done.dir(), args).env(name, value).stderr_has(words).run();
         }
         // A run that is forced is made whatever the count is.
-        case(done.dir(), args)
-            .args(["--force"])
-            .stderr_has(tried)
-            .run();
+        case(done.dir(), args).args(["--force"]).stderr_has(tried).run();
     }
     compact(&session(30))
         .args(["--set", "target.max_attempts=0", "s.jsonl"])
@@ -351,7 +309,7 @@ fn less_than_the_policy_keeps_is_kept_only_in_need() {
         .env("CTX_KEEP_MESSAGES", "20")
         .args(["--json", "--target-tokens", "800"])
         .args(["--method", "rule", "s.jsonl"])
-        .stdout_has("\"attempts\":[{\"what\":\"policy\",\"tokens\":1896},{\"what\":\"smaller-summary\",\"tokens\":1896},{\"what\":\"pruned\",\"tokens\":1896},{\"what\":\"budget\",\"tokens\":561}]")
+        .stdout_has("\"attempts\":[{\"what\":\"policy\",\"tokens\":1896},{\"what\":\"pruned\",\"tokens\":1896},{\"what\":\"budget\",\"tokens\":561}]")
         .run();
 }
 
@@ -374,8 +332,8 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
     assert!(no_store(done.dir()));
 }
 
-/// Line numbers are those of the session as it came, though pruning leaves an empty
-/// message out before the records have zones.
+/// Line numbers are those of the original session, although pruning drops an empty message before
+/// the records have zones.
 #[test]
 fn a_preview_tells_zones_lines_and_what_leaves() {
     let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}\n\
@@ -399,10 +357,7 @@ fn a_preview_tells_zones_lines_and_what_leaves() {
         (lines, report["plan"]["leaving"].clone())
     };
     let (lines, leaving) = preview(compact(&before).args(["s.jsonl"]));
-    assert_eq!(
-        lines,
-        ["[[1,1]]", "[[2,3],[5,10],[12,21]]", "[[4,4],[22,25]]"]
-    );
+    assert_eq!(lines, ["[[1,1]]", "[[2,3],[5,10],[12,21]]", "[[4,4],[22,25]]"]);
     let counts = |recoverable: u64| {
         serde_json::json!({
             "user_messages": 8, "model_messages": 7, "tool_results": 1, "other_lines": 2,
@@ -426,7 +381,7 @@ fn as_a_filter_it_needs_no_store() {
     let after = String::from_utf8(done.stdout.clone()).expect("UTF-8");
     assert!(after.starts_with(SYSTEM) && after.ends_with(&messages(10, 30)));
     assert!(no_store(done.dir()));
-    // What there is nothing to do with goes through as it came.
+    // With nothing to do, the session passes unchanged.
     Case::new(CTX_COMPACT)
         .args(["--preset", "sanbot"])
         .stdin(after.as_str())
@@ -443,19 +398,10 @@ fn a_document_becomes_lines_only_as_a_filter() {
         .stdout_has("s.jsonl: compacted: ")
         .run();
     let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
-    assert!(
-        after.starts_with("[{\"role\":\"user\",\"name\":\"ctx_summary\""),
-        "{after}"
-    );
+    assert!(after.starts_with("[{\"role\":\"user\",\"name\":\"ctx_summary\""), "{after}");
     assert!(after.ends_with("}]") && after.contains("},\n{"), "{after}");
-    Case::new(env!("CARGO_BIN_EXE_ctx-check"))
-        .within(done.dir())
-        .args(["-q", "s.jsonl"])
-        .run();
-    Case::new(CTX_ROLLBACK)
-        .within(done.dir())
-        .args(["-q", "--undo", "s.jsonl"])
-        .run();
+    Case::new(env!("CARGO_BIN_EXE_ctx-check")).within(done.dir()).args(["-q", "s.jsonl"]).run();
+    Case::new(CTX_ROLLBACK).within(done.dir()).args(["-q", "--undo", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), document.as_bytes());
     Case::new(CTX_COMPACT)
         .args(["--keep-messages", "20"])
@@ -500,23 +446,18 @@ fn a_call_and_its_results_stay_together() {
         call("b")
     );
     let before = format!("{}{exchange}{}", messages(0, 20), messages(20, 22));
-    let done = compact(&before)
-        .args(["-q", "--keep-messages", "3", "s.jsonl"])
-        .run();
+    let done = compact(&before).args(["-q", "--keep-messages", "3", "s.jsonl"]).run();
     let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
-    assert!(
-        after.ends_with(&format!("{exchange}{}", messages(20, 22))),
-        "{after}"
-    );
+    assert!(after.ends_with(&format!("{exchange}{}", messages(20, 22))), "{after}");
 }
 
 #[test]
 fn a_preset_is_shown_as_it_is_written() {
-    let text = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/sanbot.toml"));
-    Case::new(CTX_COMPACT)
-        .args(["--show-preset", "sanbot"])
-        .stdout(text.expect("the preset"))
-        .run();
+    for name in ["sanbot", "built-in"] {
+        let path = format!("{}/presets/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = fs::read(path).expect("the preset");
+        Case::new(CTX_COMPACT).args(["--show-preset", name]).stdout(text).run();
+    }
 }
 
 /// The last turn is too large for the target: what was before is summarized all the same, and
@@ -546,10 +487,7 @@ fn the_last_turn_never_stays_without_a_word_of_the_rest() {
 #[test]
 fn an_earlier_summary_gets_shorter_for_a_target_and_is_not_dropped() {
     let keep = ["--force", "--keep-turns", "1", "--keep-tokens", "1"];
-    let done = compact(&session(30))
-        .args(keep)
-        .args(["-q", "s.jsonl"])
-        .run();
+    let done = compact(&session(30)).args(keep).args(["-q", "s.jsonl"]).run();
     let once = done.read("s.jsonl");
     let again = |target: &str, code: i32| {
         within(&done)

@@ -7,7 +7,7 @@ use crate::compact::{CTX_COMPACT, messages};
 
 const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 
-/// A conversation of so many messages.
+/// A conversation with this many messages.
 fn conversation(count: usize) -> String {
     let list = messages(0, count).trim_end().replace('\n', " ,  ");
     format!("{{\"id\": {count}, \"messages\": [ {list} ] , \"n\":1E2}}\n")
@@ -45,11 +45,7 @@ fn each_conversation_is_compacted_as_if_alone() {
         let output = text(done.stdout);
         assert_eq!(output.lines().nth(1), input.lines().nth(1));
         for (before, after) in lists(&input).into_iter().zip(lists(&output)) {
-            Case::new(CTX_COMPACT)
-                .args(flags.to_vec())
-                .stdin(before)
-                .stdout(after)
-                .run();
+            Case::new(CTX_COMPACT).args(flags.to_vec()).stdin(before).stdout(after).run();
         }
         for (line, count) in output.lines().zip([30, 2, 41]) {
             assert!(line.starts_with(&format!("{{\"id\": {count}, \"messages\": [ {{")));
@@ -70,8 +66,7 @@ fn the_parts_of_a_batch_give_the_same_lines() {
     assert_eq!(whole, parts.concat());
 }
 
-/// 15 A7: what cannot be compacted is named with its line, goes through, and is no reason to
-/// leave the others as they are.
+/// A line that cannot be compacted is named, passes unchanged, and does not affect the others.
 #[test]
 fn a_failing_record_stops_nothing() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\nno JSON\n{\"n\":1}\n\n";
@@ -88,14 +83,11 @@ fn a_failing_record_stops_nothing() {
         ))
         .run();
     let output = text(done.stdout);
-    assert!(
-        output.contains(&format!("\n{strange}{{\"id\": 31,")),
-        "{output}"
-    );
+    assert!(output.contains(&format!("\n{strange}{{\"id\": 31,")), "{output}");
     assert_eq!(output.matches("ctx_summary").count(), 2);
 }
 
-/// 15 A7: in place all lines are one change, which one step takes back.
+/// In place all lines are one change, which one undo reverts.
 #[test]
 fn a_file_is_compacted_in_place_and_brought_back() {
     let input = batch(&[30, 2, 41]);
@@ -112,18 +104,9 @@ fn a_file_is_compacted_in_place_and_brought_back() {
         .run();
     let log = text(done.read(".local/state/ctx/context/events.jsonl"));
     let last: Value = serde_json::from_str(log.lines().last().expect("a record")).expect("JSON");
-    assert_eq!(
-        (&last["op"], &last["outcome"]),
-        (&"compact".into(), &"compacted".into())
-    );
-    assert_eq!(
-        (&last["messages_before"], &last["messages_after"]),
-        (&73.into(), &16.into())
-    );
-    Case::new(CTX_ROLLBACK)
-        .within(done.dir())
-        .args(["-q", "--undo", "b.jsonl"])
-        .run();
+    assert_eq!((&last["op"], &last["outcome"]), (&"compact".into(), &"compacted".into()));
+    assert_eq!((&last["messages_before"], &last["messages_after"]), (&73.into(), &16.into()));
+    Case::new(CTX_ROLLBACK).within(done.dir()).args(["-q", "--undo", "b.jsonl"]).run();
     assert_eq!(text(done.read("b.jsonl")), input);
 }
 
@@ -137,21 +120,11 @@ fn a_preview_changes_nothing_and_json_has_an_object_a_conversation() {
         .run();
     assert_eq!(text(done.read("b.jsonl")), input);
     let said = text(done.stdout.clone());
-    let objects: Vec<Value> = said
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
-    let seen: Vec<_> = objects
-        .iter()
-        .map(|it| (it["line"].as_u64(), it["outcome"].as_str()))
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            (Some(1), Some("compacted")),
-            (Some(2), Some("nothing-to-do"))
-        ]
-    );
+    let objects: Vec<Value> =
+        said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let seen: Vec<_> =
+        objects.iter().map(|it| (it["line"].as_u64(), it["outcome"].as_str())).collect();
+    assert_eq!(seen, [(Some(1), Some("compacted")), (Some(2), Some("nothing-to-do"))]);
     Case::new(CTX_COMPACT)
         .within(done.dir())
         .args(["--batch", "-n", "--keep-messages", "6"])
@@ -160,19 +133,13 @@ fn a_preview_changes_nothing_and_json_has_an_object_a_conversation() {
         .run();
 }
 
-/// 15 A6: of what is not due, or gets no smaller, a job is not told every night.
+/// A line that is not due, or does not get smaller, is not reported every night.
 #[test]
 fn a_job_over_a_batch_ends_well_where_nothing_is_due() {
     let input = batch(&[3, 2]);
     for flags in [
         &["--if-due", "--trigger-tokens", "100000"][..],
-        &[
-            "--if-due",
-            "--trigger-messages",
-            "1",
-            "--keep-messages",
-            "3",
-        ],
+        &["--if-due", "--trigger-messages", "1", "--keep-messages", "3"],
     ] {
         Case::new(CTX_COMPACT)
             .args(["--batch"])
@@ -190,13 +157,10 @@ fn with_o_the_output_appears_whole() {
         .stdin(batch(&[30, 2]))
         .run();
     let new = text(done.read("new.jsonl"));
-    assert_eq!(
-        (new.lines().count(), new.matches("ctx_summary").count()),
-        (2, 1)
-    );
+    assert_eq!((new.lines().count(), new.matches("ctx_summary").count()), (2, 1));
 }
 
-/// 17: several threads write what one writes, and say the same of it in the same order.
+/// Several threads write what one writes, and report the same in the same order.
 #[test]
 fn the_number_of_jobs_changes_nothing() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\nno JSON\n";
@@ -214,13 +178,8 @@ fn the_number_of_jobs_changes_nothing() {
             .stderr_has("the format is not known")
             .code(3)
             .run();
-        // In place a warning names the file as it is told, and as a filter stdin.
-        (
-            text(done.stdout.clone()),
-            done.stderr.clone(),
-            done.dir().join("b.jsonl"),
-            dir,
-        )
+        // In place a warning names the file, and in a filter stdin.
+        (text(done.stdout.clone()), done.stderr.clone(), done.dir().join("b.jsonl"), dir)
     };
     for flags in [&[][..], &["-n"], &["-q", "b.jsonl"]] {
         let (stdout, stderr, file, _dir) = run("1", flags);
@@ -234,8 +193,7 @@ fn the_number_of_jobs_changes_nothing() {
     }
 }
 
-/// 17: whoever gathers the lines of many runs finds those that failed; the next run takes the tag
-/// away again.
+/// The collected output of many runs shows which lines failed; the next run removes the tag.
 #[test]
 fn a_conversation_that_fails_can_be_tagged() {
     let strange = "{\"id\":7,\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
@@ -258,11 +216,7 @@ fn a_conversation_that_fails_can_be_tagged() {
     let unreachable = conversation(30);
     let strict = ["--batch", "--strict-target", "--target-tokens", "10"];
     let strict = || Case::new(CTX_COMPACT).args(strict).stdin(&*unreachable);
-    strict()
-        .stdout(&*unreachable)
-        .stderr_has("out of reach")
-        .code(1)
-        .run();
+    strict().stdout(&*unreachable).stderr_has("out of reach").code(1).run();
     strict()
         .args(["--tag-failed"])
         .stdout(unreachable.replacen('{', "{\"_ctx\":{\"failed\":\"unreachable\"},", 1))
@@ -276,7 +230,7 @@ fn a_conversation_that_fails_can_be_tagged() {
         .run();
 }
 
-/// 17: a part of a corpus may have one conversation; the status says the same of it as of many.
+/// A part of a corpus may have one conversation; its status means the same as for many.
 #[test]
 fn also_where_all_conversations_fail_the_status_is_3() {
     let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\n";
@@ -289,7 +243,8 @@ fn also_where_all_conversations_fail_the_status_is_3() {
         .run();
 }
 
-/// 17: that no temporary file can be made is no fault of a conversation: nothing must pass as done.
+/// A failure to create temporary files is not a failure of a conversation: nothing must count as
+/// done.
 #[test]
 fn a_failing_disk_ends_a_batch() {
     for jobs in ["1", "3"] {
@@ -312,8 +267,7 @@ fn jobs_are_for_batches() {
         .run();
 }
 
-/// 17: as a filter it takes nothing out of a store and puts nothing into one, so that workers share
-/// none.
+/// A filter neither reads nor writes a store, so that workers share none.
 #[test]
 fn a_filter_of_batches_needs_no_store() {
     let done = Case::new(CTX_COMPACT)

@@ -28,11 +28,7 @@ fn live(done: &Finished) -> String {
 }
 
 fn report(case: Case) -> (Value, Finished) {
-    let done = case
-        .args(["--json", "s.jsonl"])
-        .stdout_any()
-        .stderr_has("")
-        .run();
+    let done = case.args(["--json", "s.jsonl"]).stdout_any().stderr_has("").run();
     let report = serde_json::from_slice(&done.stdout).expect("a JSON object");
     (report, done)
 }
@@ -55,11 +51,7 @@ fn a_session_above_it_is_compacted_and_comes_back() {
         assert_eq!(report["attempts"], attempts);
         let (rest, summary) = parts(&after);
         assert!(summary.is_some() && report["summary"].is_null());
-        assert!(
-            report["summary_tokens"]
-                .as_u64()
-                .is_some_and(|tokens| tokens < budget)
-        );
+        assert!(report["summary_tokens"].as_u64().is_some_and(|tokens| tokens < budget));
         assert_eq!(rest.first(), before.lines().next().as_ref());
         assert_eq!(rest.last(), before.lines().last().as_ref());
 
@@ -79,18 +71,14 @@ fn a_session_within_it_is_left_alone() {
         let done = compact(&before, all)
             .args(args.iter().copied())
             .args(["s.jsonl"])
-            .stdout(format!(
-                "s.jsonl: not due: {all} tokens are within the target of {all}\n"
-            ))
+            .stdout(format!("s.jsonl: not due: {all} tokens are within the target of {all}\n"))
             .run();
         assert_eq!(live(&done), before);
     }
     // By force, too: nothing need leave.
     let done = compact(&before, all)
         .args(["--force", "s.jsonl"])
-        .stdout(format!(
-            "s.jsonl: nothing to do: nothing is old in {all} tokens\n"
-        ))
+        .stdout(format!("s.jsonl: nothing to do: nothing is old in {all} tokens\n"))
         .run();
     assert_eq!(live(&done), before);
     let (report, _) = report(compact(&before, all - 1).args(["--if-due"]));
@@ -110,16 +98,8 @@ fn out_of_reach_changes_nothing_until_there_is_more_room() {
     assert_eq!(report["outcome"], "unreachable");
     assert_eq!(report["success"], false);
     assert_eq!(report["attempts"][0]["what"], "budget");
-    again(&done, 20)
-        .args(["s.jsonl"])
-        .code(1)
-        .stderr_has("not tried again at ")
-        .run();
-    again(&done, 19)
-        .args(["s.jsonl"])
-        .code(1)
-        .stderr_has("not tried again at ")
-        .run();
+    again(&done, 20).args(["s.jsonl"]).code(1).stderr_has("not tried again at ").run();
+    again(&done, 19).args(["s.jsonl"]).code(1).stderr_has("not tried again at ").run();
     assert_eq!(live(&done), before);
     again(&done, 2_000).args(["-q", "s.jsonl"]).run();
     assert!(tokens(live(&done), "chat") <= 2_000);
@@ -186,25 +166,14 @@ fn a_preview_tells_what_would_be_done_and_does_nothing() {
     assert_eq!(live(&done), before);
     assert!(!done.dir().join(".local").exists(), "no store was made");
     let (real, _) = report(compact(&before, 2_000));
-    for number in [
-        "tokens_after",
-        "kept_records",
-        "first_kept_index",
-        "summary_tokens",
-    ] {
+    for number in ["tokens_after", "kept_records", "first_kept_index", "summary_tokens"] {
         assert_eq!(preview[number], real[number], "{number}");
     }
     let zone = |n: usize, member: &str| preview["plan"]["zones"][n][member].clone();
-    assert_eq!(
-        [zone(0, "zone"), zone(0, "records")],
-        [json!("system"), json!(1)]
-    );
+    assert_eq!([zone(0, "zone"), zone(0, "records")], [json!("system"), json!(1)]);
     let records = before.lines().count() as u64;
     let (old, keep) = (zone(1, "records"), zone(2, "records"));
-    let sum = old
-        .as_u64()
-        .zip(keep.as_u64())
-        .map(|(old, keep)| old + keep);
+    let sum = old.as_u64().zip(keep.as_u64()).map(|(old, keep)| old + keep);
     assert_eq!(sum, Some(records - 1));
     assert_eq!(keep, real["kept_records"]);
     compact(&before, 2_000)
@@ -225,9 +194,7 @@ fn what_leaves_is_saved_for_memory() {
     let work = work();
     let before = work.replacen('\n', &format!("\n{ask}"), 1);
     let (_, done) = report(compact(&before, 700).args(["--preset", "sanbot"]));
-    let memory = done
-        .dir()
-        .join(".local/state/ctx/memory/extracted/decisions.md");
+    let memory = done.dir().join(".local/state/ctx/memory/extracted/decisions.md");
     let memory = fs::read_to_string(memory).expect("it is there");
     assert!(memory.contains("Postgres 16"), "{memory}");
     // A result of the tail that was shortened is in the snapshot.
@@ -242,7 +209,7 @@ fn what_leaves_is_saved_for_memory() {
     assert_eq!(String::from_utf8_lossy(&shown.stdout), sentences(900, 40));
 }
 
-/// D5: what somebody wrote into the memory when a run was killed is told of.
+/// An edit of the memory during a killed run is reported.
 #[test]
 fn an_edit_of_the_memory_that_a_killed_run_took_out_is_told_of() {
     let ask = "We decided to use Postgres 16 and no SQLite for the booking store.";
@@ -258,7 +225,7 @@ fn an_edit_of_the_memory_that_a_killed_run_took_out_is_told_of() {
         .args(preset)
         .stdout_any()
         .stderr_has(
-            "decisions.md.ctx-old-1-2-3-99 is an edit that a killed run took out of its file",
+            "decisions.md.ctx-old-1-2-3-99 is an edit that a killed run moved out of its file",
         )
         .run();
     assert_eq!(fs::read(&edit).expect("it stays"), b"edited\n");
@@ -270,9 +237,7 @@ fn what_pruning_frees_need_not_be_summed_up() {
     let prune = |budget: u64, code: i32| {
         let case =
             compact(&before, budget).args(["--preset", "xopcbot", "--set", "mode=prune_only"]);
-        let case = case
-            .env("CTX_PRUNE_WHEN", "before")
-            .env("CTX_PRUNE_MAX_CHARS", "400");
+        let case = case.env("CTX_PRUNE_WHEN", "before").env("CTX_PRUNE_MAX_CHARS", "400");
         report(case.env("CTX_PRUNE_MIN_GAIN", "0").code(code))
     };
     let (freed, done) = prune(20_000, 0);
@@ -311,14 +276,7 @@ fn a_model_is_asked_within_it_and_not_for_a_preview() {
     let before = work();
     let asking = || {
         compact(&before, 2_000)
-            .args([
-                "--method",
-                "llm",
-                "--llm-backoff",
-                "0",
-                "--llm-window",
-                "200000",
-            ])
+            .args(["--method", "llm", "--llm-backoff", "0", "--llm-window", "200000"])
             .env("CTX_LLM_URL", &server.url)
     };
     report(asking().args(["-n"]));

@@ -15,15 +15,7 @@ use crate::compact::{CTX_COMPACT, messages};
 
 /// Runs `ctx-compact`; the exit status, and what it says.
 fn compact(dir: &Path) -> (i32, String) {
-    let args = [
-        "-q",
-        "--force",
-        "--keep-messages",
-        "4",
-        "-s",
-        "demo",
-        "s.jsonl",
-    ];
+    let args = ["-q", "--force", "--keep-messages", "4", "-s", "demo", "s.jsonl"];
     let output = Command::new(CTX_COMPACT)
         .args(args)
         .env("CTX_HOME", dir.join("store"))
@@ -42,19 +34,11 @@ fn session(dir: &Path) -> std::path::PathBuf {
 
 /// The live file and every snapshot, after `ctx-gc` has looked after old files.
 fn files(dir: &Path) -> Vec<Vec<u8>> {
-    Case::new(env!("CARGO_BIN_EXE_ctx-gc"))
-        .within(dir)
-        .env("CTX_HOME", "store")
-        .args(["-q"])
-        .run();
+    Case::new(env!("CARGO_BIN_EXE_ctx-gc")).within(dir).env("CTX_HOME", "store").args(["-q"]).run();
     let mut files = vec![fs::read(dir.join("s.jsonl")).expect("reads")];
     let snapshots = dir.join("store/memory/session-summaries");
     for entry in fs::read_dir(snapshots).expect("reads").flatten() {
-        if entry
-            .path()
-            .extension()
-            .is_some_and(|ending| ending == "jsonl")
-        {
+        if entry.path().extension().is_some_and(|ending| ending == "jsonl") {
             files.push(fs::read(entry.path()).expect("reads"));
         }
     }
@@ -74,14 +58,8 @@ fn check(dir: &Path, written: &[usize], agent: Agent) {
         assert_eq!(order.torn, [0; 0], "{agent:?}: {numbers:?}");
         misplaced += order.misplaced;
     }
-    eprintln!(
-        "{agent:?}: {} lines, {misplaced} sightings of one out of order",
-        written.len()
-    );
-    Case::new(env!("CARGO_BIN_EXE_ctx-check"))
-        .within(dir)
-        .args(["-q", "s.jsonl"])
-        .run();
+    eprintln!("{agent:?}: {} lines, {misplaced} sightings of one out of order", written.len());
+    Case::new(env!("CARGO_BIN_EXE_ctx-check")).within(dir).args(["-q", "s.jsonl"]).run();
     let names = fs::read_dir(dir).expect("reads").flatten();
     let mut names: Vec<_> = names.map(|entry| entry.file_name()).collect();
     names.sort();

@@ -1,4 +1,4 @@
-//! `ctx-compact` beside others: agents that append, other runs, a slow model.
+//! `ctx-compact` next to other programs: agents that append, other runs, a slow model.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -65,8 +65,8 @@ fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
 
     // An agent goes on.
     append(&live, &messages(20, 22));
-    // The same session is taken; who has it is said at once. A tool that waited for
-    // the model would wait for ever: it answers after these.
+    // The same session is taken, and its holder is named at once. A tool that waited for the model
+    // would wait forever, because the model answers after these.
     let store = dir.path().join("store");
     let store = store.to_str().expect("UTF-8");
     Case::new(CTX_COMPACT)
@@ -98,7 +98,7 @@ fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
     assert!(status.success(), "{status}");
     let after = fs::read_to_string(&live).expect("reads");
     assert!(after.contains("words"), "{after}");
-    // What came while the model was asked stands behind what was kept.
+    // Lines that came while the model was asked follow the kept ones.
     assert!(after.ends_with(&messages(16, 22)), "{after}");
 }
 
@@ -137,10 +137,7 @@ fn a_session_that_another_program_changed_is_left_as_it_is() {
     let other = |live: &Path| fs::write(live.with_extension("other"), "{}\n").expect("writes");
     let changes: [(Change<'_>, &str); 3] = [
         (&|live| fs::write(live, "").expect("cuts"), ""),
-        (
-            &|live| fs::write(live, "{}\n".repeat(9_000)).expect("writes"),
-            "{}\n",
-        ),
+        (&|live| fs::write(live, "{}\n".repeat(9_000)).expect("writes"), "{}\n"),
         (
             &|live| {
                 other(live);
@@ -152,14 +149,8 @@ fn a_session_that_another_program_changed_is_left_as_it_is() {
     for (change, now) in changes {
         let (code, said, after) = while_asked(change);
         assert_eq!(code, 4, "{said}");
-        assert!(
-            said.contains("changed meanwhile; nothing was replaced"),
-            "{said}"
-        );
-        assert!(
-            after.starts_with(now) && !after.contains("words"),
-            "{after}"
-        );
+        assert!(said.contains("changed meanwhile; nothing was replaced"), "{said}");
+        assert!(after.starts_with(now) && !after.contains("words"), "{after}");
     }
 }
 
@@ -170,10 +161,7 @@ fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
     let before = messages(0, 20);
     fs::write(dir.path().join("s.jsonl"), &before).expect("writes");
     let (word, wait) = channel();
-    let server = Server::new([
-        Act::Late(wait, Box::new(Act::Cut)),
-        said("## 任务目标\nwords"),
-    ]);
+    let server = Server::new([Act::Late(wait, Box::new(Act::Cut)), said("## 任务目标\nwords")]);
     let mut runs: Vec<Child> = (0..8).map(|_| start(dir.path(), &server)).collect();
     asked(&server, &mut runs);
     // A second one that worked would get an answer, and end with 0.
@@ -261,9 +249,7 @@ fn gc_can_look_into_the_session_that_names_offloaded_results() {
     let done = Case::new(CTX_COMPACT)
         .file("s.jsonl", session)
         .env("CTX_HOME", "store")
-        .args([
-            "-q", "-s", "demo", "--preset", "synapse", "--if-due", "--window", "4k", "s.jsonl",
-        ])
+        .args(["-q", "-s", "demo", "--preset", "synapse", "--if-due", "--window", "4k", "s.jsonl"])
         .run();
     let sources = done.read("store/offloaded/demo/sources.jsonl");
     let live = done.dir().canonicalize().expect("a folder").join("s.jsonl");

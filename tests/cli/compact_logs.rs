@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ctx_transcript::compaction::LineText;
-use ctx_transcript::view::Presence;
-use ctx_transcript::{Options, Records, Validator};
+use ctx_format::compaction::LineText;
+use ctx_format::view::Presence;
+use ctx_format::{Options, Records, Validator};
 
 use crate::tool_path;
 
@@ -17,9 +17,7 @@ type Turn = fn(number: usize, parent: &str) -> Vec<String>;
 const FILLER: &str = "The parser keeps every byte of a record that it does not change. ";
 
 fn object(members: &[(&str, &str)]) -> String {
-    let line = members
-        .iter()
-        .fold(LineText::new(), |line, (key, json)| line.json(key, json));
+    let line = members.iter().fold(LineText::new(), |line, (key, json)| line.json(key, json));
     line.end()
 }
 
@@ -28,24 +26,16 @@ fn text(text: &str) -> String {
 }
 
 fn ask(number: usize) -> String {
-    text(&format!(
-        "Step {number}: which port does service {number} use?"
-    ))
+    text(&format!("Step {number}: which port does service {number} use?"))
 }
 
 fn output(number: usize) -> String {
     let long = FILLER.repeat(8);
-    text(&format!(
-        "{long}Service {number} listens on port {}.",
-        7000 + number
-    ))
+    text(&format!("{long}Service {number} listens on port {}.", 7000 + number))
 }
 
 fn answer(number: usize) -> String {
-    text(&format!(
-        "We decided to keep port {} for service {number}.",
-        7000 + number
-    ))
+    text(&format!("We decided to keep port {} for service {number}.", 7000 + number))
 }
 
 fn claude_code(number: usize, parent: &str) -> Vec<String> {
@@ -62,33 +52,26 @@ fn claude_code(number: usize, parent: &str) -> Vec<String> {
         format!(r#"[{{"type":"text","text":{}}}]"#, answer(number)),
     ];
     let mut above = parent.to_owned();
-    let lines = ids
-        .iter()
-        .zip(content)
-        .enumerate()
-        .map(|(at, (id, content))| {
-            let role = if at % 2 == 0 { "user" } else { "assistant" };
-            let message = object(&[
-                ("id", &text(&format!("m{id}"))),
-                ("role", &text(role)),
-                ("content", &content),
-            ]);
-            let line = object(&[
-                ("parentUuid", &above),
-                ("isSidechain", "false"),
-                ("sessionId", "\"s\""),
-                ("version", "\"2.1.197\""),
-                ("type", &text(role)),
-                ("message", &message),
-                ("uuid", &text(id)),
-                (
-                    "timestamp",
-                    &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z")),
-                ),
-            ]);
-            above = text(id);
-            line
-        });
+    let lines = ids.iter().zip(content).enumerate().map(|(at, (id, content))| {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        let message = object(&[
+            ("id", &text(&format!("m{id}"))),
+            ("role", &text(role)),
+            ("content", &content),
+        ]);
+        let line = object(&[
+            ("parentUuid", &above),
+            ("isSidechain", "false"),
+            ("sessionId", "\"s\""),
+            ("version", "\"2.1.197\""),
+            ("type", &text(role)),
+            ("message", &message),
+            ("uuid", &text(id)),
+            ("timestamp", &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z"))),
+        ]);
+        above = text(id);
+        line
+    });
     lines.collect()
 }
 
@@ -114,10 +97,7 @@ fn pi(number: usize, parent: &str) -> Vec<String> {
             ("type", "\"message\""),
             ("id", &id),
             ("parentId", &above),
-            (
-                "timestamp",
-                &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z")),
-            ),
+            ("timestamp", &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z"))),
             ("message", message),
         ]);
         above = id;
@@ -126,8 +106,8 @@ fn pi(number: usize, parent: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// As pi's, with what only `OpenClaw` writes: a reset before all, a branch that a `leaf` has
-/// left, notes beside the path on which the next turn is hung. None of that is sent.
+/// Like pi, with entries that only `OpenClaw` writes: a reset before all, a branch abandoned by a
+/// `leaf`, and notes off the path that the next turn is attached to. None of that is sent.
 fn openclaw(number: usize, parent: &str) -> Vec<String> {
     let unsent = |id: &str, parent: &str, rest: &str| {
         format!(
@@ -136,10 +116,8 @@ fn openclaw(number: usize, parent: &str) -> Vec<String> {
     };
     let said = r#""type":"message","message":{"role":"user","content":"unsent"}"#;
     if number == 1 {
-        let mut lines = vec![
-            unsent("old", "null", said),
-            unsent("reset", "\"old1\"", r#""type":"reset""#),
-        ];
+        let mut lines =
+            vec![unsent("old", "null", said), unsent("reset", "\"old1\"", r#""type":"reset""#)];
         lines.extend(pi(number, "\"reset1\""));
         return lines;
     }
@@ -175,11 +153,7 @@ fn codex(number: usize, _: &str) -> Vec<String> {
     ];
     let line = |item: &String| {
         let time = text(&format!("2026-01-01T00:{number:02}:00.000Z"));
-        object(&[
-            ("timestamp", &time),
-            ("type", "\"response_item\""),
-            ("payload", item),
-        ])
+        object(&[("timestamp", &time), ("type", "\"response_item\""), ("payload", item)])
     };
     items.iter().map(line).collect()
 }
@@ -192,21 +166,12 @@ fn gemini(number: usize, _: &str) -> Vec<String> {
     );
     let line = |id: &str, kind: &str, content: &str, more: &[(&str, &str)]| {
         let id = text(&format!("{id}{number}"));
-        let members = [
-            ("id", id.as_str()),
-            ("timestamp", &time),
-            ("type", kind),
-            ("content", content),
-        ];
+        let members =
+            [("id", id.as_str()), ("timestamp", &time), ("type", kind), ("content", content)];
         object(&[&members, more].concat())
     };
     vec![
-        line(
-            "u",
-            "\"user\"",
-            &format!(r#"[{{"text":{}}}]"#, ask(number)),
-            &[],
-        ),
+        line("u", "\"user\"", &format!(r#"[{{"text":{}}}]"#, ask(number)), &[]),
         line("c", "\"gemini\"", "\"\"", &[("toolCalls", &call)]),
         line("a", "\"gemini\"", &answer(number), &[]),
     ]
@@ -220,10 +185,7 @@ struct Log {
 
 impl Log {
     fn new(header: &str, turn: Turn) -> Self {
-        let log = Self {
-            dir: tempfile::tempdir().expect("a folder"),
-            turn,
-        };
+        let log = Self { dir: tempfile::tempdir().expect("a folder"), turn };
         fs::write(log.path(), header).expect("written");
         log.go_on(1..9);
         log
@@ -231,10 +193,7 @@ impl Log {
 
     /// Of these lines.
     fn of(lines: &[String], turn: Turn) -> Self {
-        let log = Self {
-            dir: tempfile::tempdir().expect("a folder"),
-            turn,
-        };
+        let log = Self { dir: tempfile::tempdir().expect("a folder"), turn };
         fs::write(log.path(), lines.join("\n") + "\n").expect("written");
         log
     }
@@ -252,21 +211,13 @@ impl Log {
         for number in turns {
             let session = self.read();
             let last = session.trim_end().lines().last().unwrap_or("{}");
-            let last = ctx_transcript::Object::parse(last).expect("an object");
+            let last = ctx_format::Object::parse(last).expect("an object");
             let id = last.get("uuid").or(last.get("id")).unwrap_or("null");
             // The header of pi has an id, and is no parent.
-            let id = if last.get("version") == Some("3") {
-                "null"
-            } else {
-                id
-            };
+            let id = if last.get("version") == Some("3") { "null" } else { id };
             let mut lines = (self.turn)(number, id).join("\n");
             lines.push('\n');
-            let newline = if session.is_empty() || session.ends_with('\n') {
-                ""
-            } else {
-                "\n"
-            };
+            let newline = if session.is_empty() || session.ends_with('\n') { "" } else { "\n" };
             fs::write(self.path(), session.clone() + newline + &lines).expect("written");
         }
     }
@@ -328,7 +279,7 @@ fn of_codex(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-01-01T00:30:00.000Z","type":"{kind}","payload":{payload}}}"#)
 }
 
-/// Nine turns are in one list, of which the last is taken back, and a tenth stands behind it.
+/// Nine turns are in one list, the last one is taken back, and a tenth follows it.
 fn lists() -> [Log; 2] {
     let turns = |turn: Turn| -> Vec<String> { (1..10).flat_map(|at| turn(at, "")).collect() };
     let list = turns(gemini).join(",");
@@ -341,14 +292,11 @@ fn lists() -> [Log; 2] {
     let items: Vec<String> = turns(codex)
         .iter()
         .map(|line| {
-            let line = ctx_transcript::Object::parse(line).expect("an object");
+            let line = ctx_format::Object::parse(line).expect("an object");
             line.get("payload").expect("an item").to_owned()
         })
         .collect();
-    let list = format!(
-        r#"{{"message":"","replacement_history":[{}]}}"#,
-        items.join(",")
-    );
+    let list = format!(r#"{{"message":"","replacement_history":[{}]}}"#, items.join(","));
     // A turn that only the screen knows is counted where the compaction is looked for.
     let mut open = vec![
         CODEX.to_owned(),
@@ -356,10 +304,7 @@ fn lists() -> [Log; 2] {
         of_codex("event_msg", r#"{"type":"task_started","turn_id":"q"}"#),
         of_codex("event_msg", r#"{"type":"user_message","message":"x"}"#),
         of_codex("event_msg", r#"{"type":"task_complete","turn_id":"q"}"#),
-        of_codex(
-            "event_msg",
-            r#"{"type":"thread_rolled_back","num_turns":1}"#,
-        ),
+        of_codex("event_msg", r#"{"type":"thread_rolled_back","num_turns":1}"#),
     ];
     open.extend(codex(10, ""));
     [Log::of(&google, gemini), Log::of(&open, codex)]
@@ -398,16 +343,12 @@ fn what_another_agent_of_codex_said_stays() {
     assert!(compacted.expect("a compaction").contains(item), "{written}");
 }
 
-/// 16: the page of an agent's own file has each compaction with the numbers that the log has of
-/// it, and of the context what ctx-count counts.
+/// The page of an agent's own file has each compaction with the numbers of the log, and the context
+/// as ctx-count counts it.
 #[test]
 fn the_page_tells_of_the_compactions_of_a_log() {
     let thousands = |number: &str| match number.len() {
-        4..=6 => format!(
-            "{},{}",
-            &number[..number.len() - 3],
-            &number[number.len() - 3..]
-        ),
+        4..=6 => format!("{},{}", &number[..number.len() - 3], &number[number.len() - 3..]),
         _ => number.to_owned(),
     };
     for (header, turn) in [("", claude_code as Turn), (&format!("{CODEX}\n"), codex)] {
@@ -418,11 +359,7 @@ fn the_page_tells_of_the_compactions_of_a_log() {
             let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
             let numbers =
                 ["tokens_before", "tokens_after"].map(|key| thousands(&report[key].to_string()));
-            rows.push(
-                numbers
-                    .map(|number| format!("<td class=\"n\">{number}</td>"))
-                    .concat(),
-            );
+            rows.push(numbers.map(|number| format!("<td class=\"n\">{number}</td>")).concat());
             log.go_on(last + 1..last + 4);
         }
         let page = log.run("ctx-stats", &["--html"]);
@@ -431,10 +368,7 @@ fn the_page_tells_of_the_compactions_of_a_log() {
                 "<th scope=\"row\">C{}</th><td>compaction</td><td>ctx-compact</td>",
                 number + 1
             );
-            let told = page
-                .lines()
-                .find(|line| line.contains(&name))
-                .expect("told");
+            let told = page.lines().find(|line| line.contains(&name)).expect("told");
             assert!(told.contains(row), "{header}: {told} {row}");
         }
         assert!(
@@ -460,10 +394,7 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
         (pi_header, pi),
         (pi_header, openclaw),
         (&format!("{CODEX}\n"), codex),
-        (
-            "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n",
-            gemini,
-        ),
+        ("{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n", gemini),
     ];
     for (header, turn) in logs {
         let log = Log::new(header, turn);
@@ -475,19 +406,13 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
             assert_eq!(problems, 0, "{header}");
             log.run("ctx-check", &[]);
             assert!(!sent.contains("unsent"), "{header}: {sent}");
-            assert!(
-                log.read().starts_with(&before),
-                "{header}: an old line changed"
-            );
-            // The tail is there word for word, and the first decision is still told.
+            assert!(log.read().starts_with(&before), "{header}: an old line changed");
+            // The tail is there word for word, and the first decision is still in the summary.
             let last = 8 + 3 * generation;
             assert!(sent.contains(&answer(last)[1..20]), "{header}");
             assert!(sent.contains(output(last).trim_matches('"')), "{header}");
             assert!(sent.contains("port 7001"), "{header} {generation}: {sent}");
-            assert!(
-                !sent.contains(output(last - 2).trim_matches('"')),
-                "{header}"
-            );
+            assert!(!sent.contains(output(last - 2).trim_matches('"')), "{header}");
             if generation < 2 {
                 log.go_on(last + 1..last + 4);
             }

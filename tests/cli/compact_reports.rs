@@ -63,19 +63,13 @@ fn an_old_part_without_a_user_message_has_a_summary() {
 #[test]
 fn what_cannot_become_smaller_is_said_and_left() {
     let huge = "x y ".repeat(4_000);
-    let last = format!(
-        "{}{{\"role\":\"user\",\"content\":\"{huge}\"}}\n",
-        messages(0, 10)
-    );
+    let last = format!("{}{{\"role\":\"user\",\"content\":\"{huge}\"}}\n", messages(0, 10));
     let done = Case::new(CTX_COMPACT)
         .file("s.jsonl", &last)
         .args(["-q", "--target-tokens", "1000", "s.jsonl"])
         .run();
     assert!(tokens(after(&done), "chat") <= 1_000);
-    let system = format!(
-        "{{\"role\":\"system\",\"content\":\"{huge}\"}}\n{}",
-        messages(0, 10)
-    );
+    let system = format!("{{\"role\":\"system\",\"content\":\"{huge}\"}}\n{}", messages(0, 10));
     let run = |args: &[&str], code| {
         Case::new(CTX_COMPACT)
             .file("s.jsonl", &system)
@@ -105,15 +99,12 @@ fn a_made_up_result_stays_with_its_call() {
         let calls = compacted.matches("\"tool_calls\"").count();
         let results = compacted.matches("\"tool_call_id\"").count();
         assert_eq!(calls, results, "{keep}: {compacted}");
-        assert!(
-            calls == 0 || compacted.contains(pair),
-            "{keep}: {compacted}"
-        );
+        assert!(calls == 0 || compacted.contains(pair), "{keep}: {compacted}");
     }
 }
 
-/// Codewhale#6119, claude-code#12311: text beside a result, and signed reasoning,
-/// which must go back as they came.
+/// Codewhale#6119, claude-code#12311: text next to a result, and signed reasoning, which must come
+/// back unchanged.
 #[test]
 fn mixed_and_signed_messages_keep_their_bytes() {
     let tail = "{\"role\":\"user\",\"content\":\"look\"}\n\
@@ -232,7 +223,7 @@ fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
     // Nothing of the turn's end is in what comes back, and it is not lost either.
     assert_eq!(rollback("1"), midway);
     assert_eq!(rollback("2"), ended);
-    // The next compaction goes by what is there.
+    // The next compaction uses what is there.
     assert_eq!(rollback("1"), midway);
     let again = Case::new(CTX_COMPACT)
         .within(done.dir())
@@ -241,7 +232,7 @@ fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
     assert_eq!(after(&again), compacted);
 }
 
-/// openclaw#123737: a request that a later one had taken back stood in front.
+/// openclaw#123737: a request that a later one had withdrawn came first.
 #[test]
 fn a_request_that_was_taken_back_does_not_lead() {
     let ask = |text: &str| {
@@ -250,19 +241,11 @@ fn a_request_that_was_taken_back_does_not_lead() {
             "well ".repeat(200)
         )
     };
-    let asks = [
-        "rewrite it in COBOL",
-        "no, leave it in Rust",
-        "repair the parser",
-        "add a test",
-    ];
+    let asks = ["rewrite it in COBOL", "no, leave it in Rust", "repair the parser", "add a test"];
     let last = ask("now the changelog");
     let session = format!("{}{last}", asks.map(ask).concat());
-    let compacted = after(&run(
-        &session,
-        &["--keep-messages", "2", "--method", "rule"],
-    ));
-    // The latest ask is the user's own message, behind the summary.
+    let compacted = after(&run(&session, &["--keep-messages", "2", "--method", "rule"]));
+    // The latest request is the user's own message, after the summary.
     assert!(compacted.ends_with(&last), "{compacted}");
     assert!(!compacted.contains("COBOL"), "{compacted}");
     let at = |text: &str| compacted.find(text).expect("it is told");

@@ -71,14 +71,7 @@ fn arguments_stay_json_and_broken_ones_stay_as_they_are() {
     ]
     .concat();
     let session = format!("{}{exchange}{}", messages(0, 10), messages(10, 24));
-    let prune = [
-        "-q",
-        "--trim",
-        "--max-argument-chars",
-        "200",
-        "--protect-last",
-        "0",
-    ];
+    let prune = ["-q", "--trim", "--max-argument-chars", "200", "--protect-last", "0"];
     let pruned = Case::new(env!("CARGO_BIN_EXE_ctx-prune"))
         .stdin(session.as_bytes())
         .args(prune)
@@ -108,29 +101,17 @@ fn chinese_and_emoji_are_counted_as_they_are() {
     let mut session = String::new();
     for n in 0..120 {
         let role = ["user", "assistant"][n % 2];
-        let _ = writeln!(
-            session,
-            "{{\"role\":\"{role}\",\"content\":\"{n} {text}\"}}"
-        );
+        let _ = writeln!(session, "{{\"role\":\"{role}\",\"content\":\"{n} {text}\"}}");
     }
     let plain = report(&session, &["-n"]);
     let tokens = plain["tokens_before"].as_u64().expect("a number");
     // Neither a fourth of the characters nor twice as many.
     let characters = session.chars().count() as u64;
-    assert!(
-        tokens > characters / 2 && tokens < 2 * characters,
-        "{tokens} of {characters}"
-    );
+    assert!(tokens > characters / 2 && tokens < 2 * characters, "{tokens} of {characters}");
     // Due above four fifths of the window, and not below.
     for (share, outcome) in [(85, "compacted"), (60, "not-due")] {
         let window = (tokens * 100 / share).to_string();
-        let args = [
-            "--if-due",
-            "--set",
-            "trigger.reserve=1",
-            "--window",
-            &window,
-        ];
+        let args = ["--if-due", "--set", "trigger.reserve=1", "--window", &window];
         let report = report(&session, &args);
         assert_eq!(report["outcome"], outcome, "{report}");
     }
@@ -145,10 +126,7 @@ fn chinese_and_emoji_are_counted_as_they_are() {
 fn what_records_say_of_their_tokens_is_not_taken_for_true() {
     let plain = messages(0, 40);
     let tokens = report(&plain, &["-n"])["tokens_before"].clone();
-    for usage in [
-        "{\"input_tokens\":1,\"output_tokens\":1}",
-        "{\"input_tokens\":9e15}",
-    ] {
+    for usage in ["{\"input_tokens\":1,\"output_tokens\":1}", "{\"input_tokens\":9e15}"] {
         let said = format!("\"usage\":{usage},\"role\":");
         let session = plain.replace("\"role\":", &said);
         let report = report(&session, &["-n", "--if-due", "--window", "100k"]);
@@ -157,9 +135,8 @@ fn what_records_say_of_their_tokens_is_not_taken_for_true() {
     }
 }
 
-/// claude-code#42810: a tree of records with hundreds of dead branches. What stands
-/// one behind the other there is no conversation: not one branch is summarized as if it
-/// were part of another.
+/// claude-code#42810: a tree of records with hundreds of dead branches. Consecutive lines are not a
+/// conversation: no branch is summarized as if it were part of another.
 #[test]
 fn a_tree_is_not_taken_for_a_conversation() {
     let mut tree = String::new();
@@ -176,23 +153,14 @@ fn a_tree_is_not_taken_for_a_conversation() {
     }
     let done = Case::new(CTX_COMPACT)
         .file("s.jsonl", &tree)
-        .args([
-            "--min-idle",
-            "0s",
-            "--keep-turns",
-            "1",
-            "--force",
-            "s.jsonl",
-        ])
+        .args(["--min-idle", "0s", "--keep-turns", "1", "--force", "s.jsonl"])
         .stdout_has("compacted: 96 → 66 tokens")
         .run();
     let after = after(&done);
     let added = after.strip_prefix(tree.as_str()).expect("no line changes");
     let summary = added.lines().nth(1).expect("a boundary and a summary");
     // The path to the last line is that of its thirds.
-    let path: Vec<usize> = std::iter::successors(Some(1_999), |n| Some(n / 3))
-        .take(8)
-        .collect();
+    let path: Vec<usize> = std::iter::successors(Some(1_999), |n| Some(n / 3)).take(8).collect();
     let is_told = |n: usize| summary.contains(&format!("branch {n} is on"));
     let told: Vec<usize> = (1..2_000).filter(|n| is_told(*n)).collect();
     assert!(told.iter().all(|n| path.contains(n)), "{told:?}");

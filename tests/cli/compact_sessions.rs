@@ -5,19 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ctx_transcript::{Options, Records, Rule, Validator};
+use ctx_format::{Options, Records, Rule, Validator};
 
 use crate::compact::CTX_COMPACT;
 
-const PRESETS: [&str; 7] = [
-    "default",
-    "sanbot",
-    "synapse",
-    "pomelobot",
-    "turns",
-    "xopcbot",
-    "openclaw",
-];
+const PRESETS: [&str; 7] =
+    ["default", "sanbot", "synapse", "pomelobot", "turns", "xopcbot", "openclaw"];
 const MODES: [&str; 4] = ["", "summary_only", "summary_plus_prune", "prune_only"];
 
 /// Problems of a session, lines left out: those move.
@@ -138,9 +131,7 @@ fn all_policies_on_real_sessions() {
         let input = fs::read(&path).expect("a session");
         // Most sessions are far from the thresholds of today's large windows.
         for window in [None, Some("16000")] {
-            for (preset, mode) in PRESETS
-                .into_iter()
-                .flat_map(|preset| MODES.map(|m| (preset, m)))
+            for (preset, mode) in PRESETS.into_iter().flat_map(|preset| MODES.map(|m| (preset, m)))
             {
                 let args: Vec<&str> = window.map_or(vec![], |tokens| vec!["--window", tokens]);
                 let outcome = check_once(dir.path(), &input, preset, mode, &args);
@@ -191,10 +182,7 @@ fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
             compactions += 1;
             // Pruning alone may be enough.
             let (was, is) = (summaries(&grown), summaries(&output));
-            assert!(
-                is <= 1 && is >= was,
-                "one summary, which holds those before it"
-            );
+            assert!(is <= 1 && is >= was, "one summary, which holds those before it");
         }
         let tokens = report["tokens_after"].as_u64().expect("a number");
         if report["success"] == true {
@@ -247,9 +235,7 @@ fn section<'t>(summary: &'t str, name: &str) -> Vec<&'t str> {
     let heading = format!("## {name}");
     let lines = summary.lines().skip_while(|line| *line != heading).skip(1);
     let items = lines.take_while(|line| line.starts_with("- "));
-    items
-        .map(|line| line.split(" ⟦").next().unwrap_or(line))
-        .collect()
+    items.map(|line| line.split(" ⟦").next().unwrap_or(line)).collect()
 }
 
 fn left_out(summary: &str, name: &str) -> usize {
@@ -257,9 +243,7 @@ fn left_out(summary: &str, name: &str) -> usize {
     let counts = line.unwrap_or_default().trim_start_matches("⟦left out: ");
     let counts = counts.trim_end_matches('⟧').split(", ");
     let of_kind = counts.filter_map(|count| count.strip_suffix(&name.to_lowercase()));
-    of_kind
-        .map(|count| count.trim().parse::<usize>().expect("a number"))
-        .sum()
+    of_kind.map(|count| count.trim().parse::<usize>().expect("a number")).sum()
 }
 
 /// A file that was read may be changed later; a long request may be shortened again.

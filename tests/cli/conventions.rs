@@ -38,9 +38,7 @@ fn arguments(tool: &Tool) -> Vec<Arg> {
     let mut command = tool.full_command();
     command.build();
     let own = command.get_arguments();
-    let below = command
-        .get_subcommands()
-        .flat_map(clap::Command::get_arguments);
+    let below = command.get_subcommands().flat_map(clap::Command::get_arguments);
     own.chain(below).cloned().collect()
 }
 
@@ -52,12 +50,7 @@ fn the_table_is_in_order_and_complete() {
     let mut binaries: Vec<String> = fs::read_dir("src/bin")
         .expect("src/bin")
         .map(|entry| entry.expect("an entry").path())
-        .map(|path| {
-            path.file_stem()
-                .expect("a name")
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     binaries.sort();
     assert_eq!(names, binaries);
@@ -84,9 +77,8 @@ fn a_letter_means_one_flag_in_all_tools() {
                 );
                 continue;
             };
-            let (known, elsewhere) = meanings
-                .entry(short)
-                .or_insert_with(|| (long.to_owned(), tool.name));
+            let (known, elsewhere) =
+                meanings.entry(short).or_insert_with(|| (long.to_owned(), tool.name));
             assert_eq!(known, long, "-{short} in {elsewhere} and {}", tool.name);
         }
     }
@@ -100,15 +92,9 @@ fn a_flag_has_one_letter_in_all_tools() {
             let Some(long) = argument.get_long() else {
                 continue;
             };
-            let (known, elsewhere) = letters
-                .entry(long.to_owned())
-                .or_insert((argument.get_short(), tool.name));
-            assert_eq!(
-                *known,
-                argument.get_short(),
-                "--{long} in {elsewhere} and {}",
-                tool.name
-            );
+            let (known, elsewhere) =
+                letters.entry(long.to_owned()).or_insert((argument.get_short(), tool.name));
+            assert_eq!(*known, argument.get_short(), "--{long} in {elsewhere} and {}", tool.name);
         }
     }
 }
@@ -124,10 +110,8 @@ fn every_argument_has_help_and_a_value_name() {
         sentence_without_stop(&about, tool.name);
         for argument in arguments(tool) {
             let place = format!("{} {}", tool.name, argument.get_id());
-            let help = argument
-                .get_help()
-                .unwrap_or_else(|| panic!("{place} has no help"))
-                .to_string();
+            let help =
+                argument.get_help().unwrap_or_else(|| panic!("{place} has no help")).to_string();
             sentence_without_stop(&help, &place);
             if matches!(argument.get_action(), ArgAction::Set | ArgAction::Append) {
                 let names = argument.get_value_names().unwrap_or_default();
@@ -141,21 +125,16 @@ fn every_argument_has_help_and_a_value_name() {
 }
 
 fn sentence_without_stop(text: &str, place: &str) {
-    assert!(
-        text.starts_with(char::is_uppercase),
-        "{place}: begins small: {text}"
-    );
-    assert!(
-        !text.ends_with('.'),
-        "{place}: ends with a full stop: {text}"
-    );
+    assert!(text.starts_with(char::is_uppercase), "{place}: begins small: {text}");
+    assert!(!text.ends_with('.'), "{place}: ends with a full stop: {text}");
 }
 
 #[test]
 fn every_page_has_examples_that_use_the_tool() {
     for tool in tools() {
-        assert!(!tool.page.examples.is_empty(), "{}", tool.name);
-        for (command, what) in tool.page.examples {
+        let page = tool.page();
+        assert!(!page.examples.is_empty(), "{}", tool.name);
+        for (command, what) in &page.examples {
             assert!(command.contains(tool.name), "{}: {command}", tool.name);
             sentence_without_stop(what, tool.name);
         }
@@ -167,7 +146,7 @@ fn short_help_fits_the_terminal() {
     for tool in tools() {
         let help = tool.full_command().render_help().to_string();
         for line in help.lines() {
-            // What stands in brackets is clap's, or too valuable to leave out.
+            // Text in brackets is clap's, or too valuable to leave out.
             let own = line.split(" [").next().unwrap_or(line);
             let width = own.chars().count();
             assert!(width <= 100, "{} -h: {width} columns: {line}", tool.name);
@@ -212,11 +191,7 @@ fn a_missing_file_is_named() {
                 .code(2)
                 .stderr_has("no-such-file.jsonl")
                 .run();
-            assert!(
-                done.stderr.starts_with(&format!("{}: ", tool.name)),
-                "{}",
-                done.stderr
-            );
+            assert!(done.stderr.starts_with(&format!("{}: ", tool.name)), "{}", done.stderr);
         }
     }
 }
@@ -261,24 +236,20 @@ fn redirected(tool: &Tool, redirection: &str) -> (Option<i32>, String) {
     (output.status.code(), stderr)
 }
 
-/// C8: what cannot be written to a full stdout is a failure that is told, and no panic.
+/// C8: a full stdout is a reported failure, not a panic.
 #[test]
 fn a_full_stdout_is_told() {
     for tool in tools().into_iter().filter(|tool| tool.name != "ctx-gc") {
         let (code, said) = redirected(tool, "> /dev/full");
-        // Status 5 where something was done before it could be told.
-        assert!(
-            matches!(code, Some(2 | 5)),
-            "{}: {code:?}: {said}",
-            tool.name
-        );
+        // Status 5 if something was done before the report failed.
+        assert!(matches!(code, Some(2 | 5)), "{}: {code:?}: {said}", tool.name);
         let start = format!("{}: ", tool.name);
         assert!(said.starts_with(&start), "{said}");
         assert!(said.contains("No space left on device"), "{said}");
     }
 }
 
-/// C8: without any stdout nothing goes astray: no file is opened in its place.
+/// C8: without a stdout no file is opened in its place.
 #[test]
 fn no_stdout_at_all() {
     for tool in tools() {
@@ -288,7 +259,7 @@ fn no_stdout_at_all() {
     }
 }
 
-/// C8: who reads stdout may go away.
+/// C8: the reader of stdout may exit.
 #[test]
 fn a_reader_that_went_away_is_no_failure() {
     for tool in tools() {
@@ -374,9 +345,7 @@ fn no_tool_uses_another() {
 fn colour_is_given_on_request_and_never_to_a_pipe() {
     let split = || Case::new(tool_path("ctx-split")).args(["no.jsonl"]).code(2);
     let text = "cannot read: No such file or directory (os error 2); check the path\n";
-    split()
-        .stderr(&format!("ctx-split: no.jsonl: {text}"))
-        .run();
+    split().stderr(&format!("ctx-split: no.jsonl: {text}")).run();
     split()
         .args(["--color", "always"])
         .stderr(&format!("\u{1b}[31mctx-split:\u{1b}[0m no.jsonl: {text}"))

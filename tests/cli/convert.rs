@@ -16,9 +16,7 @@ const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning
 
 /// Converted from stdin, as the session `demo`.
 fn to(name: &str) -> Case {
-    Case::new(CTX_CONVERT)
-        .args(["--to", name, "-s", "demo"])
-        .stdin(CLAUDE)
+    Case::new(CTX_CONVERT).args(["--to", name, "-s", "demo"]).stdin(CLAUDE)
 }
 
 #[test]
@@ -127,11 +125,7 @@ fn a_summary_and_what_stands_before_it_go_along() {
 #[test]
 fn strict_writes_nothing_where_something_is_lost() {
     let refused = "ctx-convert: <stdin>: not all of it can be carried; without --strict the rest is written\n";
-    to("chat")
-        .args(["--strict"])
-        .code(2)
-        .stderr(&(NO_REASONING.to_owned() + refused))
-        .run();
+    to("chat").args(["--strict"]).code(2).stderr(&(NO_REASONING.to_owned() + refused)).run();
     to("anthropic").args(["--strict", "-n"]).run();
 }
 

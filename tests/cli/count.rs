@@ -25,21 +25,13 @@ fn count() -> Case {
 
 #[test]
 fn one_file_is_one_line() {
-    count()
-        .file("s.jsonl", CHAT)
-        .args(["s.jsonl"])
-        .stdout("5 58 406 s.jsonl\n")
-        .run();
+    count().file("s.jsonl", CHAT).args(["s.jsonl"]).stdout("5 58 406 s.jsonl\n").run();
 }
 
 #[test]
 fn stdin_has_no_name() {
     count().stdin(CHAT).stdout("5 58 406\n").run();
-    count()
-        .args(["-"])
-        .stdin(CHAT)
-        .stdout("5 58 406 <stdin>\n")
-        .run();
+    count().args(["-"]).stdin(CHAT).stdout("5 58 406 <stdin>\n").run();
 }
 
 #[test]
@@ -85,10 +77,7 @@ fn tokens_are_broken_down() {
         " 5 23  39.7% overhead\n 3 22  37.9% text\n 1  6  10.3% calls\n 1  5   8.6% results\n \
          1  2   3.4% reasoning\n11 58 100.0% total\n",
     );
-    by(
-        "tool",
-        "0 47  81.0% (other)\n1 11  19.0% ls\n1 58 100.0% total\n",
-    );
+    by("tool", "0 47  81.0% (other)\n1 11  19.0% ls\n1 58 100.0% total\n");
 }
 
 #[test]
@@ -144,8 +133,7 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
         .run();
 }
 
-/// 17: what people call the newest model of a family is understood, and a typing error is told
-/// from it.
+/// Family names mean the newest model, and a typing error is recognized.
 #[test]
 fn a_short_name_is_the_newest_model_of_its_family() {
     for (short, full, window, why) in [
@@ -182,7 +170,7 @@ fn a_short_name_is_the_newest_model_of_its_family() {
     }
 }
 
-/// 17: the list has windows, encodings, short names and its day, for people and for programs.
+/// The list has windows, encodings, short names and its date, as text and as JSON.
 #[test]
 fn models_are_listed() {
     let list = count().args(["--list-models"]).stdout_any().run();
@@ -191,10 +179,7 @@ fn models_are_listed() {
         "MODEL                           WINDOW  ENCODING       COUNT     SHORT NAME\n",
         "claude-sonnet-5                1000000  o200k_base     estimate  sonnet\n",
         "gpt-oss                         131072  o200k_harmony  exact\n",
-        &format!(
-            "\nAs documented by the vendors on {}. ",
-            ctx_tokens::Model::listed_on()
-        ),
+        &format!("\nAs documented by the vendors on {}. ", ctx_tokens::Model::listed_on()),
     ] {
         assert!(list.contains(line), "{line}{list}");
     }
@@ -220,13 +205,10 @@ fn encodings_differ() {
         .run();
 }
 
-/// 17: a window does for the share what a model does, and goes before the model's.
+/// A window gives a share like a model, and overrides the model's.
 #[test]
 fn a_window_can_be_named_without_a_model() {
-    for args in [
-        &["--window", "580"][..],
-        &["--window=580", "--model", "gpt-4o"],
-    ] {
+    for args in [&["--window", "580"][..], &["--window=580", "--model", "gpt-4o"]] {
         let case = count().args(args.iter().copied()).stdin(CHAT);
         case.stdout("5 58 406 10.0%\n").run();
     }
@@ -239,22 +221,14 @@ fn a_window_can_be_named_without_a_model() {
 
 #[test]
 fn text_is_counted_as_text() {
-    count()
-        .args(["--text"])
-        .stdin("hello world")
-        .stdout("2\n")
-        .run();
+    count().args(["--text"]).stdin("hello world").stdout("2\n").run();
     count()
         .file("a.txt", "hello world")
         .file("b.bin", b"\xff\xfe")
         .args(["--text", "a.txt", "b.bin"])
         .stdout("2 a.txt\n1 b.bin\n3 total\n")
         .run();
-    count()
-        .args(["--text", "--encoding", "chars4"])
-        .stdin("12345")
-        .stdout("2\n")
-        .run();
+    count().args(["--text", "--encoding", "chars4"]).stdin("12345").stdout("2\n").run();
 }
 
 #[test]
@@ -322,10 +296,7 @@ fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
         9 => "broken\n".to_owned(),
         _ => format!(
             "{{\"messages\":[{},{}]}}\n",
-            format_args!(
-                "{{\"role\":\"user\",\"content\":\"{}\"}}",
-                "look ".repeat(n % 400)
-            ),
+            format_args!("{{\"role\":\"user\",\"content\":\"{}\"}}", "look ".repeat(n % 400)),
             format_args!(
                 "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{}\",\
                  \"type\":\"function\",\"function\":{{\"name\":\"tool_{}\",\"arguments\":\"{{}}\"}}}}]}}",
@@ -337,11 +308,7 @@ fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
     let input: String = (0..2_000).map(line).collect();
     let counted = |jobs| {
         let case = count().args(["--batch", "--json", "--by", "tool", "--jobs", jobs]);
-        let done = case
-            .stdin(input.clone())
-            .stdout_any()
-            .stderr_has("no conversation")
-            .run();
+        let done = case.stdin(input.clone()).stdout_any().stderr_has("no conversation").run();
         (done.stdout, done.stderr)
     };
     let alone = counted("1");
@@ -356,23 +323,14 @@ fn batch_records_are_conversations() {
     let line = |text: &str| {
         format!("{{\"id\":7,\"messages\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}\n")
     };
-    let input = [
-        line("hello"),
-        line("hello world"),
-        "{\"id\":8}\n".to_owned(),
-    ]
-    .concat();
+    let input = [line("hello"), line("hello world"), "{\"id\":8}\n".to_owned()].concat();
     count()
         .args(["--batch"])
         .stdin(input.clone())
         .stdout(format!("2 17 {}\n", input.len()))
         .stderr("ctx-count: warning: <stdin>: lines that hold no conversation (\"messages\"): 1\n")
         .run();
-    let finished = count()
-        .args(["--batch", "--annotate", "-q"])
-        .stdin(input)
-        .stdout_any()
-        .run();
+    let finished = count().args(["--batch", "--annotate", "-q"]).stdin(input).stdout_any().run();
     let lines: Vec<_> = finished.stdout.split(|b| *b == b'\n').collect();
     assert!(lines[0].starts_with(
         br#"{"_ctx":{"line":1,"bytes":55,"tokens":8,"encoding":"o200k_base"},"id":7"#
@@ -397,16 +355,8 @@ fn annotate_tags_what_can_carry_a_tag() {
     let input = "{\"role\":\"user\",\"content\":\"hello\"}\r\n\nbroken\n {\"meta\":1}\nbroken too\n\n{\"half";
     let tagged = "{\"_ctx\":{\"line\":1,\"bytes\":33,\"tokens\":5,\"encoding\":\"o200k_base\"},\"role\":\"user\",\"content\":\"hello\"}\r\n\nbroken\n \
         {\"_ctx\":{\"line\":4,\"bytes\":11,\"tokens\":0,\"encoding\":\"o200k_base\",\"end\":7},\"meta\":1}\nbroken too\n\n{\"half";
-    count()
-        .args(["--annotate", "-q"])
-        .stdin(input)
-        .stdout(tagged)
-        .run();
-    count()
-        .args(["--annotate", "-q"])
-        .stdin(tagged)
-        .stdout(tagged)
-        .run();
+    count().args(["--annotate", "-q"]).stdin(input).stdout(tagged).run();
+    count().args(["--annotate", "-q"]).stdin(tagged).stdout(tagged).run();
 }
 
 #[test]
@@ -452,24 +402,14 @@ fn annotate_takes_one_file() {
 
 #[test]
 fn names_cannot_drive_a_terminal() {
-    count()
-        .file("a\u{1b}[2Jb", "")
-        .args(["a\u{1b}[2Jb"])
-        .stdout("0 0 0 a\\u{1b}[2Jb\n")
-        .run();
+    count().file("a\u{1b}[2Jb", "").args(["a\u{1b}[2Jb"]).stdout("0 0 0 a\\u{1b}[2Jb\n").run();
 }
 
 #[test]
 fn hostile_text_is_counted_without_a_panic() {
-    let input = format!(
-        "{{\"role\":\"user\",\"content\":\"{}\"}}\n",
-        " ".repeat(1 << 20)
-    );
+    let input = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", " ".repeat(1 << 20));
     let bytes = input.len();
-    count()
-        .stdin(input)
-        .stdout(format!("1 8199 {bytes}\n"))
-        .run();
+    count().stdin(input).stdout(format!("1 8199 {bytes}\n")).run();
 }
 
 #[test]

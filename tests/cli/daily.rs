@@ -35,7 +35,7 @@ fn session() -> String {
     format!("{decided}{}", messages(1, 90))
 }
 
-/// 16: a compaction, the rollback of it and an extraction each leave a section, the dates UTC.
+/// A compaction, its rollback and an extraction each leave a section, dated in UTC.
 #[test]
 fn each_operation_leaves_its_digest() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -43,10 +43,7 @@ fn each_operation_leaves_its_digest() {
     fs::write(dir.join("s.jsonl"), session()).expect("written");
     let today = || chrono::Utc::now().format("%F").to_string();
     let before = today();
-    good(
-        dir,
-        "ctx-compact -q --store st --preset sanbot -s demo s.jsonl",
-    );
+    good(dir, "ctx-compact -q --store st --preset sanbot -s demo s.jsonl");
     good(dir, "ctx-rollback -q --store st -s demo --undo s.jsonl");
     let one = r#"{"role":"user","content":"We decided to use port 8080."}"#;
     let extract = format!("echo '{one}' | ctx-extract -q --store st --into-store -s other");
@@ -56,10 +53,7 @@ fn each_operation_leaves_its_digest() {
     let text = log(&dir.join("st/memory"));
     let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     let day = lines[0].trim_start_matches("# ");
-    assert!(
-        [before, today()].contains(&day.trim_end_matches(" (UTC)").to_owned()),
-        "{day}"
-    );
+    assert!([before, today()].contains(&day.trim_end_matches(" (UTC)").to_owned()), "{day}");
     assert!(
         lines[1].starts_with("demo: compacted ")
             && lines[1].ends_with("90 → 21 messages; summary: rule; what was there is demo-ID"),
@@ -78,7 +72,7 @@ fn each_operation_leaves_its_digest() {
     );
 }
 
-/// 16: memory files in a folder of one's own have their log beside them.
+/// Memory files in another folder have their log next to them.
 #[test]
 fn a_folder_of_ones_own_has_its_log() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -86,13 +80,10 @@ fn a_folder_of_ones_own_has_its_log() {
     fs::write(dir.join("s.jsonl"), session()).expect("written");
     good(dir, "ctx-extract -s demo --into memory s.jsonl > out.jsonl");
     let text = log(&dir.join("memory"));
-    assert!(
-        text.contains("\ndemo: extracted 2 new items, 0 known\n\n- decision: "),
-        "{text}"
-    );
+    assert!(text.contains("\ndemo: extracted 2 new items, 0 known\n\n- decision: "), "{text}");
 }
 
-/// 16: a log that cannot be written takes nothing back, and is told: exit status 5.
+/// A log that cannot be written reverts nothing and is reported: exit status 5.
 #[test]
 fn a_log_that_cannot_be_written_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -101,30 +92,14 @@ fn a_log_that_cannot_be_written_is_told() {
     fs::write(dir.join("s.jsonl"), &text).expect("written");
     good(dir, "ctx-snapshot -q --store st -s first s.jsonl > id");
     fs::write(dir.join("st/memory/daily"), "a file").expect("written");
-    let compact = bash(
-        dir,
-        "ctx-compact --store st --preset sanbot -s demo s.jsonl",
-    );
+    let compact = bash(dir, "ctx-compact --store st --preset sanbot -s demo s.jsonl");
     assert_eq!(compact.code, 5, "{}", compact.stderr);
-    assert!(
-        compact.stderr.contains("the change is done, but "),
-        "{}",
-        compact.stderr
-    );
-    assert_ne!(
-        fs::read_to_string(dir.join("s.jsonl")).expect("reads"),
-        text
-    );
+    assert!(compact.stderr.contains("the change is done, but "), "{}", compact.stderr);
+    assert_ne!(fs::read_to_string(dir.join("s.jsonl")).expect("reads"), text);
     let undo = bash(dir, "ctx-rollback --store st -s demo --undo s.jsonl");
     assert_eq!(undo.code, 5, "{}", undo.stderr);
-    assert_eq!(
-        fs::read_to_string(dir.join("s.jsonl")).expect("reads"),
-        text
-    );
-    let extract = bash(
-        dir,
-        "ctx-extract --store st --into-store -s other s.jsonl > /dev/null",
-    );
+    assert_eq!(fs::read_to_string(dir.join("s.jsonl")).expect("reads"), text);
+    let extract = bash(dir, "ctx-extract --store st --into-store -s other s.jsonl > /dev/null");
     // All is known since the compaction.
     assert_eq!(extract.code, 0, "{}", extract.stderr);
 }

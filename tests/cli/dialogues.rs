@@ -1,11 +1,11 @@
-//! Dialogues without tools: the summary keeps more of their facts than a window of the
-//! same budget does. The dialogues and their lists of facts were written for this test;
-//! a fact counts as kept when it stands in the output, letter by letter.
+//! Dialogues without tools: the summary keeps more of their facts than a window of the same budget.
+//! The dialogues and their lists of facts were written for this test; a fact is kept if the output
+//! has it literally.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctx_select::count::{MessageCounter, PER_MESSAGE, PRIMING};
+use ctx_engine::counter::{MessageCounter, PER_MESSAGE, PRIMING};
 use ctx_testkit::Case;
 use ctx_tokens::Encoding;
 
@@ -21,9 +21,8 @@ fn dialogues() -> Vec<Dialogue> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/dialogues");
     let entries = fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
     paths.sort();
     let dialogue = |path: PathBuf| {
         let facts = fs::read_to_string(path.with_extension("facts")).expect("its facts");
@@ -62,12 +61,7 @@ fn window(texts: &[String], budget: u64) -> String {
         left = left.saturating_sub(needed);
         fits
     };
-    let kept: Vec<&str> = texts
-        .iter()
-        .rev()
-        .take_while(fits)
-        .map(String::as_str)
-        .collect();
+    let kept: Vec<&str> = texts.iter().rev().take_while(fits).map(String::as_str).collect();
     kept.join("\n")
 }
 
@@ -87,12 +81,7 @@ fn more_facts_are_kept_than_by_a_window() {
     assert_eq!(dialogues.len(), 8);
     for (percent, margin) in [(50, 1.25), (30, 1.3), (15, 1.5)] {
         let (mut all, mut ours, mut theirs) = (0, 0, 0);
-        for Dialogue {
-            name,
-            session,
-            facts,
-        } in &dialogues
-        {
+        for Dialogue { name, session, facts } in &dialogues {
             let texts = texts(session);
             let budget = all_tokens(&texts) * percent / 100;
             let output = summarized(session, budget);

@@ -87,11 +87,7 @@ fn place() -> tempfile::TempDir {
 
 fn call<'a>(tool: &str, args: impl Iterator<Item = &'a str>, dir: &Path) -> Command {
     let mut command = Command::new(tool_path(tool));
-    command
-        .args(args)
-        .current_dir(dir)
-        .env_clear()
-        .env("HOME", dir);
+    command.args(args).current_dir(dir).env_clear().env("HOME", dir);
     command
 }
 
@@ -116,8 +112,8 @@ fn everything(dir: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, std::time::SystemT
     found
 }
 
-/// 17: with -n every call ends well, says what would be done, and nothing is another than before:
-/// no file, no folder, no time of a change.
+/// With -n every call succeeds, reports what it would do, and changes nothing: no file, no folder,
+/// no time.
 #[test]
 fn a_dry_run_changes_nothing() {
     let dir = place();
@@ -132,15 +128,12 @@ fn a_dry_run_changes_nothing() {
         let is_silent = output.stdout.is_empty() && said.is_empty();
         // There may be nothing to be done.
         let may_be_silent = line.contains("--undelete") || line.contains("consolidate");
-        assert!(
-            !is_silent || may_be_silent || line.contains("convert"),
-            "{line}"
-        );
+        assert!(!is_silent || may_be_silent || line.contains("convert"), "{line}");
         assert!(everything(dir.path()) == before, "{line}");
     }
 }
 
-/// 17: the same calls without -n change something, so that the test above can fail.
+/// The same calls without -n change something, so that the test above can fail.
 #[test]
 fn without_it_the_same_calls_change_something() {
     for line in CALLS {
@@ -158,7 +151,7 @@ fn without_it_the_same_calls_change_something() {
     }
 }
 
-/// 17: a tool that changes nothing says so; each of the others has -n, and is in the table.
+/// A tool that changes nothing says so; each of the others has -n, and is in the table.
 #[test]
 fn every_tool_knows_dry_runs_or_says_that_it_needs_none() {
     for tool in tools() {

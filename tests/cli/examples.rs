@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ctx_transcript::{Options, Problem, Records, Validator};
+use ctx_format::{Options, Problem, Records, Validator};
 
 use crate::tool_path;
 
@@ -70,10 +70,8 @@ fn the_script_shortens_the_session_and_brings_it_back() {
 #[test]
 fn the_script_fails_when_the_session_is_missing() {
     let script = examples().join("compact.sh");
-    let output = Command::new(script)
-        .arg("no-such-file.jsonl")
-        .output()
-        .expect("bash runs the script");
+    let output =
+        Command::new(script).arg("no-such-file.jsonl").output().expect("bash runs the script");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),

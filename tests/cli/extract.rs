@@ -38,10 +38,7 @@ fn extract() -> Case {
 }
 
 fn demo(args: &[&str]) -> Case {
-    extract()
-        .args(["-s", "demo"])
-        .args(args.iter().copied())
-        .stdin(CHAT)
+    extract().args(["-s", "demo"]).args(args.iter().copied()).stdin(CHAT)
 }
 
 #[test]
@@ -49,8 +46,7 @@ fn items_are_json_lines() {
     demo(&[]).stdout(ITEMS).run();
 }
 
-/// 16: where a record tells its time, the day stands in the item and in its entry, and the
-/// entry is known again.
+/// If a record has a time, the item and its entry have the day, and the entry is recognized.
 #[test]
 fn what_was_said_has_its_day() {
     let session = r#"{"role":"user","content":"We decided to keep SQLite.","timestamp":"2026-11-20T23:30:00-05:00"}
@@ -76,36 +72,23 @@ fn kinds_can_be_chosen() {
         .filter(|line| line.contains("preference") || line.contains("runtime"))
         .collect();
     let only = only.concat();
-    demo(&["--kind", "preference", "--kind", "runtime"])
-        .stdout(only)
-        .run();
+    demo(&["--kind", "preference", "--kind", "runtime"]).stdout(only).run();
 }
 
 #[test]
 fn verbose_counts_items_and_secrets() {
     demo(&["-v", "-o", "items.jsonl"])
-        .stderr("ctx-extract: 1 secret taken out\nctx-extract: 7 items found\n")
+        .stderr("ctx-extract: 1 secret removed\nctx-extract: 7 items found\n")
         .run();
 }
 
 #[test]
 fn a_session_is_named_after_its_file() {
-    let out = extract()
-        .file("a.jsonl", CHAT)
-        .args(["a.jsonl"])
-        .stdout_any()
-        .run();
+    let out = extract().file("a.jsonl", CHAT).args(["a.jsonl"]).stdout_any().run();
     let out = String::from_utf8(out.stdout).expect("UTF-8");
     assert!(out.contains(r#""session":"a-"#), "{out}");
-    extract()
-        .stdin(CHAT)
-        .stdout_has(r#""session":"stdin""#)
-        .run();
-    extract()
-        .args(["-s", "../x"])
-        .code(2)
-        .stderr_has("is no session id")
-        .run();
+    extract().stdin(CHAT).stdout_has(r#""session":"stdin""#).run();
+    extract().args(["-s", "../x"]).code(2).stderr_has("is no session id").run();
     extract()
         .file("a.jsonl", CHAT)
         .file("b.jsonl", CHAT)
@@ -123,16 +106,8 @@ fn of_a_tagged_stream_the_old_zone_is_read() {
         ) + "\n"
     };
     extract().stdin(TAGGED).stdout(item("A", 7)).run();
-    extract()
-        .args(["--zone", "keep"])
-        .stdin(TAGGED)
-        .stdout(item("C", 10))
-        .run();
-    extract()
-        .args(["--zone", "all"])
-        .stdin(TAGGED)
-        .stdout(item("A", 7) + &item("C", 10))
-        .run();
+    extract().args(["--zone", "keep"]).stdin(TAGGED).stdout(item("C", 10)).run();
+    extract().args(["--zone", "all"]).stdin(TAGGED).stdout(item("A", 7) + &item("C", 10)).run();
     extract().args(["--zone", "system"]).stdin(TAGGED).run();
 }
 
@@ -140,7 +115,7 @@ fn of_a_tagged_stream_the_old_zone_is_read() {
 fn a_zone_needs_tags() {
     demo(&["--zone", "old"])
         .code(2)
-        .stderr("ctx-extract: <stdin>: no record names its zone; ctx-split sets zones\n")
+        .stderr("ctx-extract: <stdin>: no record has a zone; ctx-split sets zones: ctx-split FILE | …\n")
         .run();
     demo(&["--zone", "system"]).stdout_has("be polite").run();
 }
@@ -148,7 +123,7 @@ fn a_zone_needs_tags() {
 #[test]
 fn an_early_end_merges_nothing() {
     let short = TAGGED.replace(r#","end":6"#, "");
-    let message = "ctx-extract: <stdin>: upstream ended early: 6 records came, and none is marked as the last; --partial takes what came\n";
+    let message = "ctx-extract: <stdin>: upstream ended early: 6 records came, and none is marked as the last; is the stage before this one all right? --partial takes what came\n";
     let out = extract()
         .args(["--into", "m"])
         .stdin(short.clone())
@@ -159,11 +134,7 @@ fn an_early_end_merges_nothing() {
     assert!(!out.dir().join("m").exists());
     // Without the last record a later tool sees an early end, too.
     assert_eq!(String::from_utf8_lossy(&out.stdout).lines().count(), 5);
-    extract()
-        .args(["--into", "m", "--partial"])
-        .stdin(short.clone())
-        .stdout(short)
-        .run();
+    extract().args(["--into", "m", "--partial"]).stdin(short.clone()).stdout(short).run();
 }
 
 #[test]
@@ -179,17 +150,12 @@ fn merging_passes_the_input_on_and_writes_four_files() {
         read("facts.md"),
         "# Facts\n\n- 我们决定端口用 8080。 (assistant, demo:3)\n- The parser lives in src/parser.rs, the key is [REDACTED] there. (assistant, demo:5)\n"
     );
-    assert_eq!(
-        read("preferences.md"),
-        "# Preferences\n\n- I prefer tabs. (user, demo:2)\n"
-    );
+    assert_eq!(read("preferences.md"), "# Preferences\n\n- I prefer tabs. (user, demo:2)\n");
     assert_eq!(
         read("runtime.md"),
         "# Runtime\n\n- Bash: make test (assistant, demo:3)\n- Bash failed: Exit code 2: no rule for test (tool, demo:4)\n"
     );
-    let mode = fs::metadata(out.dir().join("m/extracted/facts.md"))
-        .expect("a file")
-        .permissions();
+    let mode = fs::metadata(out.dir().join("m/extracted/facts.md")).expect("a file").permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
     assert_eq!(entries(&out.dir().join("m/extracted")), 4);
 }
@@ -201,33 +167,26 @@ fn entries(dir: &Path) -> usize {
 #[test]
 fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
     let mine = "My own notes, without an end\n\n* we decided to  keep SQLite\n* last";
-    let first = demo(&["--into", "m"])
-        .file("m/extracted/decisions.md", mine)
-        .stdout(CHAT)
-        .run();
+    let first = demo(&["--into", "m"]).file("m/extracted/decisions.md", mine).stdout(CHAT).run();
     let path = first.dir().join("m/extracted/decisions.md");
     let merged = fs::read_to_string(&path).expect("a file");
-    assert_eq!(
-        merged,
-        format!("{mine}\n- 我们决定端口用 8080。 (assistant, demo:3)\n")
-    );
+    assert_eq!(merged, format!("{mine}\n- 我们决定端口用 8080。 (assistant, demo:3)\n"));
     let edited = format!("{merged}\nAnd more.\r\n");
     fs::write(&path, &edited).expect("edited");
     demo(&["--into", "m", "-v"])
         .within(first.dir())
         .stdout(CHAT)
-        .stderr("ctx-extract: 1 secret taken out\nctx-extract: 7 items found\nctx-extract: 0 new items in m/extracted, 7 known\n")
+        .stderr("ctx-extract: 1 secret removed\nctx-extract: 7 items found\nctx-extract: 0 new items in m/extracted, 7 known\n")
         .run();
     assert_eq!(fs::read_to_string(&path).expect("a file"), edited);
 }
 
-/// D5: what somebody wrote into a memory file when a run was killed stays, and the next run
-/// says where.
+/// An edit of a memory file during a killed run stays, and the next run says where.
 #[test]
 fn an_edit_that_a_killed_run_took_out_is_told_of() {
     let edit = "m/extracted/.decisions.md.ctx-old-1-2-3-99";
     let said = format!(
-        "ctx-extract: warning: {edit} is an edit that a killed run took out of its file; put back what is missing, then remove it\n\
+        "ctx-extract: warning: {edit} is an edit that a killed run moved out of its file; merge what is missing, then remove it\n\
          ctx-extract: 7 new items in m/extracted, 0 known\n"
     );
     let done = demo(&["--into", "m", "-v"])
@@ -242,11 +201,7 @@ fn an_edit_that_a_killed_run_took_out_is_told_of() {
 #[test]
 fn nothing_found_writes_nothing() {
     let session = "{\"role\":\"user\",\"content\":\"hello\"}\n";
-    let out = extract()
-        .args(["--into", "m"])
-        .stdin(session)
-        .stdout(session)
-        .run();
+    let out = extract().args(["--into", "m"]).stdin(session).stdout(session).run();
     assert!(!out.dir().join("m").exists());
     extract().stdin("").run();
     extract().args(["--into", "m"]).stdin("").run();
@@ -273,34 +228,17 @@ fn a_merge_into_the_store_is_in_the_audit_log() {
     let log = String::from_utf8(out.read("s/context/events.jsonl")).expect("UTF-8");
     let lines: Vec<&str> = log.lines().collect();
     assert_eq!(lines.len(), 2, "{log}");
-    assert!(
-        lines[0].contains(r#""op":"extract","phase":"intent","tool":"ctx-extract""#),
-        "{log}"
-    );
+    assert!(lines[0].contains(r#""op":"extract","phase":"intent","tool":"ctx-extract""#), "{log}");
     assert!(
         lines[1].contains(r#""phase":"done""#) && lines[1].contains(r#""session":"demo""#),
         "{log}"
     );
-    assert!(
-        lines[1].contains(r#""count":7"#) && !log.contains("SQLite"),
-        "{log}"
-    );
+    assert!(lines[1].contains(r#""count":7"#) && !log.contains("SQLite"), "{log}");
     // The same folder by its path; nothing is new, so there is nothing to record.
-    demo(&["--into", "s/memory"])
-        .within(out.dir())
-        .stdout(CHAT)
-        .run();
-    assert_eq!(
-        fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log"),
-        log
-    );
+    demo(&["--into", "s/memory"]).within(out.dir()).stdout(CHAT).run();
+    assert_eq!(fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log"), log);
     let more = "{\"role\":\"user\",\"content\":\"We decided on Z.\"}\n";
-    extract()
-        .args(["--into", "s/memory"])
-        .stdin(more)
-        .within(out.dir())
-        .stdout(more)
-        .run();
+    extract().args(["--into", "s/memory"]).stdin(more).within(out.dir()).stdout(more).run();
     let log = fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log");
     assert_eq!(log.lines().count(), 4, "{log}");
 }
@@ -309,12 +247,7 @@ fn a_merge_into_the_store_is_in_the_audit_log() {
 fn bad_lines_are_passed_on_counted_or_refused() {
     let input = "{\"role\":\"user\",\"content\":\"We decided on A.\"}\n{broken\n{\"role\":\"user\",\"content\":\"b\"}\n{\"ta";
     let warning = "ctx-extract: warning: <stdin>:2: 1 bad line kept in place; the first: ";
-    extract()
-        .args(["--into", "m"])
-        .stdin(input)
-        .stdout(input)
-        .stderr_has(warning)
-        .run();
+    extract().args(["--into", "m"]).stdin(input).stdout(input).stderr_has(warning).run();
     extract()
         .args(["--invalid", "drop", "--into", "m"])
         .stdin(input)
@@ -336,7 +269,7 @@ fn records_of_an_unknown_format_are_refused() {
     extract()
         .stdin("{\"type\":\"x\",\"uuid\":1}\n")
         .code(2)
-        .stderr("ctx-extract: <stdin>:1: records of an unknown format; name it with --dialect, or convert the session\n")
+        .stderr("ctx-extract: <stdin>:1: the format is not known, so nothing can be extracted; --dialect names it\n")
         .run();
 }
 
@@ -349,11 +282,7 @@ fn conversations_are_read_line_by_line() {
         .stdout("{\"kind\":\"decision\",\"text\":\"We decided on A.\",\"role\":\"user\",\"line\":1,\"session\":\"stdin\"}\n{\"kind\":\"preference\",\"text\":\"I prefer B.\",\"role\":\"user\",\"line\":2,\"session\":\"stdin\"}\n")
         .run();
     let tagged = "{\"_ctx\":{\"zones\":[\"keep\",\"old\"],\"end\":1},\"messages\":[{\"role\":\"user\",\"content\":\"We decided on A.\"},{\"role\":\"user\",\"content\":\"We decided on B.\"}]}\n";
-    extract()
-        .args(["--batch"])
-        .stdin(tagged)
-        .stdout_has("on B.")
-        .run();
+    extract().args(["--batch"]).stdin(tagged).stdout_has("on B.").run();
     let out = extract().args(["--batch"]).stdin(tagged).stdout_any().run();
     assert!(!String::from_utf8_lossy(&out.stdout).contains("on A."));
 }
@@ -414,7 +343,7 @@ fn a_full_output_is_seen_before_the_merge() {
     assert!(dir.path().join("m/extracted/decisions.md").exists());
 }
 
-/// 16: what the policy `sanbot` names for each memory file, in both languages.
+/// What the policy `sanbot` names for each memory file, in both languages.
 const SANBOT: [(&str, &str); 34] = [
     ("decision", "我们决定使用 PostgreSQL。"),
     ("decision", "最终选择了方案二。"),
@@ -457,10 +386,6 @@ fn every_example_of_the_policy_sanbot_is_found() {
     for (kind, text) in SANBOT {
         let record = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
         let item = format!(r#"{{"kind":"{kind}","text":"{text}","#);
-        extract()
-            .args(["--kind", kind])
-            .stdin(record)
-            .stdout_has(&item)
-            .run();
+        extract().args(["--kind", kind]).stdin(record).stdout_has(&item).run();
     }
 }

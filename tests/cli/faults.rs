@@ -14,10 +14,10 @@ use crate::rollback::{NEW, OLD, saved};
 use crate::snapshot::CTX_SNAPSHOT;
 use crate::tool_path;
 
-/// C1, C3, C9: killed at any call, with any call failing, or beside an agent that replaces its
-/// file just then, a run leaves the old or the new; nothing is lost, and the next run gets
-/// there. This is a small sample: CI takes
-/// a larger one, and `tests/faults/sweep.py` without `--sample` tries them all.
+/// C1, C3, C9: killed at any call, with any call failing, or next to an agent that replaces its
+/// file at that moment, a run leaves the old or the new file; nothing is lost, and the next run
+/// completes. This is a small sample: CI takes a larger one, and `tests/faults/sweep.py` without
+/// `--sample` tries everything.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {
@@ -39,18 +39,12 @@ fn no_fault_loses_a_byte() {
     let said = String::from_utf8_lossy(&output.stdout);
     // Without strace it says that it skips, and succeeds.
     eprintln!("{said}");
-    assert!(
-        output.status.success(),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 pub(crate) fn can_trace() -> bool {
-    let traced = Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "true"])
-        .output();
+    let traced = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
     let can = traced.is_ok_and(|traced| traced.status.success());
     if !can {
         eprintln!("skipped: strace is not here, or may not trace");
@@ -80,11 +74,9 @@ fn traced(dir: &Path, injections: &[&str], tool: &str, args: &[&str]) -> Command
     command
 }
 
-/// What stands beside `s.jsonl`.
+/// The files next to `s.jsonl`.
 fn beside(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir)
-        .expect("reads")
-        .map(|entry| entry.expect("an entry").path());
+    let entries = fs::read_dir(dir).expect("reads").map(|entry| entry.expect("an entry").path());
     let is_ours = |path: &PathBuf| path.to_string_lossy().contains(".s.jsonl.ctx-");
     entries.filter(is_ours).collect()
 }
@@ -112,7 +104,7 @@ fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
     }
 }
 
-/// C9: a signal that comes while a lock is taken changes nothing.
+/// C9: a signal during the taking of a lock changes nothing.
 #[test]
 fn a_lock_is_taken_however_often_a_signal_comes() {
     if !can_trace() {
@@ -128,7 +120,7 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
-/// C9: nor does one that comes while names are exchanged, as it may where FUSE does that.
+/// C9: neither does one during an exchange of names, as FUSE may deliver it.
 #[test]
 fn names_are_exchanged_however_often_a_signal_comes() {
     if !can_trace() {
@@ -145,8 +137,8 @@ fn names_are_exchanged_however_often_a_signal_comes() {
     }
 }
 
-/// C3: a lease that cannot be given back ends with its descriptor: no run waits for itself until
-/// the kernel takes it away, after 45 seconds.
+/// C3: a lease that cannot be released ends with its descriptor: no run waits for itself until the
+/// kernel revokes it after 45 seconds.
 #[test]
 fn no_run_waits_for_its_own_lease() {
     if !can_trace() {
@@ -154,15 +146,7 @@ fn no_run_waits_for_its_own_lease() {
     }
     // One takes the place of the file, the other appends to it.
     let restore = &["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"][..];
-    let append = &[
-        "-q",
-        "--force",
-        "--keep-messages",
-        "2",
-        "--min-idle",
-        "0s",
-        "s.jsonl",
-    ];
+    let append = &["-q", "--force", "--keep-messages", "2", "--min-idle", "0s", "s.jsonl"];
     for (tool, args) in [("ctx-rollback", restore), ("ctx-compact", append)] {
         let run = |injections: &[&str]| {
             let done = saved();
@@ -174,19 +158,14 @@ fn no_run_waits_for_its_own_lease() {
             let output = traced(done.dir(), injections, tool, args).output();
             let output = output.expect("runs");
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                begun.elapsed() < Duration::from_secs(5),
-                "{injections:?}: {said}"
-            );
+            assert!(begun.elapsed() < Duration::from_secs(5), "{injections:?}: {said}");
             assert_eq!(output.status.code(), Some(0), "{injections:?}: {said}");
             assert_ne!(done.read("s.jsonl"), before, "{injections:?}");
             String::from_utf8(done.read("trace")).expect("text")
         };
         let trace = run(&[]);
         let calls = trace.lines().filter(|line| line.contains(" fcntl("));
-        let places = calls
-            .enumerate()
-            .filter(|(_, line)| line.contains("F_UNLCK"));
+        let places = calls.enumerate().filter(|(_, line)| line.contains("F_UNLCK"));
         let places: Vec<usize> = places.map(|(at, _)| at + 1).collect();
         assert!(places.len() > 2, "{trace}");
         for place in places {
@@ -195,7 +174,8 @@ fn no_run_waits_for_its_own_lease() {
     }
 }
 
-/// C3: what a run could not remove, because the disk failed, the next one on the file does.
+/// C3: files that a run could not remove, because the disk failed, are removed by the next one on
+/// the file.
 #[test]
 fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
     if !can_trace() {
@@ -207,25 +187,15 @@ fn what_a_failing_disk_left_beside_a_session_is_removed_by_the_next_run() {
         let injection = format!("statx:error=EIO:when={first}+");
         rollback(done.dir(), &[&injection]).output().expect("runs");
         let is_unfinished = |path: &PathBuf| path.to_string_lossy().contains(".ctx-tmp-");
-        left += beside(done.dir())
-            .iter()
-            .filter(|path| is_unfinished(path))
-            .count();
+        left += beside(done.dir()).iter().filter(|path| is_unfinished(path)).count();
         let output = rollback(done.dir(), &[]).output().expect("runs");
         assert!(output.status.success(), "{first}");
-        assert!(
-            beside(done.dir()).is_empty(),
-            "{first}: {:?}",
-            beside(done.dir())
-        );
+        assert!(beside(done.dir()).is_empty(), "{first}: {:?}", beside(done.dir()));
     }
-    assert!(
-        left > 0,
-        "no run left anything: the numbers are of another time"
-    );
+    assert!(left > 0, "no run left anything: the numbers are of another time");
 }
 
-/// C4: what a run writes elsewhere because of a new session waits for the snapshot of the old one.
+/// C4: additions because of a new session are written after the snapshot of the old one.
 #[test]
 fn where_the_snapshot_fails_nothing_else_is_written() {
     if !can_trace() {
@@ -242,26 +212,14 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
     };
     let session: String = (0..8).map(turn).collect();
     let extracted = "memory/extracted/decisions.md";
-    let compact = [
-        "--force",
-        "-s",
-        "demo",
-        "--keep-messages",
-        "2",
-        "--summary-tokens",
-        "200",
-    ];
+    let compact = ["--force", "-s", "demo", "--keep-messages", "2", "--summary-tokens", "200"];
     for (tool, args, written) in [
         (
             "ctx-compact",
             [&compact[..], &["--set", "summary.extract=true", "s.jsonl"]].concat(),
             extracted,
         ),
-        (
-            "ctx-compact",
-            [&compact[..], &["--preset", "sanbot", "s.jsonl"]].concat(),
-            extracted,
-        ),
+        ("ctx-compact", [&compact[..], &["--preset", "sanbot", "s.jsonl"]].concat(), extracted),
         (
             "ctx-compact",
             [&compact[..], &["--set", "offload.min_tokens=50", "s.jsonl"]].concat(),
@@ -272,22 +230,10 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
             vec!["--budget", "600", "-s", "demo", "s.jsonl", "-o", "s.jsonl"],
             "memory/session-summaries/demo.md",
         ),
-        (
-            "ctx-extract",
-            vec!["--into-store", "s.jsonl", "-o", "other.jsonl"],
-            extracted,
-        ),
+        ("ctx-extract", vec!["--into-store", "s.jsonl", "-o", "other.jsonl"], extracted),
         (
             "ctx-offload",
-            vec![
-                "--min-tokens",
-                "50",
-                "-s",
-                "demo",
-                "s.jsonl",
-                "-o",
-                "s.jsonl",
-            ],
+            vec!["--min-tokens", "50", "-s", "demo", "s.jsonl", "-o", "s.jsonl"],
             "offloaded/demo/taken.jsonl",
         ),
     ] {
@@ -309,11 +255,7 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
             let injection = format!("rename:error=ENOSPC:when={when}");
             let (code, said, is_written) = run(&[&injection]);
             if said.contains("what is in it could not be saved") {
-                assert_eq!(
-                    (code, is_written),
-                    (Some(2), false),
-                    "{tool} {when}: {said}"
-                );
+                assert_eq!((code, is_written), (Some(2), false), "{tool} {when}: {said}");
                 failed += 1;
             }
             // The bytes, and the meta.json.
@@ -325,7 +267,7 @@ fn where_the_snapshot_fails_nothing_else_is_written() {
     }
 }
 
-/// D3: what could not be put back is told also where the folder cannot be flushed.
+/// References that stay are reported even if the folder cannot be flushed.
 #[test]
 fn references_that_stay_are_told_although_the_disk_fails() {
     if !can_trace() {
@@ -338,30 +280,14 @@ fn references_that_stay_are_told_although_the_disk_fails() {
     let offload = || Case::new(tool_path("ctx-offload")).env("CTX_HOME", "store");
     let done = offload()
         .file("s.jsonl", session)
-        .args([
-            "-q",
-            "-s",
-            "demo",
-            "--min-tokens",
-            "500",
-            "s.jsonl",
-            "-o",
-            "small.jsonl",
-        ])
+        .args(["-q", "-s", "demo", "--min-tokens", "500", "s.jsonl", "-o", "small.jsonl"])
         .run();
     let folder = done.dir().join("store/offloaded/demo");
     for entry in fs::read_dir(folder).expect("reads") {
         fs::remove_file(entry.expect("an entry").path()).expect("removed");
     }
     let output = Command::new("strace")
-        .args([
-            "-f",
-            "-qq",
-            "-o",
-            "trace",
-            "-e",
-            "inject=fsync:error=EIO:when=2+",
-        ])
+        .args(["-f", "-qq", "-o", "trace", "-e", "inject=fsync:error=EIO:when=2+"])
         .arg(tool_path("ctx-offload"))
         .args(["-s", "demo", "--restore", "small.jsonl", "-o", "new.jsonl"])
         .current_dir(done.dir())
@@ -373,8 +299,8 @@ fn references_that_stay_are_told_although_the_disk_fails() {
     assert!(said.contains("left as it is"), "{said}");
 }
 
-/// D12: at one moment the system gives no thread, as at the limit of a user's processes: the name
-/// of the server was looked up in one that ureq took for granted, and the tool died with 101.
+/// For a moment the system gives no thread, as at a user's limit of processes. The name of a server
+/// was looked up in a thread that ureq took for granted, and the tool died with 101.
 #[test]
 fn a_thread_that_cannot_be_had_is_no_panic() {
     if !can_trace() {
@@ -413,8 +339,8 @@ fn kill(mut tracer: Child, dir: &Path) {
     tracer.wait().expect("ends");
 }
 
-/// D5: an agent replaces its file right before the exchange, and the run is killed right
-/// after it. The next runs find the agent's file.
+/// An agent replaces its file right before the exchange, and the run is killed right after it. The
+/// next runs find the agent's file.
 #[test]
 fn what_was_exchanged_out_survives_a_kill() {
     if !can_trace() {
@@ -425,9 +351,7 @@ fn what_was_exchanged_out_survives_a_kill() {
     let slow = "renameat2:delay_enter=500000:delay_exit=1000000";
     let run = rollback(dir, &[slow]).spawn().expect("runs");
     wait("it names a file beside", || {
-        beside(dir)
-            .iter()
-            .any(|path| path.to_string_lossy().contains(".ctx-old-"))
+        beside(dir).iter().any(|path| path.to_string_lossy().contains(".ctx-old-"))
     });
     std::thread::sleep(Duration::from_millis(100));
     let live = dir.join("s.jsonl");
@@ -435,9 +359,7 @@ fn what_was_exchanged_out_survives_a_kill() {
     fs::write(dir.join("theirs"), &newer).expect("writes");
     fs::rename(dir.join("theirs"), &live).expect("renames");
     let theirs = live.metadata().expect("there").ino();
-    wait("it exchanges the two", || {
-        live.metadata().is_ok_and(|now| now.ino() != theirs)
-    });
+    wait("it exchanges the two", || live.metadata().is_ok_and(|now| now.ino() != theirs));
     kill(run, dir);
 
     Case::new(tool_path("ctx-rollback"))
@@ -467,8 +389,8 @@ fn with_large_results() -> String {
     (0..4).map(call).collect()
 }
 
-/// D11: whichever write of the audit log fails, the exit status says what became of the
-/// session. That the large results are in files was told as a success, exit 5.
+/// Whichever write of the audit log fails, the exit status says what happened to the session.
+/// Offloaded files alone used to be reported as a success, exit 5.
 #[test]
 fn a_compaction_that_only_offloaded_is_no_success() {
     if !can_trace() {
@@ -491,9 +413,7 @@ fn a_compaction_that_only_offloaded_is_no_success() {
             .arg(dir.join(".local/state/ctx/context/events.jsonl"))
             .args(["-e", &format!("inject=write:error=EIO:when={nth}")])
             .arg(tool_path("ctx-compact"))
-            .args([
-                "-q", "-s", "demo", "--force", "--preset", "synapse", "s.jsonl",
-            ])
+            .args(["-q", "-s", "demo", "--force", "--preset", "synapse", "s.jsonl"])
             .current_dir(dir)
             .env("HOME", dir)
             .env_remove("CTX_HOME")

@@ -131,7 +131,7 @@ fn a_path_finds_what_was_saved_under_a_name() {
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
 }
 
-/// 15 C2: a file that was moved is known by its content, and the command that restores it is told.
+/// A file that was moved is recognized by its content, and the command that restores it is printed.
 #[test]
 fn a_moved_file_is_known_by_its_content() {
     let done = saved();
@@ -143,11 +143,7 @@ fn a_moved_file_is_known_by_its_content() {
         "ctx-snapshot: warning: moved.jsonl: no snapshot was taken of this path; by its content it is the session that was saved from {}\n",
         real.display()
     );
-    snapshot(dir)
-        .args(["--list", "moved.jsonl"])
-        .stdout_has("demo-")
-        .stderr(&told)
-        .run();
+    snapshot(dir).args(["--list", "moved.jsonl"]).stdout_has("demo-").stderr(&told).run();
     rollback(dir)
         .args(["--snapshot", "latest", "moved.jsonl"])
         .code(2)
@@ -193,9 +189,7 @@ fn a_session_with_a_typing_error_is_an_error() {
             .args(["-s", "dmeo"])
             .args(args.iter().copied())
             .code(2)
-            .stderr(&format!(
-                "{name}: no session \"dmeo\" in the store; did you mean -s demo?\n"
-            ))
+            .stderr(&format!("{name}: no session \"dmeo\" in the store; did you mean -s demo?\n"))
             .run();
     }
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
@@ -206,23 +200,15 @@ fn a_session_with_a_typing_error_is_an_error() {
         .run();
 }
 
-/// 15 C3: what is in the trash is said to be there, with the command that brings it back.
+/// A snapshot in the trash is reported with the command that brings it back.
 #[test]
 fn what_is_in_the_trash_is_said_to_be_there() {
     let done = saved();
     let dir = done.dir();
     save(dir, "demo", "s.jsonl", NEW);
-    let gone = Case::new(CTX_GC)
-        .within(dir)
-        .args(["--keep-last", "1"])
-        .stdout_any()
-        .run();
+    let gone = Case::new(CTX_GC).within(dir).args(["--keep-last", "1"]).stdout_any().run();
     let gone = id(&gone);
-    let gone = gone
-        .trim_start_matches("removed ")
-        .split(':')
-        .next()
-        .expect("an id");
+    let gone = gone.trim_start_matches("removed ").split(':').next().expect("an id");
     for wanted in ["1", gone] {
         snapshot(dir)
             .args(["--show", wanted])
@@ -242,18 +228,12 @@ fn the_log_tells_a_sessions_history() {
     rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
     rollback(dir).args(["-q", "--undo", "s.jsonl"]).run();
     for args in [&["--keep-last", "1"][..], &["--undelete", "1"]] {
-        Case::new(CTX_GC)
-            .within(dir)
-            .args(args.iter().copied())
-            .stdout_any()
-            .run();
+        Case::new(CTX_GC).within(dir).args(args.iter().copied()).stdout_any().run();
     }
     let told = |args: &[&str]| {
         let done = snapshot(dir).args(args.iter().copied()).stdout_any().run();
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        let lines = text
-            .lines()
-            .map(|line| line["2026-11-24T06:04:14Z  ".len()..].to_owned());
+        let lines = text.lines().map(|line| line["2026-11-24T06:04:14Z  ".len()..].to_owned());
         lines.collect::<Vec<String>>()
     };
     let history = [
@@ -266,17 +246,11 @@ fn the_log_tells_a_sessions_history() {
     assert_eq!(told(&["--log", "s.jsonl"]), history);
     assert_eq!(told(&["--log", "-s", "demo"]), history);
     assert!(told(&["--log", "-s", "demo", "--before", "today"]).is_empty());
-    let json = snapshot(dir)
-        .args(["--log", "--json", "s.jsonl"])
-        .stdout_any()
-        .run();
+    let json = snapshot(dir).args(["--log", "--json", "s.jsonl"]).stdout_any().run();
     let lines = String::from_utf8_lossy(&json.stdout).into_owned();
     let first: serde_json::Value =
         serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
-    assert_eq!(
-        (&first["op"], &first["tool"]),
-        (&"undelete".into(), &"ctx-gc".into())
-    );
+    assert_eq!((&first["op"], &first["tool"]), (&"undelete".into(), &"ctx-gc".into()));
     snapshot(dir)
         .args(["--log"])
         .code(2)
@@ -284,7 +258,7 @@ fn the_log_tells_a_sessions_history() {
         .run();
 }
 
-/// 15 C3: a compaction is told with its tokens, where the audit log has them.
+/// A compaction is listed with its tokens, if the audit log has them.
 #[test]
 fn the_log_tells_what_a_compaction_freed() {
     let done = saved();
@@ -310,12 +284,9 @@ fn the_newest_comes_first_over_all_sessions() {
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
     let lines: Vec<&str> = list.lines().collect();
     assert!(lines[0].starts_with(&three), "{list}");
-    assert!(
-        lines[1].starts_with(&two) && lines[1].contains("  snapshot  held  /"),
-        "{list}"
-    );
+    assert!(lines[1].starts_with(&two) && lines[1].contains("  snapshot  held  /"), "{list}");
     assert!(lines[2].contains("-0001 "), "{list}");
-    // Columns stand below each other.
+    // Columns are aligned.
     let at = |line: &str| line.find("snapshot  ");
     assert!(lines.iter().all(|line| at(line) == at(lines[0])), "{list}");
 }

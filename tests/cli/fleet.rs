@@ -31,7 +31,7 @@ fn read(dir: &Path, name: &str) -> String {
     fs::read_to_string(dir.join(name)).expect("a file")
 }
 
-/// 17: parts that several processes do at a time are, one behind the other, what one run writes.
+/// The parts of several processes, concatenated, equal the output of one run.
 #[test]
 fn parts_by_xargs_are_what_one_run_writes() {
     let dir = field();
@@ -45,22 +45,20 @@ fn parts_by_xargs_are_what_one_run_writes() {
     assert_eq!(one.matches("{\"_ctx\":{\"failed\":").count(), 1);
 }
 
-/// 17: without the tag the part that failed says so by its status, and all lines are there.
+/// Without the tag a failing part has an exit status, and all lines are there.
 #[test]
 fn a_part_with_a_failing_conversation_says_so() {
     let dir = field();
     let compact = COMPACT.replace(" --tag-failed", "");
-    let done = bash(
-        dir.path(),
-        &format!("{compact} -j 1 < batch.jsonl > all.jsonl || [ $? -eq 3 ]"),
-    );
+    let done =
+        bash(dir.path(), &format!("{compact} -j 1 < batch.jsonl > all.jsonl || [ $? -eq 3 ]"));
     assert_eq!(done.code, 0);
     assert!(done.stderr.contains("<stdin>:30: the format is not known"));
     let untagged = good(dir.path(), "ctx-split --strip one.jsonl");
     assert_eq!(read(dir.path(), "all.jsonl"), untagged);
 }
 
-/// 17: the same with GNU parallel.
+/// The same with GNU parallel.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn parts_by_gnu_parallel_are_what_one_run_writes() {
@@ -73,10 +71,7 @@ fn parts_by_gnu_parallel_are_what_one_run_writes() {
         "parallel --will-cite --pipe --block 4k -k -j 3 {COMPACT} -j 1 < batch.jsonl > parts.jsonl"
     );
     good(dir.path(), &line);
-    assert_eq!(
-        read(dir.path(), "parts.jsonl"),
-        read(dir.path(), "one.jsonl")
-    );
+    assert_eq!(read(dir.path(), "parts.jsonl"), read(dir.path(), "one.jsonl"));
 }
 
 /// An `aws` whose buckets are folders.
@@ -98,17 +93,14 @@ fn recipe(part: &str) -> String {
     block.expect("a block").to_owned()
 }
 
-/// 17: what the page says of object storage: whole objects come, and none where a stage fails.
+/// Object storage as on the page: whole objects arrive, and none if a stage fails.
 #[test]
 fn a_failing_stage_uploads_nothing() {
     let dir = field();
     let at = |name: &str| dir.path().join(name);
     fs::create_dir_all(at("bin")).expect("made");
     fs::write(at("bin/aws"), AWS).expect("written");
-    good(
-        dir.path(),
-        "chmod +x bin/aws; mkdir -p buckets/in; cp batch.jsonl buckets/in/part.jsonl",
-    );
+    good(dir.path(), "chmod +x bin/aws; mkdir -p buckets/in; cp batch.jsonl buckets/in/part.jsonl");
     let recipe = recipe("aws s3 cp");
     let run = |recipe: &str| bash(dir.path(), &format!("PATH=$PWD/bin:$PATH\n{recipe}"));
     let done = run(&recipe);
@@ -117,18 +109,15 @@ fn a_failing_stage_uploads_nothing() {
     assert_eq!(out.lines().count(), 59);
     assert!(out.contains("ctx_summary"));
     fs::remove_file(at("buckets/out/part.jsonl")).expect("removed");
-    // A download that breaks off, a flag that is none.
-    for (from, to) in [
-        ("s3://in/part", "s3://in/no-such-part"),
-        ("--batch", "--no-such-flag"),
-    ] {
+    // A download that breaks off, an unknown flag.
+    for (from, to) in [("s3://in/part", "s3://in/no-such-part"), ("--batch", "--no-such-flag")] {
         let done = run(&recipe.replace(from, to));
         assert_ne!(done.code, 0);
         assert!(!at("buckets/out/part.jsonl").exists());
     }
 }
 
-/// 17: a conversation that fails is still there, in its place; nobody makes a folder of a store.
+/// A failing conversation is still in its place, and no store is created.
 #[test]
 fn nothing_but_the_output_is_left_behind() {
     let dir = field();

@@ -27,19 +27,13 @@ fn a_folder_is_checked_file_by_file() {
         ))
         .code(1)
         .run();
-    with_folder(tool("ctx-check"))
-        .args(["--glob", "a.*", "d"])
-        .stdout("d/a.jsonl: ok\n")
-        .run();
+    with_folder(tool("ctx-check")).args(["--glob", "a.*", "d"]).stdout("d/a.jsonl: ok\n").run();
 }
 
-/// 15 B3: a folder in which nothing has such a name is told, and so is one without `-r`.
+/// A folder without matching names is reported, and so is one without `-r`.
 #[test]
 fn a_folder_is_no_error_without_a_way_out() {
-    with_folder(tool("ctx-count"))
-        .args(["-r", "d"])
-        .stdout_has("d/.agent/b.jsonl\n")
-        .run();
+    with_folder(tool("ctx-count")).args(["-r", "d"]).stdout_has("d/.agent/b.jsonl\n").run();
     with_folder(tool("ctx-count"))
         .args(["d"])
         .code(2)
@@ -53,10 +47,6 @@ fn a_folder_is_no_error_without_a_way_out() {
         )
         .run();
     for name in ["ctx-compact", "ctx-split", "ctx-snapshot", "ctx-extract"] {
-        with_folder(tool(name))
-            .args(["d"])
-            .code(2)
-            .stderr_has("name session files: find ")
-            .run();
+        with_folder(tool(name)).args(["d"]).code(2).stderr_has("name session files: find ").run();
     }
 }

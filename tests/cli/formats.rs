@@ -31,8 +31,8 @@ const CALLS: &str = r#"{"role":"user","content":"look"}
 {"role":"assistant","content":"seen"}
 "#;
 
-/// D2: the first exchange tells the format, also behind 66 texts, and stays whole wherever
-/// the session is cut. What is left may be texts alone, which are cut again.
+/// The first exchange decides the format, even after 66 texts, and stays whole wherever the session
+/// is cut. The rest may be texts alone, which are cut again.
 #[test]
 fn an_exchange_behind_many_texts_is_seen() {
     for (api, exchange) in [(Api::Anthropic, BLOCKS), (Api::Chat, CALLS)] {
@@ -46,17 +46,14 @@ fn an_exchange_behind_many_texts_is_seen() {
                     .run();
                 session = String::from_utf8(done.stdout.clone()).expect("UTF-8");
                 assert_eq!(refusal(api, &session), None, "{keep}, {round}: {session}");
-                assert!(
-                    session.contains("ctx_summary"),
-                    "{keep}, {round}: {session}"
-                );
+                assert!(session.contains("ctx_summary"), "{keep}, {round}: {session}");
                 session += &texts(round * 100, round * 100 + 10);
             }
         }
     }
 }
 
-/// D2: two formats in one file: the line and the flag are named, and nothing is written.
+/// Two formats in one file: the line and the flag are named, and nothing is written.
 #[test]
 fn two_formats_in_one_session_are_refused() {
     let session = format!("{CALLS}{}{BLOCKS}", texts(0, 20));
@@ -72,6 +69,6 @@ fn two_formats_in_one_session_are_refused() {
         .within(done.dir())
         .args(["--dialect", "anthropic", "--keep-messages", "4", "s.jsonl"])
         .code(2)
-        .stderr("ctx-compact: s.jsonl:2: a list of calls beside the content is not read, so nothing can be compacted: this is a session of the format chat; leave --dialect out\n")
+        .stderr("ctx-compact: s.jsonl:2: a list of calls next to the content is not read, so nothing can be compacted: this is a session of the format chat; leave --dialect out\n")
         .run();
 }

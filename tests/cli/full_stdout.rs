@@ -19,12 +19,7 @@ fn call(dir: &Path, tool: &str, args: &str, stdin: &str) -> Output {
         .env_clear()
         .env("HOME", dir)
         .stdin(File::open(stdin).expect("opens"))
-        .stdout(
-            File::options()
-                .write(true)
-                .open("/dev/full")
-                .expect("opens"),
-        )
+        .stdout(File::options().write(true).open("/dev/full").expect("opens"))
         .output()
         .expect("starts")
 }
@@ -36,11 +31,7 @@ fn saved() -> ctx_testkit::Finished {
         .args(["-s", "demo", "s.jsonl"])
         .stdout_any()
         .run();
-    Case::new(CTX_SNAPSHOT)
-        .within(done.dir())
-        .args(["-s", "demo", "s.jsonl"])
-        .stdout_any()
-        .run();
+    Case::new(CTX_SNAPSHOT).within(done.dir()).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
     done
 }
 
@@ -50,63 +41,30 @@ fn say(dir: &Path, (tool, args, stdin): (&str, &str, &str)) -> (Option<i32>, Str
     (output.status.code(), said)
 }
 
-/// D8: what is done is done, although nobody could be told of it.
+/// Work that is done stays done, although the report failed.
 #[test]
 fn a_change_that_cannot_be_told_is_no_failure_without_a_change() {
     let done = saved();
     let full = "cannot write to stdout: No space left on device (os error 28); ";
     for (tool, args, stdin, what) in [
-        (
-            "ctx-snapshot",
-            "-s demo s.jsonl",
-            "/dev/null",
-            " is taken\n",
-        ),
-        (
-            "ctx-snapshot",
-            "s.jsonl s.jsonl",
-            "/dev/null",
-            " is taken\n",
-        ),
+        ("ctx-snapshot", "-s demo s.jsonl", "/dev/null", " is taken\n"),
+        ("ctx-snapshot", "s.jsonl s.jsonl", "/dev/null", " is taken\n"),
         ("ctx-snapshot", "-s demo", SESSION, " is taken\n"),
         ("ctx-snapshot", "--hold 1", "/dev/null", "-0001 is held\n"),
-        (
-            "ctx-snapshot",
-            "--release 1",
-            "/dev/null",
-            "-0001 is released\n",
-        ),
-        (
-            "ctx-gc",
-            "-s demo --keep-last 1",
-            "/dev/null",
-            " is removed\n",
-        ),
+        ("ctx-snapshot", "--release 1", "/dev/null", "-0001 is released\n"),
+        ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " is removed\n"),
         ("ctx-gc", "--undelete 1", "/dev/null", "-0001 is back\n"),
-        (
-            "ctx-gc",
-            "-s demo --keep-last 1",
-            "/dev/null",
-            " is removed\n",
-        ),
+        ("ctx-gc", "-s demo --keep-last 1", "/dev/null", " is removed\n"),
         ("ctx-gc", "--purge", "/dev/null", " is removed\n"),
         ("ctx-gc", "--purge", "/dev/null", ""),
         ("ctx-gc", "--forget -s demo", "/dev/null", " is removed\n"),
-        (
-            "ctx-compact",
-            "--keep-turns 3 --force s.jsonl",
-            "/dev/null",
-            "s.jsonl is compacted\n",
-        ),
+        ("ctx-compact", "--keep-turns 3 --force s.jsonl", "/dev/null", "s.jsonl is compacted\n"),
     ] {
         let (code, said) = say(done.dir(), (tool, args, stdin));
         let expected = if what.is_empty() { 0 } else { 5 };
         assert_eq!(code, Some(expected), "{tool} {args}: {said}");
         assert!(said.ends_with(what), "{tool} {args}: {said}");
-        assert!(
-            what.is_empty() || said.contains(full),
-            "{tool} {args}: {said}"
-        );
+        assert!(what.is_empty() || said.contains(full), "{tool} {args}: {said}");
     }
     let zoned = Case::new(tool_path("ctx-split"))
         .within(done.dir())

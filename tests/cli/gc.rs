@@ -40,17 +40,11 @@ fn store(dir: &Path) -> PathBuf {
 }
 
 fn listed(dir: &Path) -> Vec<String> {
-    let done = Case::new(CTX_SNAPSHOT)
-        .within(dir)
-        .args(["--list"])
-        .stdout_any()
-        .run();
+    let done = Case::new(CTX_SNAPSHOT).within(dir).args(["--list"]).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     // The oldest first.
     let lines = text.lines().rev();
-    lines
-        .map(|line| line[..line.find(' ').expect("columns")].to_owned())
-        .collect()
+    lines.map(|line| line[..line.find(' ').expect("columns")].to_owned()).collect()
 }
 
 #[test]
@@ -60,10 +54,7 @@ fn reasons_are_shown_and_nothing_is_done() {
         "would remove {}: no rule keeps it\nkeep {}: last\nkeep {}: newest of its session, last\n",
         ids[0], ids[1], ids[2]
     );
-    gc(dir.path())
-        .args(["-n", "--keep-last", "2"])
-        .stdout(plan)
-        .run();
+    gc(dir.path()).args(["-n", "--keep-last", "2"]).stdout(plan).run();
     assert_eq!(listed(dir.path()), ids);
     gc(dir.path())
         .args(["-n", "--json", "--keep-last", "1", "--keep-within", "1d"])
@@ -85,10 +76,7 @@ fn going(id: &str, kind: &str, action: &str) -> String {
 fn json_says_what_goes_and_how() {
     let (dir, ids) = saved(3);
     let removed = [&ids[0], &ids[1]].map(|id| going(id, "snapshot", "remove"));
-    gc(dir.path())
-        .args(["--json", "--keep-last", "1"])
-        .stdout(removed.concat())
-        .run();
+    gc(dir.path()).args(["--json", "--keep-last", "1"]).stdout(removed.concat()).run();
     // The grace of one of the two is over.
     let trash = store(dir.path()).join("trash");
     let folder = fs::read_dir(&trash).expect("a trash").next();
@@ -103,15 +91,9 @@ fn json_says_what_goes_and_how() {
         }
     }
     let purged = going(&ids[0], "snapshot", "purge");
-    gc(dir.path())
-        .args(["-n", "--json"])
-        .stdout_has(&purged)
-        .run();
+    gc(dir.path()).args(["-n", "--json"]).stdout_has(&purged).run();
     gc(dir.path()).args(["--json"]).stdout(purged).run();
-    gc(dir.path())
-        .args(["--json", "--purge"])
-        .stdout(going(&ids[1], "snapshot", "purge"))
-        .run();
+    gc(dir.path()).args(["--json", "--purge"]).stdout(going(&ids[1], "snapshot", "purge")).run();
     gc(dir.path())
         .args(["-n", "--json", "--forget", "-s", "demo"])
         .stdout(going(&ids[2], "snapshot", "delete"))
@@ -150,15 +132,9 @@ fn what_is_removed_can_be_had_back() {
         .run();
     assert_eq!(listed(dir.path()), ids[2..]);
     gc(dir.path()).args(["--keep-last", "1"]).run();
-    gc(dir.path())
-        .args(["--undelete", "1"])
-        .stdout(format!("{}\n", ids[0]))
-        .run();
+    gc(dir.path()).args(["--undelete", "1"]).stdout(format!("{}\n", ids[0])).run();
     assert_eq!(listed(dir.path()), [ids[0].clone(), ids[2].clone()]);
-    gc(dir.path())
-        .args(["--purge"])
-        .stdout(format!("purged {}\n", ids[1]))
-        .run();
+    gc(dir.path()).args(["--purge"]).stdout(format!("purged {}\n", ids[1])).run();
     gc(dir.path())
         .args(["--undelete", "2"])
         .code(2)
@@ -194,15 +170,8 @@ fn held_ones_and_the_newest_stay() {
             ids[0]
         ))
         .run();
-    Case::new(CTX_SNAPSHOT)
-        .within(dir.path())
-        .args(["--release", "1"])
-        .stdout_any()
-        .run();
-    gc(dir.path())
-        .args(["--keep-last", "1"])
-        .stdout_has(&ids[0])
-        .run();
+    Case::new(CTX_SNAPSHOT).within(dir.path()).args(["--release", "1"]).stdout_any().run();
+    gc(dir.path()).args(["--keep-last", "1"]).stdout_has(&ids[0]).run();
 }
 
 #[test]
@@ -210,10 +179,7 @@ fn forgetting_is_for_good() {
     let (dir, ids) = saved(2);
     gc(dir.path())
         .args(["--forget", "-n", "-s", "demo"])
-        .stdout(format!(
-            "would delete {}\nwould delete {}\n",
-            ids[0], ids[1]
-        ))
+        .stdout(format!("would delete {}\nwould delete {}\n", ids[0], ids[1]))
         .run();
     gc(dir.path())
         .args(["--forget", "-s", "demo"])
@@ -221,12 +187,7 @@ fn forgetting_is_for_good() {
         .run();
     assert!(listed(dir.path()).is_empty());
     let log = fs::read_to_string(store(dir.path()).join("context/events.jsonl")).expect("reads");
-    assert!(
-        log.lines()
-            .last()
-            .expect("a record")
-            .contains("\"op\":\"forget\",\"phase\":\"done\"")
-    );
+    assert!(log.lines().last().expect("a record").contains("\"op\":\"forget\",\"phase\":\"done\""));
 }
 
 /// G1: nothing, less than nothing and words with a typo are no policies.
@@ -268,7 +229,7 @@ fn unknown_is_not_expired() {
     assert!(meta.exists() && folder.join("demo.md").exists());
 }
 
-/// L8: gc beside a run that changes the session.
+/// L8: gc next to a run that changes the session.
 #[test]
 fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
     let (dir, ids) = saved(2);
@@ -278,54 +239,33 @@ fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
     gc(dir.path()).args(["-q", "--keep-last", "1"]).run();
     assert_eq!(listed(dir.path()), ids);
     drop(lock);
-    gc(dir.path())
-        .args(["--keep-last", "1"])
-        .stdout_has(&ids[0])
-        .run();
+    gc(dir.path()).args(["--keep-last", "1"]).stdout_has(&ids[0]).run();
 }
 
 #[test]
 fn grace_is_over_after_its_days() {
     let (dir, ids) = saved(2);
-    gc(dir.path())
-        .args(["--keep-last", "1"])
-        .stdout_has("removed")
-        .run();
+    gc(dir.path()).args(["--keep-last", "1"]).stdout_has("removed").run();
     let trash = store(dir.path()).join("trash");
-    let bin = fs::read_dir(&trash)
-        .expect("reads")
-        .next()
-        .expect("one")
-        .expect("an entry")
-        .path();
+    let bin = fs::read_dir(&trash).expect("reads").next().expect("one").expect("an entry").path();
     fs::rename(bin, trash.join("20260101T000000.000000Z-0000")).expect("renames");
-    gc(dir.path())
-        .args(["-n"])
-        .stdout_has(&format!("would purge {}\n", ids[0]))
-        .run();
+    gc(dir.path()).args(["-n"]).stdout_has(&format!("would purge {}\n", ids[0])).run();
     gc(dir.path()).stdout(format!("purged {}\n", ids[0])).run();
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
 }
 
-/// D9, T1: a clock that is far beyond all that the store has seen removes nothing, and the user
-/// is told how to go on.
+/// T1: a clock far ahead of everything the store has seen removes nothing, and the message says how
+/// to go on.
 #[test]
 fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
     let dir = tempfile::tempdir().expect("a folder");
-    let actor = Actor {
-        tool: "test".into(),
-        flags: Vec::new(),
-    };
+    let actor = Actor { tool: "test".into(), flags: Vec::new() };
     let a_month_ago = || Utc::now() - TimeDelta::days(30);
     let old = Store::open(&store(dir.path()), actor, Box::new(a_month_ago)).expect("opens");
     for bytes in ["1\n", "2\n"] {
-        let draft = old
-            .draft(bytes.as_bytes(), Path::new("memory"))
-            .expect("reads");
+        let draft = old.draft(bytes.as_bytes(), Path::new("memory")).expect("reads");
         let session = "demo".parse().expect("an id");
-        draft
-            .commit(&session, SnapshotKind::Snapshot)
-            .expect("commits");
+        draft.commit(&session, SnapshotKind::Snapshot).expect("commits");
     }
     let ids = listed(dir.path());
     for args in [&["-n"][..], &[], &["--keep-last", "1"]] {
@@ -343,33 +283,23 @@ fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
     gc(dir.path()).run();
 }
 
-/// C4: of all tools gc must work on a full disk.
+/// C4: gc must work on a full disk.
 ///
-/// A session that is locked is an open file, and a process may have few of these.
+/// A locked session is an open file, and a process may have few of these.
 #[test]
 fn more_sessions_than_files_may_be_open_are_collected() {
     const SESSIONS: usize = 140;
     let dir = tempfile::tempdir().expect("a folder");
-    let actor = Actor {
-        tool: "test".into(),
-        flags: Vec::new(),
-    };
+    let actor = Actor { tool: "test".into(), flags: Vec::new() };
     let made = Store::open(&store(dir.path()), actor, Box::new(Utc::now)).expect("opens");
     for n in 0..2 * SESSIONS {
-        let draft = made
-            .draft(&b"{}\n"[..], Path::new("memory"))
-            .expect("reads");
+        let draft = made.draft(&b"{}\n"[..], Path::new("memory")).expect("reads");
         let session = format!("demo-{}", n / 2).parse().expect("an id");
-        draft
-            .commit(&session, SnapshotKind::Snapshot)
-            .expect("commits");
+        draft.commit(&session, SnapshotKind::Snapshot).expect("commits");
     }
     let limited = format!("ulimit -n 120 && exec {CTX_GC} --keep-last 1");
-    let done = Case::new("/bin/sh")
-        .within(dir.path())
-        .args(["-c".to_owned(), limited])
-        .stdout_any()
-        .run();
+    let done =
+        Case::new("/bin/sh").within(dir.path()).args(["-c".to_owned(), limited]).stdout_any().run();
     let removed = String::from_utf8_lossy(&done.stdout);
     assert_eq!(removed.lines().count(), SESSIONS, "{removed}");
     assert_eq!(listed(dir.path()).len(), SESSIONS);

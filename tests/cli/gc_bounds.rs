@@ -18,7 +18,7 @@ fn trusting(dir: &Path) -> Case {
     gc(dir).args(["--trust-clock", "--no-pack"])
 }
 
-/// Two sessions, one of which nobody has saved for 30 days.
+/// Two sessions, one of which was not saved for 30 days.
 fn two_sessions() -> (TempDir, [String; 4]) {
     let dir = tempfile::tempdir().expect("a folder");
     let old = saved_as("old", dir.path(), &[40, 30], "{}\n");
@@ -30,11 +30,7 @@ fn two_sessions() -> (TempDir, [String; 4]) {
 fn of_trash(dir: &Path) -> Vec<String> {
     let done = gc(dir).args(["--list-trash", "--json"]).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    let id = |line: &str| {
-        line.split('"')
-            .find(|part| part.contains('Z'))
-            .map(str::to_owned)
-    };
+    let id = |line: &str| line.split('"').find(|part| part.contains('Z')).map(str::to_owned);
     text.lines().filter_map(id).collect()
 }
 
@@ -51,10 +47,7 @@ fn no_floor_bounds_the_whole_store() {
     trusting(dir.path())
         .args(rules)
         .args(["-n"])
-        .stdout(sorted(
-            &gone("would remove "),
-            &format!("keep {four}: days\n"),
-        ))
+        .stdout(sorted(&gone("would remove "), &format!("keep {four}: days\n")))
         .run();
     trusting(dir.path())
         .args(rules)
@@ -64,11 +57,9 @@ fn no_floor_bounds_the_whole_store() {
         ))
         .run();
     // What each floor leaves.
-    for (floor, kept) in [
-        (vec![], true),
-        (vec!["--floor-days", "31"], true),
-        (vec!["--floor-days", "29"], false),
-    ] {
+    for (floor, kept) in
+        [(vec![], true), (vec!["--floor-days", "31"], true), (vec!["--floor-days", "29"], false)]
+    {
         let line = format!("keep {two}: newest of its session\n");
         let done = trusting(dir.path())
             .args(["-n", "--keep-days", "7"])
@@ -78,10 +69,7 @@ fn no_floor_bounds_the_whole_store() {
         let plan = String::from_utf8_lossy(&done.stdout).into_owned();
         assert_eq!(plan.contains(&line), kept, "{floor:?}: {plan}");
     }
-    trusting(dir.path())
-        .args(rules)
-        .stdout(sorted(&gone("removed "), ""))
-        .run();
+    trusting(dir.path()).args(rules).stdout(sorted(&gone("removed "), "")).run();
     assert_eq!(of_trash(dir.path()).len(), 3);
 }
 
@@ -96,9 +84,7 @@ fn sorted(plan: &str, more: &str) -> Vec<u8> {
 /// Three snapshots in the trash.
 fn removed() -> (TempDir, [String; 4]) {
     let (dir, ids) = two_sessions();
-    trusting(dir.path())
-        .args(["-q", "--no-floor", "--keep-days", "7"])
-        .run();
+    trusting(dir.path()).args(["-q", "--no-floor", "--keep-days", "7"]).run();
     (dir, ids)
 }
 
@@ -112,25 +98,15 @@ fn all_comes_back_in_one_go() {
         let lines = there.iter().map(|id| format!("{would}{id}\n"));
         lines.collect()
     };
-    gc(dir.path())
-        .args(["-n", "--undelete", "all"])
-        .stdout(lines("would bring back "))
-        .run();
-    gc(dir.path())
-        .args(["--undelete", "2 hours ago"])
-        .stdout(lines(""))
-        .run();
+    gc(dir.path()).args(["-n", "--undelete", "all"]).stdout(lines("would bring back ")).run();
+    gc(dir.path()).args(["--undelete", "2 hours ago"]).stdout(lines("")).run();
     assert!(of_trash(dir.path()).is_empty());
     gc(dir.path())
         .args(["--undelete", "all"])
         .code(2)
         .stderr_has("no snapshot \"all\" in the trash")
         .run();
-    Case::new(CTX_SNAPSHOT)
-        .within(dir.path())
-        .args(["--verify", "--read-data"])
-        .stdout_any()
-        .run();
+    Case::new(CTX_SNAPSHOT).within(dir.path()).args(["--verify", "--read-data"]).stdout_any().run();
 }
 
 /// 15 C5: several at once; what is not there hinders nothing.
@@ -165,11 +141,7 @@ fn the_trash_is_listed_with_the_time_that_is_left() {
     };
     let all = list(&[]);
     assert_eq!(all.lines().count(), 3);
-    let row = |list: &str| {
-        list.lines()
-            .find(|line| line.starts_with(&one))
-            .map(str::to_owned)
-    };
+    let row = |list: &str| list.lines().find(|line| line.starts_with(&one)).map(str::to_owned);
     let cells = row(&all).expect("a row");
     assert!(cells.contains("  6d "), "{cells}");
     let cells = row(&list(&["--grace-days", "30"])).expect("a row");
@@ -186,16 +158,10 @@ fn no_grace_empties_the_trash() {
     let plan = format!(
         "would remove {three}: no rule keeps it\nkeep {four}: newest of its session, last\nwould purge {three}\n"
     );
+    trusting(dir.path()).args(rules).args(["-n"]).stdout(plan).run();
     trusting(dir.path())
         .args(rules)
-        .args(["-n"])
-        .stdout(plan)
-        .run();
-    trusting(dir.path())
-        .args(rules)
-        .stdout(format!(
-            "removed {three}: no rule keeps it\npurged {three}\n"
-        ))
+        .stdout(format!("removed {three}: no rule keeps it\npurged {three}\n"))
         .run();
     assert!(of_trash(dir.path()).is_empty());
     // What was there before goes as well.
@@ -205,7 +171,7 @@ fn no_grace_empties_the_trash() {
     assert!(of_trash(dir.path()).is_empty());
 }
 
-/// 15 C5: nothing on stdout; errors are told.
+/// Nothing on stdout; errors are reported.
 #[test]
 fn quiet_is_silent() {
     let (dir, _) = two_sessions();
@@ -215,10 +181,7 @@ fn quiet_is_silent() {
     let quiet = |args: &[&str]| gc(dir.path()).args(["-q"]).args(args.to_vec());
     assert_eq!(of_trash(dir.path()).len(), 2);
     quiet(&["--undelete", "1"]).run();
-    quiet(&["--undelete", "1"])
-        .code(2)
-        .stderr_has("in the trash")
-        .run();
+    quiet(&["--undelete", "1"]).code(2).stderr_has("in the trash").run();
     quiet(&["--purge"]).run();
     quiet(&["--forget", "-s", "old"]).run();
     assert!(of_trash(dir.path()).is_empty());

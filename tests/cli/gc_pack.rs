@@ -1,4 +1,4 @@
-//! `ctx-gc` packs older snapshots, and nobody who reads them sees a difference.
+//! `ctx-gc` packs older snapshots, and readers see no difference.
 
 use std::fs;
 use std::io::Write;
@@ -26,10 +26,7 @@ fn saved(root: &Path, ages: &[i64], text: &str) -> Vec<String> {
 pub(crate) fn saved_as(session: &str, root: &Path, ages: &[i64], text: &str) -> Vec<String> {
     let live = root.join("s.jsonl");
     let save = |days: &i64| {
-        let actor = Actor {
-            tool: "test".into(),
-            flags: Vec::new(),
-        };
+        let actor = Actor { tool: "test".into(), flags: Vec::new() };
         let days = *days;
         let clock = Box::new(move || Utc::now() - TimeDelta::days(days));
         let store = Store::open(&root.join(".local/state/ctx"), actor, clock).expect("opens");
@@ -74,9 +71,7 @@ fn what_is_a_day_old_is_packed_without_a_word() {
     );
     gc(dir.path()).args(["-n"]).stdout(plan).run();
     gc(dir.path()).args(["--no-pack"]).run();
-    gc(dir.path())
-        .env("CTX_RETENTION_PACK_AFTER_DAYS", "false")
-        .run();
+    gc(dir.path()).env("CTX_RETENTION_PACK_AFTER_DAYS", "false").run();
     gc(dir.path()).args(["--pack-after-days", "4"]).run();
     assert_eq!(files(dir.path(), &ids[0]), [true, false]);
     gc(dir.path()).run();
@@ -117,11 +112,7 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
     let (dir, ids) = folder(&[3, 2]);
     gc(dir.path()).run();
     let text = format!("{OLD}{{\"days\":3}}\n");
-    let snapshot = |args: &[&str]| {
-        Case::new(CTX_SNAPSHOT)
-            .within(dir.path())
-            .args(args.to_vec())
-    };
+    let snapshot = |args: &[&str]| Case::new(CTX_SNAPSHOT).within(dir.path()).args(args.to_vec());
     snapshot(&["--show", "1"]).stdout(text.clone()).run();
     for more in [None, Some("--read-data")] {
         let verdicts = ids.iter().map(|id| format!("{id}: OK\n"));
@@ -131,20 +122,13 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
     let rollback = || Case::new(CTX_ROLLBACK).within(dir.path());
     let content = || fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
     fs::write(dir.path().join("s.jsonl"), NEW).expect("written");
-    rollback()
-        .args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"])
-        .run();
+    rollback().args(["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"]).run();
     assert_eq!(content(), text);
     // What the rollback replaced is packed as well, and the undo finds it.
     gc(dir.path()).args(["--pack-after-days", "0"]).run();
-    rollback()
-        .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
-        .run();
+    rollback().args(["-q", "-s", "demo", "--undo", "s.jsonl"]).run();
     assert_eq!(content(), NEW);
-    rollback()
-        .args(["-s", "demo", "--snapshot", "1", "--to", "-"])
-        .stdout(text.clone())
-        .run();
+    rollback().args(["-s", "demo", "--snapshot", "1", "--to", "-"]).stdout(text.clone()).run();
     gc(dir.path())
         .args(["-s", "demo", "--keep-last", "1"])
         .stdout_has(&format!("removed {}: no rule keeps it\n", ids[0]))
@@ -164,9 +148,8 @@ fn packed_snapshots_are_shown_checked_restored_and_removed() {
 fn zstdcat_and_sha256sum_agree_with_the_record() {
     let (dir, ids) = folder(&[3]);
     gc(dir.path()).run();
-    let Ok(unpacked) = Command::new("zstdcat")
-        .arg(path(dir.path(), &ids[0], ".jsonl.zst"))
-        .output()
+    let Ok(unpacked) =
+        Command::new("zstdcat").arg(path(dir.path(), &ids[0], ".jsonl.zst")).output()
     else {
         eprintln!("skipped: zstdcat is not installed");
         return;
@@ -175,10 +158,7 @@ fn zstdcat_and_sha256sum_agree_with_the_record() {
     let sha256 = ctx_store::hash(&mut &unpacked.stdout[..]).expect("from memory");
     let record = path(dir.path(), &ids[0], ".meta.json");
     let record = fs::read_to_string(record).expect("reads");
-    assert!(
-        record.contains(&format!("\"sha256\":\"{sha256}\"")),
-        "{record}"
-    );
+    assert!(record.contains(&format!("\"sha256\":\"{sha256}\"")), "{record}");
 }
 
 /// 15 C5, C4: where the disk is full, what is plain stays plain, and the next night packs it.
@@ -191,18 +171,14 @@ fn a_full_disk_leaves_them_plain() {
     };
     let root = disk.0.path();
     // What no packing makes smaller than a page.
-    let text: Vec<String> = (0..8000_u32)
-        .map(|n| format!("{{\"n\":{}}}\n", n.wrapping_mul(2_654_435_761)))
-        .collect();
+    let text: Vec<String> =
+        (0..8000_u32).map(|n| format!("{{\"n\":{}}}\n", n.wrapping_mul(2_654_435_761))).collect();
     let ids = saved(root, &[3], &text.concat());
     let filler = root.join("filler");
     let mut file = fs::File::create(&filler).expect("creates");
     while file.write_all(&[0; 4096]).is_ok() {}
     drop(file);
-    gc(root)
-        .code(3)
-        .stderr_has("No space left on device (os error 28)")
-        .run();
+    gc(root).code(3).stderr_has("No space left on device (os error 28)").run();
     assert_eq!(files(root, &ids[0]), [true, false]);
     fs::remove_file(filler).expect("removed");
     gc(root).run();

@@ -4,14 +4,10 @@
 fn man_pages_and_completions_are_fresh() {
     let files = xtask::generated().expect("generated");
     let stale = xtask::stale(&xtask::root(), &files).expect("the repository is readable");
-    assert!(
-        stale.is_empty(),
-        "stale: {stale:?}; run `{}`",
-        xtask::REPAIR
-    );
+    assert!(stale.is_empty(), "stale: {stale:?}; run `{}`", xtask::REPAIR);
 }
 
-/// 17: the picture of the README shows what the tools of today write.
+/// The picture of the README shows the current output of the tools.
 #[test]
 fn the_picture_is_fresh() {
     let bin = crate::tool_path("ctx-count");

@@ -1,6 +1,6 @@
-//! Ten generations: a session grows, is compacted, grows again. What a summary told of
-//! asks, constraints, causes, decisions and the state is still told at the end, by the
-//! words of the session, as `ctx-score --evidence` looks for them.
+//! Ten generations: a session grows, is compacted, grows again. Requests, constraints, causes,
+//! decisions and state in a summary are still there at the end, by the words of the session, as
+//! `ctx-score --evidence` looks for them.
 
 use std::fs;
 
@@ -169,15 +169,12 @@ const CHINESE: [Work; 10] = [
 fn output(seed: usize) -> String {
     let line = |at: usize| {
         let (job, worker) = (seed * 10_000 + at * 7_919 % 1_000, (at * 31 + seed) % 97);
-        format!(
-            "worker-{worker} handled job {job} in {} ms\n",
-            at * 37 % 900
-        )
+        format!("worker-{worker} handled job {job} in {} ms\n", at * 37 % 900)
     };
     (0..80).map(line).collect()
 }
 
-/// A piece of work as it is said, between calls whose results fill the context.
+/// A piece of work in messages, between calls whose results fill the context.
 fn piece(number: usize, work: &Work) -> [Event; 6] {
     let [wanted, rule, cause, decision, state] = work;
     let call = |at: usize| {
@@ -196,10 +193,7 @@ fn piece(number: usize, work: &Work) -> [Event; 6] {
 
 /// The records of each piece: a call is two.
 fn pieces(dialect: &str, works: &[Work]) -> Vec<String> {
-    let events = works
-        .iter()
-        .enumerate()
-        .flat_map(|(number, work)| piece(number, work));
+    let events = works.iter().enumerate().flat_map(|(number, work)| piece(number, work));
     let said = session(dialect, None, &events.collect::<Vec<_>>());
     let lines: Vec<_> = said.split_inclusive('\n').collect();
     lines.chunks(9).map(<[_]>::concat).collect()
@@ -208,17 +202,13 @@ fn pieces(dialect: &str, works: &[Work]) -> Vec<String> {
 fn questions(works: &[Work]) -> String {
     let of_piece = |(number, work): (usize, &Work)| {
         let question = |(kind, said): (&str, &'static str)| json!({"id": format!("{number} {kind}"), "category": kind, "question": said, "evidence": [[said]]});
-        KINDS
-            .into_iter()
-            .zip(*work)
-            .map(question)
-            .collect::<Vec<_>>()
+        KINDS.into_iter().zip(*work).map(question).collect::<Vec<_>>()
     };
     let all: Vec<_> = works.iter().enumerate().flat_map(of_piece).collect();
     json!({ "questions": all }).to_string()
 }
 
-/// What a session still tells of all that was said, each as number and kind.
+/// What a session still has of all that was said, each as number and kind.
 fn told(works: &[Work], said: &str, now: &str) -> Vec<String> {
     let done = Case::new(CTX_SCORE)
         .file("said.jsonl", said)
@@ -230,12 +220,11 @@ fn told(works: &[Work], said: &str, now: &str) -> Vec<String> {
         .run();
     let list = String::from_utf8(done.stdout).expect("UTF-8");
     let kept = list.lines().filter_map(|line| line.strip_prefix("+\t"));
-    kept.map(|line| line.split('\t').next().expect("an id").to_owned())
-        .collect()
+    kept.map(|line| line.split('\t').next().expect("an id").to_owned()).collect()
 }
 
-/// The session that `next` makes of each piece, the one before and a compaction: what a
-/// generation told, those after it tell too, and each was told in the beginning.
+/// The session that `next` makes of each piece, the previous one and a compaction: what a
+/// generation has, later ones have too, and each had it in the beginning.
 fn live(works: &[Work], dialect: &str, mut next: impl FnMut(&str) -> String) {
     let mut said = String::new();
     let mut known: Vec<String> = Vec::new();
@@ -261,18 +250,15 @@ fn text(bytes: Vec<u8>) -> String {
 fn summarized() -> impl FnMut(&str) -> String {
     let mut now = String::new();
     move |piece| {
-        let done = Case::new(CTX_SUMMARIZE)
-            .stdin(now.clone() + piece)
-            .args(BUDGET)
-            .stdout_any()
-            .run();
+        let done =
+            Case::new(CTX_SUMMARIZE).stdin(now.clone() + piece).args(BUDGET).stdout_any().run();
         now = text(done.stdout);
         now.clone()
     }
 }
 
-/// `ctx-compact` in place, with a store that knows the generations before; `grown` puts a
-/// piece behind the session.
+/// `ctx-compact` in place, with a store that knows earlier generations; `grown` appends a piece to
+/// the session.
 fn compacted(grown: fn(&str, &str) -> String) -> impl FnMut(&str) -> String {
     let home = Case::new(CTX_COMPACT).file("s.jsonl", "").args(["-V"]);
     let home = home.stdout_any().run();
@@ -296,10 +282,7 @@ fn of_claude_code(log: &str, piece: &str) -> String {
     let boundary = log.lines().rfind(|line| line.contains("compact_boundary"));
     let boundary = boundary.map(value).unwrap_or_default();
     let kept = boundary["compactMetadata"]["preservedMessages"]["uuids"].as_array();
-    let mut parent = kept
-        .and_then(|kept| kept.last().cloned())
-        .or(last)
-        .unwrap_or_default();
+    let mut parent = kept.and_then(|kept| kept.last().cloned()).or(last).unwrap_or_default();
     for record in piece.lines() {
         let message = value(record);
         let number = log.lines().count();
@@ -330,11 +313,7 @@ fn ten_summaries_in_a_row_tell_it_in_chinese() {
 
 #[test]
 fn ten_compactions_in_place_tell_what_the_first_told() {
-    live(
-        &ENGLISH,
-        "chat",
-        compacted(|log, piece| log.to_owned() + piece),
-    );
+    live(&ENGLISH, "chat", compacted(|log, piece| log.to_owned() + piece));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! 17: what people type who know other tools, and what they are told.
+//! What users of other tools type, and what the answer is.
 
 use std::fs;
 
@@ -152,7 +152,7 @@ fn place() -> tempfile::TempDir {
     dir
 }
 
-/// 17: each guess has one line for an answer, which says what to type, and nothing is done.
+/// Each guess gets a one-line answer with the right flag, and nothing is done.
 #[test]
 fn a_guess_is_answered_with_what_was_meant() {
     assert!(TOLD.len() >= 40, "{}", TOLD.len());
@@ -170,7 +170,7 @@ fn a_guess_is_answered_with_what_was_meant() {
     }
 }
 
-/// 17: the same with what is right already.
+/// The same with correct flags next to it.
 #[test]
 fn a_guess_that_is_right_works() {
     let dir = place();
@@ -179,11 +179,7 @@ fn a_guess_that_is_right_works() {
         let tool = words.next().expect("a tool");
         let case = Case::new(tool_path(tool)).within(dir.path()).args(words);
         let done = case.stdout_any().stderr_has("").run();
-        assert!(
-            !done.stderr.contains("there is no"),
-            "{line}: {}",
-            done.stderr
-        );
+        assert!(!done.stderr.contains("there is no"), "{line}: {}", done.stderr);
     }
 }
 
@@ -201,7 +197,7 @@ fn flags<'a>(text: &'a str, tool: &'a str) -> Vec<(&'a str, &'a str)> {
     found
 }
 
-/// 17: no table names a flag that there is not, and none is for a flag that there is.
+/// No table names a missing flag, or is for an existing one.
 #[test]
 fn every_flag_that_is_named_exists() {
     let all = tools();
@@ -215,17 +211,15 @@ fn every_flag_that_is_named_exists() {
     };
     let has = |name: &str, flag: &str| {
         commands(name).iter().any(|command| {
-            command
-                .get_arguments()
-                .any(|arg| match flag.strip_prefix("--") {
-                    Some(long) => arg.get_long() == Some(long),
-                    None => arg.get_short() == flag.chars().nth(1),
-                })
+            command.get_arguments().any(|arg| match flag.strip_prefix("--") {
+                Some(long) => arg.get_long() == Some(long),
+                None => arg.get_short() == flag.chars().nth(1),
+            })
         })
     };
     let mut named = 0;
     for tool in &all {
-        for (typed, meant) in tool.page.guesses {
+        for (typed, meant) in tool.page().guesses() {
             let is_flag = typed.starts_with('-') && !typed.contains(' ');
             let in_commands = commands(tool.name).len() > 1;
             if is_flag && !in_commands {
@@ -242,7 +236,7 @@ fn every_flag_that_is_named_exists() {
     assert!(named > 150, "{named}");
 }
 
-/// 17: a control character in what was typed does not reach the terminal.
+/// A control character in the arguments does not reach the terminal.
 #[test]
 fn what_was_typed_is_escaped() {
     let dir = place();

@@ -1,5 +1,5 @@
-//! What stands where content was taken out says what it was and how to have it back, and does
-//! not promise more.
+//! A handle in place of removed content says what it was and how to get it back, and promises
+//! nothing more.
 
 use ctx_testkit::{Case, Finished};
 
@@ -19,11 +19,7 @@ fn session() -> String {
         serde_json::json!({"role": "user", "content": "Go on."}),
         call("a", "Bash", &serde_json::json!({ "command": command })),
         result("a", &log()),
-        call(
-            "b",
-            "Write",
-            &serde_json::json!({"file_path": "src/a.py", "content": code()}),
-        ),
+        call("b", "Write", &serde_json::json!({"file_path": "src/a.py", "content": code()})),
         result("b", "written"),
         serde_json::json!({"role": "assistant", "content": "Done."}),
     ]
@@ -43,21 +39,11 @@ const LOG: &str =
     "⟦ctx: Bash curl -H 'x-api-key: [REDACTED]'…, all 1140 bytes: ctx-offload --show cb43a081⟧";
 const CODE: &str = "⟦ctx: all 720 bytes: ctx-offload --show e18d5db8⟧";
 
-const RULES: [&str; 5] = [
-    "--clear",
-    "--max-argument-chars",
-    "100",
-    "--protect-last",
-    "1",
-];
+const RULES: [&str; 5] = ["--clear", "--max-argument-chars", "100", "--protect-last", "1"];
 
 /// A folder with the session pruned in place.
 fn pruned() -> Finished {
-    Case::new(CTX_PRUNE)
-        .args(RULES)
-        .args(["-i", "s.jsonl"])
-        .file("s.jsonl", session())
-        .run()
+    Case::new(CTX_PRUNE).args(RULES).args(["-i", "s.jsonl"]).file("s.jsonl", session()).run()
 }
 
 fn text(home: &Finished) -> String {
@@ -70,19 +56,10 @@ fn of_what_is_pruned_in_place_each_handle_names_the_command_that_prints_it() {
     let text = text(&home);
     assert!(text.contains(LOG) && text.contains(CODE), "{text}");
     for (hash, original) in [("cb43a081", log()), ("e18d5db8", code())] {
-        Case::new(CTX_OFFLOAD)
-            .within(home.dir())
-            .args(["--show", hash])
-            .stdout(original)
-            .run();
+        Case::new(CTX_OFFLOAD).within(home.dir()).args(["--show", hash]).stdout(original).run();
     }
     // Once more there is nothing to do.
-    Case::new(CTX_PRUNE)
-        .within(home.dir())
-        .args(RULES)
-        .args(["s.jsonl"])
-        .stdout(text)
-        .run();
+    Case::new(CTX_PRUNE).within(home.dir()).args(RULES).args(["s.jsonl"]).stdout(text).run();
 }
 
 #[test]
@@ -95,18 +72,11 @@ fn a_filter_promises_nothing_and_the_session_that_it_read_has_it() {
         .stdout_any()
         .run();
     let text = String::from_utf8_lossy(&home.stdout).into_owned();
-    assert!(
-        text.contains(&saved(LOG)) && text.contains(&saved(CODE)),
-        "{text}"
-    );
-    let show = || {
-        Case::new(CTX_OFFLOAD)
-            .within(home.dir())
-            .args(["--show", "e18d5db8"])
-    };
+    assert!(text.contains(&saved(LOG)) && text.contains(&saved(CODE)), "{text}");
+    let show = || Case::new(CTX_OFFLOAD).within(home.dir()).args(["--show", "e18d5db8"]);
     show()
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 e18d5db8… was kept; it was not offloaded, and is in no snapshot; name the session that it was taken out of as FILE, or the store with --store\n")
+        .stderr("ctx-offload: nothing with sha256 e18d5db8… was kept; it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store\n")
         .run();
     show().args(["s.jsonl"]).stdout(code()).run();
     Case::new(CTX_OFFLOAD)
@@ -130,10 +100,7 @@ fn a_store_that_a_flag_names_is_not_where_a_reader_looks() {
         .file("s.jsonl", session())
         .run();
     let text = text(&home);
-    assert!(
-        text.contains("all 720 bytes, if saved: ctx-offload --show e18d5db8⟧"),
-        "{text}"
-    );
+    assert!(text.contains("all 720 bytes, if saved: ctx-offload --show e18d5db8⟧"), "{text}");
     Case::new(CTX_OFFLOAD)
         .within(home.dir())
         .args(["--store", "store", "--show", "e18d5db8"])
@@ -146,11 +113,7 @@ fn what_older_versions_left_stays_and_can_be_shown() {
     let old = "⟦ctx:cb43a0810000 1140 bytes 300 tokens⟧";
     let text = text(&pruned()).replace(LOG, old);
     assert!(text.contains(old), "{text}");
-    Case::new(CTX_PRUNE)
-        .args(RULES)
-        .stdin(text.clone())
-        .stdout(text)
-        .run();
+    Case::new(CTX_PRUNE).args(RULES).stdin(text.clone()).stdout(text).run();
 }
 
 #[test]
@@ -164,11 +127,8 @@ fn a_compaction_in_place_leaves_handles_that_hold() {
     let text = text(&home);
     let (_, rest) = text.split_once("ctx-offload --show ").expect("a handle");
     assert!(!text.contains("if saved"), "{text}");
-    let out = Case::new(CTX_OFFLOAD)
-        .within(home.dir())
-        .args(["--show", &rest[..8]])
-        .stdout_any()
-        .run();
+    let out =
+        Case::new(CTX_OFFLOAD).within(home.dir()).args(["--show", &rest[..8]]).stdout_any().run();
     let shown = String::from_utf8(out.stdout).expect("text");
     assert!([log(), code()].contains(&shown), "{shown}");
 }

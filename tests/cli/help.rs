@@ -9,7 +9,7 @@ use crate::{tool_path, tools};
 /// Lines of a screen, and columns.
 const SCREEN: (usize, usize) = (45, 100);
 
-/// A tool, or a command of it, as it is typed behind the tool's name.
+/// A tool, or a command of it, as typed after the tool's name.
 type Typed = (&'static Tool, Option<String>);
 
 fn everything() -> Vec<Typed> {
@@ -40,7 +40,7 @@ fn fits(text: &str, screens: usize, of: &Typed) {
     }
 }
 
-/// 17: `-h` is one screen, says what is done, and where more is to be read.
+/// `-h` is one screen, says what the tool does, and where to read more.
 #[test]
 fn the_short_help_is_one_screen() {
     for of in everything() {
@@ -48,16 +48,14 @@ fn the_short_help_is_one_screen() {
         fits(&text, 1, &of);
         let whole = of.1.as_ref().map(|name| format!("{} {name}", of.0.name));
         let whole = whole.unwrap_or(of.0.name.to_owned());
-        let last = format!(
-            "\nAll flags: {whole} --help; the manual: {0} --man, or man {0}\n",
-            of.0.name
-        );
+        let last =
+            format!("\nAll flags: {whole} --help; the manual: {0} --man, or man {0}\n", of.0.name);
         assert!(text.ends_with(&last), "{text}");
         assert!(!text.contains("Examples:"), "{text}");
     }
 }
 
-/// 17: `--help` is two screens, has every flag, and examples at the end.
+/// `--help` is two screens, has every flag, and ends with examples.
 #[test]
 fn the_long_help_is_two_screens() {
     for of in everything() {
@@ -81,8 +79,8 @@ fn the_long_help_is_two_screens() {
     }
 }
 
-/// 17: the flags that most people need come first, in the order of the table, and are all that
-/// `-h` has beside help, version and messages.
+/// The common flags come first, in the order of the table, and `-h` has nothing else but help,
+/// version and messages.
 #[test]
 fn what_most_people_need_comes_first() {
     for of in everything() {
@@ -98,14 +96,10 @@ fn what_most_people_need_comes_first() {
             });
             flags.collect()
         };
-        let first = of.0.page.first.iter();
+        let first = of.0.first.split(' ');
         let command = help::short(of.0, of.1.as_deref());
-        let has = |long: &&&str| {
-            command
-                .get_arguments()
-                .any(|it| it.get_long() == Some(**long))
-        };
-        let mut expected: Vec<&str> = first.filter(has).copied().collect();
+        let has = |long: &&str| command.get_arguments().any(|it| it.get_long() == Some(*long));
+        let mut expected: Vec<&str> = first.filter(has).collect();
         let most = expected.len();
         let long = names(&asked(&of, "--help"));
         assert_eq!(&long[..most], &expected, "{}", of.0.name);
@@ -114,16 +108,16 @@ fn what_most_people_need_comes_first() {
         assert_eq!(names(&asked(&of, "-h")), expected, "{}", of.0.name);
         if of.1.is_none() && !of.0.full_command().has_subcommands() {
             assert!((5..=15).contains(&most), "{}: {most}", of.0.name);
-            assert_eq!(most, of.0.page.first.len(), "{}", of.0.name);
+            assert_eq!(most, of.0.first.split(' ').count(), "{}", of.0.name);
         }
     }
 }
 
-/// 17: a first flag is a flag, of the tool or of one of its commands.
+/// A first flag is a flag of the tool or of one of its commands.
 #[test]
 fn no_first_flag_is_unknown() {
     for tool in tools() {
-        for first in tool.page.first {
+        for first in tool.first.split(' ') {
             let is_known = everything().iter().any(|(of, name)| {
                 let command = help::short(of, name.as_deref());
                 let mut arguments = command.get_arguments();
@@ -134,7 +128,7 @@ fn no_first_flag_is_unknown() {
     }
 }
 
-/// 17: what is too long for a line of help is in the manual: the whole text of each flag, and
+/// Text that is too long for a line of help is in the manual: the whole text of each flag, and
 /// every example.
 #[test]
 fn the_manual_has_all() {
@@ -160,15 +154,12 @@ fn the_manual_has_all() {
         let command = tool.full_command();
         let commands = std::iter::once(&command).chain(command.get_subcommands());
         for argument in commands.flat_map(Command::get_arguments) {
-            let what = argument
-                .get_help()
-                .map(ToString::to_string)
-                .unwrap_or_default();
+            let what = argument.get_help().map(ToString::to_string).unwrap_or_default();
             let what = what.split(['`', '\\', '\n']).next().unwrap_or_default();
             assert!(text.contains(what), "{}: {what}", tool.name);
         }
-        for (_, what) in tool.page.examples {
-            let what = what.split(['\'', '-', '`']).next().unwrap_or(what);
+        for (_, what) in tool.page().examples {
+            let what = what.split(['\'', '-', '`']).next().unwrap_or(&what);
             assert!(man.contains(what), "{}: {what}", tool.name);
         }
     }

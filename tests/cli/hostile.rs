@@ -1,5 +1,5 @@
-//! Hostile input, one test for each kind: nothing crashes, nothing hangs,
-//! nothing is lost, and what is wrong is told.
+//! Hostile input, one test for each kind: nothing crashes or hangs, nothing is lost, and what is
+//! wrong is reported.
 
 use std::fs;
 use std::io::Write;
@@ -19,17 +19,8 @@ fn tool(name: &str) -> Case {
 
 /// Split, then strip: what went in.
 fn stays_the_same(input: &[u8], stderr: &str) {
-    let tagged = tool("ctx-split")
-        .stdin(input)
-        .stdout_any()
-        .stderr(stderr)
-        .run()
-        .stdout;
-    tool("ctx-split")
-        .args(["--strip"])
-        .stdin(tagged)
-        .stdout(input)
-        .run();
+    let tagged = tool("ctx-split").stdin(input).stdout_any().stderr(stderr).run().stdout;
+    tool("ctx-split").args(["--strip"]).stdin(tagged).stdout(input).run();
 }
 
 /// H1: nesting as deep as a line is long.
@@ -44,12 +35,7 @@ fn h1_a_million_brackets_are_one_opaque_line() {
     );
     // The check says of both lines what they are.
     for (tool_name, code) in [("ctx-check", 1), ("ctx-count", 0), ("ctx-extract", 0)] {
-        tool(tool_name)
-            .stdin(input.clone())
-            .stdout_any()
-            .stderr_has("")
-            .code(code)
-            .run();
+        tool(tool_name).stdin(input.clone()).stdout_any().stderr_has("").code(code).run();
     }
 }
 
@@ -69,23 +55,11 @@ fn h2_a_line_without_end_needs_bounded_memory() {
     let expected = "{ printf '%s' \"$1\"; head -c 268435456 /dev/zero | tr '\\0' a; printf '\\n%s' \"$2\"; } | cksum";
     let run = |script: &str| {
         let output = Command::new("bash")
-            .args([
-                "-eo",
-                "pipefail",
-                "-c",
-                script,
-                "bash",
-                USER,
-                USER.trim_end(),
-            ])
+            .args(["-eo", "pipefail", "-c", script, "bash", USER, USER.trim_end()])
             .current_dir(dir.path())
             .output()
             .expect("bash");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert_eq!(run(&script), run(expected));
@@ -101,10 +75,7 @@ fn h2_a_text_of_many_lines_needs_bounded_memory() {
     let session = format!("{long}{}", format!("{reply}{USER}").repeat(4));
     fs::write(dir.path().join("s.jsonl"), session).expect("written");
     for tool in ["ctx-compact --force --keep-messages 2", "ctx-extract"] {
-        let done = bash(
-            dir.path(),
-            &format!("ulimit -v 250000; {tool} < s.jsonl > new.jsonl"),
-        );
+        let done = bash(dir.path(), &format!("ulimit -v 250000; {tool} < s.jsonl > new.jsonl"));
         assert_eq!(done.code, 0, "{tool}: {}", done.stderr);
     }
 }
@@ -118,10 +89,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
         (b"{\"a\":1}{\"b\":2}\n", "more than one object on the line"),
         (b"{\"a\":\"\xff\"}\n", "not UTF-8"),
         (b"\0\0\0\n", "NUL bytes"),
-        (
-            b"{\"a\":\"..{\"type\":1}\n",
-            "not JSON: expected `,` or `}` at line 1 column 11",
-        ),
+        (b"{\"a\":\"..{\"type\":1}\n", "not JSON: expected `,` or `}` at line 1 column 11"),
     ];
     for (line, why) in lines {
         let input = [USER.as_bytes(), line, USER.as_bytes()].concat();
@@ -144,11 +112,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
             .stdout_any()
             .run()
             .stdout;
-        tool("ctx-split")
-            .args(["--strip"])
-            .stdin(dropped)
-            .stdout(USER.repeat(2))
-            .run();
+        tool("ctx-split").args(["--strip"]).stdin(dropped).stdout(USER.repeat(2)).run();
     }
     // These are no bad lines: a mark, other line ends, blanks, a last line in the writing.
     for input in [
@@ -165,11 +129,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
 fn h4_odd_json_keeps_its_bytes() {
     let input = "{\"role\":\"user\",\"content\":\"\\ud800\",\"a\":1,\"a\":2,\"n\":123456789012345678901,\"e\":1E2,\"z\":-0,\"h\":1e400}\n";
     stays_the_same(input.as_bytes(), "");
-    let store = tool("ctx-snapshot")
-        .args(["-s", "odd"])
-        .stdin(input)
-        .stdout(input)
-        .run();
+    let store = tool("ctx-snapshot").args(["-s", "odd"]).stdin(input).stdout(input).run();
     tool("ctx-snapshot")
         .within(store.dir())
         .args(["-s", "odd", "--show", "latest"])
@@ -181,12 +141,8 @@ fn h4_odd_json_keeps_its_bytes() {
 #[test]
 fn h5_compressed_input_is_never_expanded() {
     // The first bytes of a zstd frame that would expand to gigabytes.
-    let input = [
-        b"\x28\xb5\x2f\xfd\xa4\x00\x00\x00\x80\x54\x00\x00".as_slice(),
-        &[0u8; 64],
-        b"\n",
-    ]
-    .concat();
+    let input = [b"\x28\xb5\x2f\xfd\xa4\x00\x00\x00\x80\x54\x00\x00".as_slice(), &[0u8; 64], b"\n"]
+        .concat();
     tool("ctx-split")
         .stdin(input)
         .stderr("ctx-split: <stdin>: this is a zstd file, of which nothing can be read; zstd -dc unpacks it\n")
@@ -231,13 +187,7 @@ fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     let at = |name: &str| dir.path().join(name);
     fs::write(at("real.jsonl"), USER).expect("a file");
     symlink(at("real.jsonl"), at("link.jsonl")).expect("a link");
-    assert!(
-        Command::new("mkfifo")
-            .arg(at("fifo.jsonl"))
-            .status()
-            .expect("mkfifo")
-            .success()
-    );
+    assert!(Command::new("mkfifo").arg(at("fifo.jsonl")).status().expect("mkfifo").success());
     for name in ["link.jsonl", "fifo.jsonl", "/dev/zero", "."] {
         tool("ctx-snapshot")
             .within(dir.path())
@@ -247,11 +197,7 @@ fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
             .run();
     }
     // The live file that a rollback would replace.
-    tool("ctx-snapshot")
-        .within(dir.path())
-        .args(["-s", "x", "real.jsonl"])
-        .stdout_has("x-")
-        .run();
+    tool("ctx-snapshot").within(dir.path()).args(["-s", "x", "real.jsonl"]).stdout_has("x-").run();
     for name in ["link.jsonl", "fifo.jsonl"] {
         tool("ctx-rollback")
             .within(dir.path())
@@ -308,16 +254,12 @@ fn h7_what_cannot_be_changed_in_place_is_not_waited_for() {
     }
 }
 
-/// H7: anything may stand in the place of the first file of a store that a tool reads.
+/// H7: anything may be in the place of the first file of a store that a tool reads.
 #[test]
 fn h7_a_planted_format_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join("s.jsonl"), USER).expect("a file");
-    tool("ctx-snapshot")
-        .within(dir.path())
-        .args(["-q", "-s", "x", "s.jsonl"])
-        .stdout_any()
-        .run();
+    tool("ctx-snapshot").within(dir.path()).args(["-q", "-s", "x", "s.jsonl"]).stdout_any().run();
     let format = dir.path().join(".local/state/ctx/FORMAT");
     let plant = |text: &str| fs::write(&format, text).expect("written");
     let link = |to: &str| symlink(to, &format).expect("a link");
@@ -331,10 +273,7 @@ fn h7_a_planted_format_is_refused_and_never_waited_for() {
         ),
         (&|| link("/dev/zero"), "is a symbolic link"),
         (&|| link("s.jsonl"), "is a symbolic link"),
-        (
-            &|| plant(&format!("{{\"format\":1{}}}\n", " ".repeat(1 << 20))),
-            "has an unknown format",
-        ),
+        (&|| plant(&format!("{{\"format\":1{}}}\n", " ".repeat(1 << 20))), "has an unknown format"),
         (&|| plant("{\"format\":2}\n"), "has an unknown format"),
     ];
     for (plant, why) in plants {
@@ -359,31 +298,20 @@ fn h7_a_planted_format_is_refused_and_never_waited_for() {
 /// The one file of the store whose name ends so.
 fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
     let folder = dir.join(".local/state/ctx/memory/session-summaries");
-    let names = fs::read_dir(folder)
-        .expect("the store")
-        .map(|entry| entry.expect("an entry").path());
-    names
-        .into_iter()
-        .find(|path| path.to_string_lossy().ends_with(end))
-        .expect("a stored file")
+    let names =
+        fs::read_dir(folder).expect("the store").map(|entry| entry.expect("an entry").path());
+    names.into_iter().find(|path| path.to_string_lossy().ends_with(end)).expect("a stored file")
 }
 
-/// H8: records of snapshots that somebody has edited.
+/// H8: edited records of snapshots.
 #[test]
 fn h8_metadata_that_was_tampered_with_is_not_believed() {
-    let done = tool("ctx-snapshot")
-        .args(["-s", "x"])
-        .stdin(USER)
-        .stdout(USER)
-        .run();
+    let done = tool("ctx-snapshot").args(["-s", "x"]).stdin(USER).stdout(USER).run();
     let meta = stored(done.dir(), ".meta.json");
     let original = fs::read_to_string(&meta).expect("metadata");
     let tampered = [
         original.replace("x-2", "../../etc/x-2"),
-        original.replace(
-            &format!("\"bytes\":{}", USER.len()),
-            "\"bytes\":9223372036854775808",
-        ),
+        original.replace(&format!("\"bytes\":{}", USER.len()), "\"bytes\":9223372036854775808"),
         original.replace("\"format\":1", "\"format\":99"),
         "[]".to_owned(),
         String::new(),
@@ -421,11 +349,7 @@ fn h8_metadata_that_was_tampered_with_is_not_believed() {
 fn a_closed_pipe_is_silent() {
     for name in ["ctx-split", "ctx-count"] {
         let mut child = Command::new(crate::tool_path(name))
-            .args(if name == "ctx-count" {
-                ["--annotate"].as_slice()
-            } else {
-                &[]
-            })
+            .args(if name == "ctx-count" { ["--annotate"].as_slice() } else { &[] })
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -24,10 +24,7 @@ fn documented() -> Keys {
         let Some((key, _)) = line.strip_prefix("| `").and_then(|row| row.split_once('`')) else {
             continue;
         };
-        let is_new = keys
-            .entry(section.clone())
-            .or_default()
-            .insert(key.to_owned());
+        let is_new = keys.entry(section.clone()).or_default().insert(key.to_owned());
         assert!(is_new, "{section}: {key} stands there twice");
     }
     keys
@@ -50,10 +47,7 @@ fn field() -> tempfile::TempDir {
     }
     let half: String = session.split_inclusive('\n').take(100).collect();
     put("half.jsonl", &half);
-    put(
-        "questions.json",
-        include_str!("../../examples/questions.json"),
-    );
+    put("questions.json", include_str!("../../examples/questions.json"));
     put(
         "bad.jsonl",
         "{\"role\":\"user\",\"content\":\"go\"}\n{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}\nbroken\n{\"role\":\"user\",\"content\":\"and?\"}\n{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"x\"}\n",
@@ -71,102 +65,42 @@ fn field() -> tempfile::TempDir {
     dir
 }
 
-/// What is run, in this order, and the section that tells of its output.
+/// The calls, in this order, and the section about their output.
 const RUNS: [(&str, &str); 63] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     ("ctx-count --list-models", "ctx-count --list-models --json"),
-    (
-        "ctx-count",
-        "ctx-count --json --by role --model gpt-4o s.jsonl",
-    ),
-    (
-        "ctx-count",
-        "ctx-count --json --by reach .claude/projects/-w-shop/c1.jsonl",
-    ),
-    (
-        "ctx-count --calibrate",
-        "ctx-count --calibrate --json .claude/projects/-w-shop/c1.jsonl",
-    ),
+    ("ctx-count", "ctx-count --json --by role --model gpt-4o s.jsonl"),
+    ("ctx-count", "ctx-count --json --by reach .claude/projects/-w-shop/c1.jsonl"),
+    ("ctx-count --calibrate", "ctx-count --calibrate --json .claude/projects/-w-shop/c1.jsonl"),
     ("ctx-ls", "ctx-ls --json"),
-    (
-        "ctx-check",
-        "ctx-check --json --all bad.jsonl s.jsonl no-such-file",
-    ),
-    (
-        "ctx-check",
-        "ctx-check --json .claude/projects/-w-shop/c1.jsonl",
-    ),
+    ("ctx-check", "ctx-check --json --all bad.jsonl s.jsonl no-such-file"),
+    ("ctx-check", "ctx-check --json .claude/projects/-w-shop/c1.jsonl"),
     (
         "ctx-check --due",
         "ctx-check --due --json --trigger-messages 3 --set trigger.min_messages=500 s.jsonl",
     ),
-    (
-        "ctx-check --due",
-        "ctx-check --due --json .claude/projects/-w-shop/c1.jsonl no-such-file",
-    ),
-    (
-        "ctx-check --repair",
-        "ctx-check --repair --json bad.jsonl -o repaired.jsonl",
-    ),
-    (
-        "ctx-split",
-        "ctx-split --json --keep-turns 2 s.jsonl -o split.jsonl",
-    ),
-    (
-        "ctx-prune",
-        "ctx-prune -n --json --drop duplicates --trim --max-chars 200 s.jsonl",
-    ),
-    (
-        "ctx-prune",
-        "ctx-prune --json --trim --max-chars 200 s.jsonl -o pruned.jsonl",
-    ),
-    (
-        "ctx-prune",
-        "ctx-prune -n --json --drop progress .claude/projects/-w-shop/c1.jsonl",
-    ),
-    (
-        "ctx-offload",
-        "ctx-offload --json --min-tokens 100 -s off s.jsonl -o small.jsonl",
-    ),
-    (
-        "ctx-offload",
-        "ctx-offload -n --json --min-tokens 100 -s off s.jsonl",
-    ),
-    (
-        "ctx-offload --restore",
-        "ctx-offload --restore --json -s off small.jsonl -o back.jsonl",
-    ),
+    ("ctx-check --due", "ctx-check --due --json .claude/projects/-w-shop/c1.jsonl no-such-file"),
+    ("ctx-check --repair", "ctx-check --repair --json bad.jsonl -o repaired.jsonl"),
+    ("ctx-split", "ctx-split --json --keep-turns 2 s.jsonl -o split.jsonl"),
+    ("ctx-prune", "ctx-prune -n --json --drop duplicates --trim --max-chars 200 s.jsonl"),
+    ("ctx-prune", "ctx-prune --json --trim --max-chars 200 s.jsonl -o pruned.jsonl"),
+    ("ctx-prune", "ctx-prune -n --json --drop progress .claude/projects/-w-shop/c1.jsonl"),
+    ("ctx-offload", "ctx-offload --json --min-tokens 100 -s off s.jsonl -o small.jsonl"),
+    ("ctx-offload", "ctx-offload -n --json --min-tokens 100 -s off s.jsonl"),
+    ("ctx-offload --restore", "ctx-offload --restore --json -s off small.jsonl -o back.jsonl"),
     (
         "ctx-offload --restore",
         "sed 's/offloaded.off.[0-9a-f]*/elsewhere/' small.jsonl > other.jsonl; rm ~/.local/state/ctx/offloaded/off/*.txt; ctx-offload --restore -n --json -s off small.jsonl",
     ),
-    (
-        "ctx-offload --restore",
-        "ctx-offload --restore -n --json -s off other.jsonl",
-    ),
-    (
-        "ctx-summarize",
-        "ctx-summarize --json -s sum split.jsonl -o summed.jsonl",
-    ),
-    (
-        "ctx-summarize",
-        "ctx-summarize --json --budget 2000 s.jsonl -o summed.jsonl",
-    ),
-    (
-        "ctx-extract",
-        "ctx-extract --json --into-store s.jsonl -o passed.jsonl",
-    ),
+    ("ctx-offload --restore", "ctx-offload --restore -n --json -s off other.jsonl"),
+    ("ctx-summarize", "ctx-summarize --json -s sum split.jsonl -o summed.jsonl"),
+    ("ctx-summarize", "ctx-summarize --json --budget 2000 s.jsonl -o summed.jsonl"),
+    ("ctx-extract", "ctx-extract --json --into-store s.jsonl -o passed.jsonl"),
     ("ctx-extract", "ctx-extract --json s.jsonl -o items.jsonl"),
     ("ctx-extract (items)", "ctx-extract s.jsonl"),
     ("ctx-extract (items)", "ctx-extract reasons.jsonl"),
-    (
-        "ctx-convert",
-        "ctx-convert -n --json --to anthropic s.jsonl",
-    ),
-    (
-        "ctx-convert",
-        "ctx-convert --json --to pi s.jsonl -o pi.jsonl",
-    ),
+    ("ctx-convert", "ctx-convert -n --json --to anthropic s.jsonl"),
+    ("ctx-convert", "ctx-convert --json --to pi s.jsonl -o pi.jsonl"),
     (
         "ctx-score",
         "ctx-score --json --evidence questions.json --future s.jsonl half.jsonl half.jsonl",
@@ -184,49 +118,28 @@ const RUNS: [(&str, &str); 63] = [
         r#"echo "{\"messages\":[$(paste -sd, half.jsonl)]}" > b.jsonl; ctx-compact -n --json --batch b.jsonl"#,
     ),
     ("ctx-compact", "ctx-compact --json --keep-turns 2 t.jsonl"),
-    (
-        "ctx-compact",
-        "ctx-compact -n --json --keep-turns 2 u.jsonl no-such-file",
-    ),
+    ("ctx-compact", "ctx-compact -n --json --keep-turns 2 u.jsonl no-such-file"),
     (
         "ctx-compact",
         "CTX_SUMMARY_IN_REPORT=true ctx-compact --json --target-tokens 100 --keep-turns 3 u.jsonl",
     ),
-    (
-        "ctx-compact",
-        "ctx-compact --json --if-due .claude/projects/-w-shop/c1.jsonl",
-    ),
+    ("ctx-compact", "ctx-compact --json --if-due .claude/projects/-w-shop/c1.jsonl"),
     (
         "ctx-compact",
         "ctx-compact --json --preset synapse --method llm --llm-url $URL --llm-window 200000 -s syn v.jsonl",
     ),
-    (
-        "ctx-rollback",
-        "echo '{}' >> t.jsonl; ctx-rollback --json -n --undo t.jsonl",
-    ),
+    ("ctx-rollback", "echo '{}' >> t.jsonl; ctx-rollback --json -n --undo t.jsonl"),
     ("ctx-rollback", "ctx-rollback --json --undo t.jsonl"),
-    (
-        "ctx-rollback",
-        "ctx-rollback --json --snapshot latest s.jsonl",
-    ),
+    ("ctx-rollback", "ctx-rollback --json --snapshot latest s.jsonl"),
     ("meta.json", "ctx-snapshot --list --json"),
     ("ctx-memory", "ctx-memory search berth"),
-    (
-        "ctx-memory (consolidate)",
-        "ctx-memory consolidate --json --max-tokens 9k --llm-url $URL",
-    ),
-    (
-        "ctx-snapshot -n",
-        "ctx-snapshot -n --json s.jsonl bad.jsonl",
-    ),
+    ("ctx-memory (consolidate)", "ctx-memory consolidate --json --max-tokens 9k"),
+    ("ctx-snapshot -n", "ctx-snapshot -n --json s.jsonl bad.jsonl"),
     ("ctx-snapshot --hold", "ctx-snapshot -n --json --hold 1"),
     ("ctx-split", "ctx-split -n --json --keep-turns 2 s.jsonl"),
     ("ctx-snapshot --hold", "ctx-snapshot --json --hold 1"),
     ("ctx-snapshot --hold", "ctx-snapshot --json --release 1"),
-    (
-        "ctx-snapshot --verify",
-        "ctx-snapshot --verify --read-data --json",
-    ),
+    ("ctx-snapshot --verify", "ctx-snapshot --verify --read-data --json"),
     (
         "ctx-snapshot --verify",
         "cp -r ~/.local ~/copy; sed -i 1d ~/copy/state/ctx/context/events.jsonl; ctx-snapshot --verify --json --store ~/copy/state/ctx",
@@ -236,23 +149,14 @@ const RUNS: [(&str, &str); 63] = [
     ("meta.json", "ctx-snapshot --list --json"),
     ("meta.json", "ctx-snapshot --list --trash --json"),
     ("meta.json", "ctx-gc --list-trash --json"),
-    (
-        "meta.json",
-        "cat ~/.local/state/ctx/memory/session-summaries/*.meta.json",
-    ),
-    (
-        "ctx-stats FILE",
-        "ctx-stats --json t.jsonl .claude/projects/-w-shop/c1.jsonl",
-    ),
+    ("meta.json", "cat ~/.local/state/ctx/memory/session-summaries/*.meta.json"),
+    ("ctx-stats FILE", "ctx-stats --json t.jsonl .claude/projects/-w-shop/c1.jsonl"),
     ("ctx-stats FILE", "ctx-stats --json t.jsonl no-such-file"),
     (
         "ctx-stats",
         r#"cp -r ~/.local ~/tried; echo '{"time":"2030-01-01T00:00:00Z","tool":"ctx-compact","op":"compact","phase":"failed","operation":"1","outcome":"no-gain"}' >> ~/tried/state/ctx/context/events.jsonl; ctx-stats --json --store ~/tried/state/ctx"#,
     ),
-    (
-        "context/events.jsonl",
-        "cat ~/.local/state/ctx/context/events.jsonl",
-    ),
+    ("context/events.jsonl", "cat ~/.local/state/ctx/context/events.jsonl"),
 ];
 
 /// The keys of a value, as the document would have them.
@@ -284,7 +188,7 @@ fn printed(known: &Keys) -> Keys {
     let usage = json!({"prompt_tokens": 900, "completion_tokens": 70});
     let choice = json!({"message": {"content": "## Current Status\nAll is well."}});
     let answer = json!({"choices": [choice], "usage": usage}).to_string();
-    let server = Server::new([Act::ok(&answer), Act::ok(&answer)]);
+    let server = Server::new([Act::ok(&answer)]);
     let mut found = Keys::new();
     let none = BTreeSet::new();
     for (section, line) in RUNS {
@@ -326,20 +230,14 @@ fn every_key_that_is_printed_is_documented_and_the_other_way_around() {
     let sections: BTreeSet<&String> = known.keys().chain(found.keys()).collect();
     let none = BTreeSet::new();
     for section in sections {
-        let (known, found) = (
-            known.get(section).unwrap_or(&none),
-            found.get(section).unwrap_or(&none),
-        );
+        let (known, found) =
+            (known.get(section).unwrap_or(&none), found.get(section).unwrap_or(&none));
         for key in found.difference(known) {
-            wrong.push(format!(
-                "{section}: {key} is printed, and docs/json.md has it not"
-            ));
+            wrong.push(format!("{section}: {key} is printed, and docs/json.md has it not"));
         }
         for key in known.difference(found) {
             if !SELDOM.contains(&(section.as_str(), key.as_str())) {
-                wrong.push(format!(
-                    "{section}: {key} is in docs/json.md, and nothing prints it"
-                ));
+                wrong.push(format!("{section}: {key} is in docs/json.md, and nothing prints it"));
             }
         }
     }

@@ -20,8 +20,8 @@ fn append(path: &Path, text: &str) {
     file.write_all(text.as_bytes()).expect("writes");
 }
 
-/// C2: a storm of kills, while the session grows. No line is lost, what the killed runs
-/// left is removed by the next one, so it does not pile up, and at last nothing is left.
+/// C2: a storm of kills while the session grows. No line is lost, the next run removes what a
+/// killed one left, so nothing piles up, and in the end nothing is left.
 #[test]
 fn a_storm_of_kills() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -36,10 +36,8 @@ fn a_storm_of_kills() {
     for round in 0..ROUNDS {
         append(&live, &messages(written, written + 4));
         written += 4;
-        let mut run = shell(dir, &format!("exec {COMPACT}"))
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("bash");
+        let mut run =
+            shell(dir, &format!("exec {COMPACT}")).stdout(Stdio::null()).spawn().expect("bash");
         // In an order that meets early, middle and late calls alike.
         std::thread::sleep(span * (round * 37 % ROUNDS) / ROUNDS);
         run.kill().expect("kills");
@@ -78,10 +76,7 @@ fn a_storm_of_kills() {
 fn gc_leaves_alone_what_is_being_saved() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
-    good(
-        dir,
-        "for n in 1 2 3; do echo '{}' | ctx-snapshot -s demo > /dev/null; done",
-    );
+    good(dir, "for n in 1 2 3; do echo '{}' | ctx-snapshot -s demo > /dev/null; done");
     let (half, rest) = (messages(0, 400), messages(400, 800));
     let mut run = shell(dir, "exec ctx-snapshot -s demo")
         .stdin(Stdio::piped())
@@ -120,11 +115,8 @@ fn gc_beside_a_rollback() {
             fs::write(dir.join("s.jsonl"), text).expect("writes");
             good(dir, "ctx-snapshot -s demo s.jsonl");
         }
-        let rollback = shell(
-            dir,
-            "exec ctx-rollback -s demo --snapshot 1 s.jsonl 2>errors",
-        )
-        .spawn();
+        let rollback =
+            shell(dir, "exec ctx-rollback -s demo --snapshot 1 s.jsonl 2>errors").spawn();
         std::thread::sleep(Duration::from_millis(round));
         let gc = bash(dir, "ctx-gc -q --keep-last 1 && ctx-gc -q --purge");
         assert_eq!(gc.code, 0, "{}", gc.stderr);
@@ -142,8 +134,8 @@ fn gc_beside_a_rollback() {
     }
 }
 
-/// C9: a call that a signal interrupts is done again, and nobody hears of it. Every third
-/// call of a kind is, behind those that load the program.
+/// C9: a call that a signal interrupts is repeated without a message. Every third call of a kind is
+/// interrupted, after those that load the program.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn interrupted_calls_are_done_again() {

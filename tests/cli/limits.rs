@@ -7,7 +7,7 @@ use crate::bench::{bash, good, leftovers, nothing_is_lost, saved};
 use crate::compact::messages;
 use crate::rollback::Mounted;
 
-/// What changes a session, or writes a file beside it.
+/// Commands that change a session, or write a file next to it.
 const CHANGES: [&str; 6] = [
     "ctx-snapshot -s demo s.jsonl",
     "ctx-compact -q -s demo --keep-messages 4 s.jsonl",
@@ -17,18 +17,14 @@ const CHANGES: [&str; 6] = [
     "ctx-prune --window-messages 90 s.jsonl -o out.jsonl",
 ];
 
-/// C5: past `ulimit -f` a write is an error that is told, not a death by SIGXFSZ.
+/// C5: past `ulimit -f` a write is a reported error, not a death by SIGXFSZ.
 #[test]
 fn a_file_may_not_grow_that_far() {
     for line in CHANGES {
         let (dir, before) = saved(60);
         let done = bash(dir.path(), &format!("ulimit -f 16; {line}"));
         assert_eq!(done.code, 2, "{line}: {}", done.stderr);
-        assert!(
-            done.stderr.contains("File too large"),
-            "{line}: {}",
-            done.stderr
-        );
+        assert!(done.stderr.contains("File too large"), "{line}: {}", done.stderr);
         let live = fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
         assert!(live == before, "{line}: the session is another");
         assert!(!dir.path().join("out.jsonl").exists(), "{line}");
@@ -38,8 +34,8 @@ fn a_file_may_not_grow_that_far() {
     }
 }
 
-/// C4: on a disk that is full at any moment, nothing is changed that is not done, and
-/// nothing is left; when there is room again, the same command gets there.
+/// C4: on a disk that is full at any moment, nothing unfinished is changed and nothing is left;
+/// with room again, the same command completes.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_disk_that_is_too_small_by_any_amount() {
@@ -53,11 +49,8 @@ fn a_disk_that_is_too_small_by_any_amount() {
         };
         let dir = disk.0.path();
         fs::write(dir.join("s.jsonl"), &before).expect("there is room for the session");
-        for line in [
-            "ctx-snapshot -s demo s.jsonl",
-            compact,
-            "ctx-rollback -s demo --undo s.jsonl",
-        ] {
+        for line in ["ctx-snapshot -s demo s.jsonl", compact, "ctx-rollback -s demo --undo s.jsonl"]
+        {
             let done = bash(dir, line);
             let place = format!("{kib}k: {line}: exit {}: {}", done.code, done.stderr);
             let full = done.stderr.contains("No space left on device");
@@ -78,7 +71,7 @@ fn a_disk_that_is_too_small_by_any_amount() {
     assert!(ends.iter().all(|&count| count > 3), "{ends:?}");
 }
 
-/// C3: whatever is the first file that cannot be opened, because too many are.
+/// C3: any file may be the first one that cannot be opened, because too many are open.
 #[test]
 fn too_few_files_may_be_open() {
     for line in &CHANGES[..3] {
@@ -102,8 +95,8 @@ fn too_few_files_may_be_open() {
     }
 }
 
-/// C1: a tool that gets no more memory is ended by that, at whatever place it asks, as by
-/// a kill: the session is as it was or done, and the next run gets there.
+/// C1: a tool without memory ends like a killed one, wherever it asks: the session is unchanged or
+/// done, and the next run completes.
 #[test]
 fn too_little_memory() {
     let line = "ctx-compact -q -s demo --keep-messages 4 s.jsonl";

@@ -31,10 +31,7 @@ fn case(tool: &str) -> Case {
 
 #[test]
 fn what_the_model_is_sent_is_counted_and_each_byte_is_somewhere() {
-    case("ctx-count")
-        .args(["s.jsonl"])
-        .stdout("4 41 1571 s.jsonl\n")
-        .run();
+    case("ctx-count").args(["s.jsonl"]).stdout("4 41 1571 s.jsonl\n").run();
     case("ctx-count")
         .args(["--by", "reach", "s.jsonl"])
         .stdout(
@@ -51,14 +48,8 @@ fn what_the_model_is_sent_is_counted_and_each_byte_is_somewhere() {
 
 #[test]
 fn it_is_legal_and_its_zones_leave_no_trace() {
-    case("ctx-check")
-        .args(["s.jsonl"])
-        .stdout("s.jsonl: ok\n")
-        .run();
-    case("ctx-split")
-        .args(["--strip", "s.jsonl"])
-        .stdout(CLAUDE_CODE)
-        .run();
+    case("ctx-check").args(["s.jsonl"]).stdout("s.jsonl: ok\n").run();
+    case("ctx-split").args(["--strip", "s.jsonl"]).stdout(CLAUDE_CODE).run();
 }
 
 /// Its lines name each other: who takes one out breaks what hangs on it.
@@ -92,7 +83,7 @@ fn nothing_is_taken_out_of_it() {
     }
 }
 
-/// A reasoning item and the one behind it are refused without each other.
+/// A reasoning item and the next item are refused without each other.
 #[test]
 fn nothing_is_taken_out_of_items_either() {
     let items = concat!(
@@ -106,20 +97,14 @@ fn nothing_is_taken_out_of_items_either() {
         "\n",
     );
     let case = |tool| Case::new(tool_path(tool)).file("i.jsonl", items);
-    case("ctx-check")
-        .args(["i.jsonl"])
-        .stdout("i.jsonl: ok\n")
-        .run();
+    case("ctx-check").args(["i.jsonl"]).stdout("i.jsonl: ok\n").run();
     case("ctx-prune")
         .args(["--drop", "reasoning", "i.jsonl"])
         .code(2)
         .stderr_has("a session of responses, whose lines belong together: it cannot be pruned of whole messages")
         .run();
     // What changes within an item parts nothing.
-    case("ctx-prune")
-        .args(["--clear", "i.jsonl"])
-        .stdout(items)
-        .run();
+    case("ctx-prune").args(["--clear", "i.jsonl"]).stdout(items).run();
     // Nor out of a conversation of a batch.
     let list = items.trim_end().replace('\n', ",");
     let zones = r#"["old","old","old","keep"]"#;
@@ -182,8 +167,8 @@ fn it_is_compacted_in_its_agents_own_words() {
     assert!(added[2].contains(r#""isCompactSummary":true"#));
 }
 
-/// A list of items is written anew: reasoning leaves with the item behind it, and what stays
-/// keeps its bytes, line ends and all.
+/// A list of items is rewritten: reasoning goes with the next item, and what stays keeps its bytes,
+/// line ends included.
 #[test]
 fn items_are_compacted_with_what_belongs_to_them() {
     let turn = |number: usize| {

@@ -37,6 +37,7 @@ fn pi(usage: &str) -> String {
 const CODEX: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x1","cwd":"/w/日志"}}
 {"timestamp":"t","type":"turn_context","payload":{"cwd":"/w/日志","model":"gpt-5-codex"}}
 {"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Read the log."}]}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}}
 {"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":50000,"output_tokens":2000},"model_context_window":258400}}}
 "#;
 
@@ -67,17 +68,9 @@ fn home() -> TempDir {
         3 * HOUR,
         &claude("Repair\\n the \\u001b[31mcart", 170_000),
     );
-    put(
-        &format!("{claude_code}/agent-7.jsonl"),
-        HOUR,
-        &claude("look", 7),
-    );
+    put(&format!("{claude_code}/agent-7.jsonl"), HOUR, &claude("look", 7));
     put(".codex/sessions/2026/01/01/rollout-1.jsonl", 2 * DAY, CODEX);
-    put(
-        ".codex/sessions/2025/01/01/rollout-2.jsonl.zst",
-        40 * DAY,
-        "zstd",
-    );
+    put(".codex/sessions/2025/01/01/rollout-2.jsonl.zst", 40 * DAY, "zstd");
     put(
         ".pi/agent/sessions/--w-bot--/p1.jsonl",
         5 * DAY,
@@ -97,11 +90,11 @@ fn ls(home: &TempDir) -> Case {
 const TABLE: &str = "\
 AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE
 claude-code  shop      3h         2    170k   85.0%   492  due  Repair the \\u{1b}[31mcart
-codex        日志      2d         1     52k   20.1%   485       Read the log.
-pi           bot       5d         2      14       ?   405  ?    hello there
-openclaw     bot       6d         2     ~12       ?   374  ?    hello there
+codex        日志      2d         2     50k   19.4%   624       Read the log.
+pi           bot       5d         2      51       ?   405  ?    hello there
+openclaw     bot       6d         2     ~14       ?   374  ?    hello there
 codex        -        40d         -       -       -     4  -    (packed: zstd -d shows more)
-gemini       site      2y         2      12    0.0%   219       Greets
+gemini       site      2y         2      56    0.0%   219       Greets
 ";
 
 #[test]
@@ -112,7 +105,7 @@ fn the_sessions_of_all_agents_are_in_one_table() {
     ls(&home).stdout(TABLE).run();
 }
 
-/// 17: what the next command wants to know of a session: its file and its id.
+/// What the next command needs: the session's file and id.
 #[test]
 fn long_rows_have_ids_and_paths() {
     let home = home();
@@ -120,20 +113,16 @@ fn long_rows_have_ids_and_paths() {
     let expected = format!(
         "AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  ID  PATH\n\
          claude-code  shop      3h         2    170k   85.0%   492  due  c1  {path}/.claude/projects/-w-shop/c1.jsonl\n\
-         codex        日志      2d         1     52k   20.1%   485       x1  {path}/.codex/sessions/2026/01/01/rollout-1.jsonl\n"
+         codex        日志      2d         2     50k   19.4%   624       x1  {path}/.codex/sessions/2026/01/01/rollout-1.jsonl\n"
     );
     for flag in ["-l", "--list"] {
         let agents = [flag, "--agent", "claude-code,codex"];
         let places = [".claude", ".codex/sessions/2026"].map(|it| format!("{path}/{it}"));
-        ls(&home)
-            .args(agents)
-            .args(places)
-            .stdout(expected.as_str())
-            .run();
+        ls(&home).args(agents).args(places).stdout(expected.as_str()).run();
     }
 }
 
-/// 17: a project is named by its folder's name, or its path.
+/// A project is named by its folder's name, or its path.
 #[test]
 fn a_project_is_a_name_or_a_folder() {
     let home = home();
@@ -151,10 +140,7 @@ fn a_project_is_a_name_or_a_folder() {
     let (path, home) = (path.display(), home.path().display());
     assert_eq!(
         (done.code, done.stderr),
-        (
-            0,
-            format!("ctx-ls: warning: no sessions of {path} in {home}/.pi/agent/sessions\n")
-        )
+        (0, format!("ctx-ls: warning: no sessions of {path} in {home}/.pi/agent/sessions\n"))
     );
 }
 
@@ -163,10 +149,8 @@ fn programs_get_exact_numbers() {
     let home = home();
     let found = ls(&home).args(["--json"]).stdout_any().run();
     let lines = String::from_utf8(found.stdout).expect("text");
-    let rows: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an object"))
-        .collect();
+    let rows: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
     assert_eq!(rows.len(), 6);
     let first = &rows[0];
     for (key, value) in [
@@ -177,11 +161,11 @@ fn programs_get_exact_numbers() {
         ("model", "claude-opus-4-5".into()),
         ("messages", 2.into()),
         ("turns", 1.into()),
-        ("tokens", 170_015.into()),
+        ("tokens", 170_052.into()),
         ("recorded", 170_015.into()),
-        ("estimated", 0.into()),
+        ("estimated", 37.into()),
         ("window", 200_000.into()),
-        ("share", 0.850_075.into()),
+        ("share", 0.850_26.into()),
         ("due", true.into()),
         ("step", "compact".into()),
         ("packed", false.into()),
@@ -189,10 +173,7 @@ fn programs_get_exact_numbers() {
         assert_eq!(first[key], value, "{key}");
     }
     assert!(first["age"].as_u64().expect("seconds") >= 3 * HOUR);
-    assert_eq!(
-        (&rows[2]["due"], &rows[2]["window"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&rows[2]["due"], &rows[2]["window"]), (&Value::Null, &Value::Null));
     assert_eq!(rows[4].get("messages"), None, "packed");
 }
 
@@ -205,26 +186,14 @@ fn flags_choose_the_sessions() {
             .iter()
             .map(|path| home.path().join(path).display().to_string() + "\n")
             .collect();
-        ls(&home)
-            .args(["--paths-only"])
-            .args(args.iter().copied())
-            .stdout(expected)
-            .run();
+        ls(&home).args(["--paths-only"]).args(args.iter().copied()).stdout(expected).run();
     };
     let c1 = ".claude/projects/-w-shop/c1.jsonl";
     let p1 = ".pi/agent/sessions/--w-bot--/p1.jsonl";
     let o1 = ".openclaw/agents/main/sessions/o1.jsonl";
     paths(&["--due"], &[c1]);
     paths(
-        &[
-            "--due",
-            "--window",
-            "100",
-            "--agent",
-            "pi,openclaw",
-            "--trigger-share",
-            "0.1",
-        ],
+        &["--due", "--window", "100", "--agent", "pi,openclaw", "--trigger-share", "0.1"],
         &[p1, o1],
     );
     paths(&["--agent", "openclaw"], &[o1]);
@@ -237,14 +206,8 @@ fn flags_choose_the_sessions() {
         &[".claude/projects/-w-shop/agent-7.jsonl", c1],
     );
     paths(
-        &[
-            "--due",
-            "--trigger-messages",
-            "1",
-            "--agent",
-            "codex,gemini",
-        ],
-        &[".gemini/tmp/h/chats/session-1.jsonl"],
+        &["--due", "--trigger-messages", "1", "--agent", "codex,gemini"],
+        &[".codex/sessions/2026/01/01/rollout-1.jsonl", ".gemini/tmp/h/chats/session-1.jsonl"],
     );
 }
 
@@ -265,17 +228,9 @@ fn variables_move_the_places() {
 fn paths_go_to_xargs_whatever_they_are() {
     let dir = tempfile::tempdir().expect("a folder");
     put(dir.path(), "a\nb c.jsonl", DAY, &claude("hi", 190_000));
-    put(
-        dir.path(),
-        "--help/x.jsonl",
-        2 * DAY,
-        &claude("hi", 190_000),
-    );
+    put(dir.path(), "--help/x.jsonl", 2 * DAY, &claude("hi", 190_000));
     put(dir.path(), "small.jsonl", DAY, &claude("hi", 1_000));
-    let counted = good(
-        dir.path(),
-        "ctx-ls --due -0 -- . --help | xargs -0r ctx-count | wc -l",
-    );
+    let counted = good(dir.path(), "ctx-ls --due -0 -- . --help | xargs -0r ctx-count | wc -l");
     assert_eq!(counted, "3\n");
     let named = good(dir.path(), "ctx-ls -0 -- --help | tr '\\0' '\\n'");
     assert_eq!(named, "./--help/x.jsonl\n");
@@ -292,28 +247,17 @@ fn what_is_due_is_compacted_once() {
             "{{\"role\":\"user\",\"content\":\"{text}\"}}\n{{\"role\":\"assistant\",\"content\":\"{text}\"}}\n"
         )
     };
-    put(
-        dir.path(),
-        "s/long.jsonl",
-        DAY,
-        &(0..20).map(long).collect::<String>(),
-    );
+    put(dir.path(), "s/long.jsonl", DAY, &(0..20).map(long).collect::<String>());
     put(dir.path(), "s/short.jsonl", DAY, &long(0));
     let due = "ctx-ls -q --due --window 32k -0 s";
     let before = good(dir.path(), &format!("{due} | tr '\\0' '\\n'"));
     assert_eq!(before, "s/long.jsonl\n");
     let compact = "xargs -0r ctx-compact -q --if-due --window 32k";
-    good(
-        dir.path(),
-        &format!("{due} > due; cat due | {compact}; sha256sum s/* > once"),
-    );
+    good(dir.path(), &format!("{due} > due; cat due | {compact}; sha256sum s/* > once"));
     let short = fs::read_to_string(dir.path().join("s/short.jsonl")).expect("there");
     assert_eq!(short, long(0));
     assert_eq!(good(dir.path(), due), "");
-    good(
-        dir.path(),
-        &format!("cat due | {compact}; sha256sum -c once"),
-    );
+    good(dir.path(), &format!("cat due | {compact}; sha256sum -c once"));
 }
 
 /// The index costs time when it is lost, and nothing else.
@@ -325,20 +269,12 @@ fn an_index_that_is_broken_or_cannot_be_kept_changes_nothing() {
     let whole = fs::read(&index).expect("the index");
     let lines: Vec<&[u8]> = whole.split_inclusive(|b| *b == b'\n').collect();
     assert_eq!(lines.len(), 1 + 5, "a head, and each file that was read");
-    for bad in [
-        &b""[..],
-        b"\0\0\xff",
-        &whole[..whole.len() / 2],
-        b"{\"sessions\":\"0\"}\n",
-        lines[0],
-    ] {
+    for bad in
+        [&b""[..], b"\0\0\xff", &whole[..whole.len() / 2], b"{\"sessions\":\"0\"}\n", lines[0]]
+    {
         fs::write(&index, bad).expect("written");
         ls(&home).stdout(TABLE).run();
-        assert_eq!(
-            fs::read(&index).expect("the index"),
-            whole,
-            "made anew, the same"
-        );
+        assert_eq!(fs::read(&index).expect("the index"), whole, "made anew, the same");
     }
     fs::remove_file(&index).expect("removed");
     fs::create_dir(&index).expect("in its place");
@@ -353,24 +289,18 @@ fn a_file_that_changed_is_read_again_and_one_that_vanished_forgotten() {
     let home = home();
     ls(&home).stdout(TABLE).run();
     let live = home.path().join(".pi/agent/sessions/--w-bot--/p1.jsonl");
-    let time = fs::metadata(&live)
-        .expect("there")
-        .modified()
-        .expect("a time");
+    let time = fs::metadata(&live).expect("there").modified().expect("a time");
     // The same size, and the same time of its bytes.
-    fs::write(&live, pi(r#","usage":{"input":5,"output":8}"#)).expect("written");
+    fs::write(&live, pi(r#","usage":{"input":6,"output":9}"#)).expect("written");
     File::options()
         .write(true)
         .open(&live)
         .and_then(|file| file.set_modified(time))
         .expect("a time");
     fs::remove_file(home.path().join(".openclaw/agents/main/sessions/o1.jsonl")).expect("removed");
-    let seen = ls(&home)
-        .args(["--agent", "pi", "--json"])
-        .stdout_any()
-        .run();
+    let seen = ls(&home).args(["--agent", "pi", "--json"]).stdout_any().run();
     let row: Value = serde_json::from_slice(&seen.stdout).expect("one object");
-    assert_eq!(row["tokens"], 13);
+    assert_eq!(row["tokens"], 52);
     let index = fs::read_to_string(home.path().join(".local/state/ctx/index/sessions.jsonl"));
     assert!(!index.expect("the index").contains("o1.jsonl"));
 }
@@ -388,7 +318,7 @@ fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
     let _socket = std::os::unix::net::UnixListener::bind(d.join("s.jsonl")).expect("a socket");
     ls(&dir)
         .args(["d"])
-        .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         1      ~5       ?   425  ?    hi\n")
+        .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         1      ~8       ?   425  ?    hi\n")
         .stderr("ctx-ls: warning: 2 files are no sessions: d/foreign.jsonl\nctx-ls: warning: 1 file or folder could not be read: d/loop: a link that leads back to a folder above it\n")
         .run();
 }

@@ -49,6 +49,7 @@ mod memory_days;
 mod nights;
 mod not_understood;
 mod offload;
+mod old_store;
 mod on_terminal;
 mod output;
 mod page;

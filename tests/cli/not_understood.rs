@@ -45,12 +45,12 @@ fn refused_by_all(session: &str, named: &str) {
     }
 }
 
-/// 15 B2: messages of pi without the entries around them went through as chat, and an orphan
-/// stayed behind the summary.
+/// Messages of pi without the entries around them used to pass as chat, with an orphan after the
+/// summary.
 #[test]
 fn messages_of_pi_are_no_chat() {
     let session = USER.repeat(20) + CALL + RESULT + USER + REPLY;
-    let why = ":21: a part of the type \"toolCall\" is not read, so nothing can be compacted: this is a list of pi messages, taken out of its session file; use that file: its entries say what belongs together";
+    let why = ":21: a part of the type \"toolCall\" is not read, so nothing can be compacted: this is a list of pi messages without the entries of its session file; use that file: its entries say what belongs together";
     let chat = ["--dialect", "chat"];
     refuses("ctx-compact", &chat, &session, why);
     refuses(
@@ -65,7 +65,7 @@ fn messages_of_pi_are_no_chat() {
         &session,
         &why.replace("compacted", "cut to a window"),
     );
-    let named = "this is a list of pi messages, taken out of its session file, of which nothing can be compacted; use that file: its entries say what belongs together";
+    let named = "this is a list of pi messages without the entries of its session file, of which nothing can be compacted; use that file: its entries say what belongs together";
     refused_by_all(&session, named);
 }
 
@@ -79,11 +79,8 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
         "word ".repeat(4_000)
     );
     let session = [USER, part, call, &result, USER].concat();
-    let done = tool("ctx-prune")
-        .args(["--trim", "--protect-last", "0"])
-        .stdin(session)
-        .stdout_any()
-        .run();
+    let done =
+        tool("ctx-prune").args(["--trim", "--protect-last", "0"]).stdin(session).stdout_any().run();
     let written = String::from_utf8(done.stdout).expect("text");
     let lines: Vec<&str> = written.split_inclusive('\n').collect();
     assert_eq!((lines[1], lines[4]), (part, USER));
@@ -202,22 +199,10 @@ const READERS: [(&str, &[&str]); 12] = [
 #[test]
 fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
     for (bytes, what, remedy) in [
-        (
-            &b"\x1f\x8b\x08\x00\x00\x00"[..],
-            "a gzip file",
-            "gzip -dc unpacks it",
-        ),
-        (
-            b"\x28\xb5\x2f\xfd\x04\x00",
-            "a zstd file",
-            "zstd -dc unpacks it",
-        ),
+        (&b"\x1f\x8b\x08\x00\x00\x00"[..], "a gzip file", "gzip -dc unpacks it"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "a zstd file", "zstd -dc unpacks it"),
         (b"\xfd7zXZ\x00\x00", "an xz file", "xz -dc unpacks it"),
-        (
-            b"\xff\xfe{\x00}\x00\n\x00",
-            "UTF-16 text",
-            "iconv -f UTF-16 -t UTF-8 converts it",
-        ),
+        (b"\xff\xfe{\x00}\x00\n\x00", "UTF-16 text", "iconv -f UTF-16 -t UTF-8 converts it"),
     ] {
         for (name, args) in READERS {
             let done = match (name, args) {

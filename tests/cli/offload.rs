@@ -43,9 +43,7 @@ fn log(word: &str) -> String {
 /// sha256 of a text, as `sha256sum` prints it.
 fn sha256(json: &str) -> String {
     let text: String = serde_json::from_str(&format!("\"{json}\"")).expect("a string");
-    ctx_store::OffloadName::of(text.as_bytes(), ctx_store::Form::TEXT)
-        .sha256()
-        .to_owned()
+    ctx_store::OffloadName::of(text.as_bytes(), ctx_store::Form::TEXT).sha256().to_owned()
 }
 
 struct Place(TempDir);
@@ -72,10 +70,7 @@ impl Place {
     fn reference(&self, json: &str) -> String {
         let path = self.file(json);
         let bytes = 334 * json.split("\\n").next().map_or(0, |line| line.len() + 1);
-        format!(
-            "Tool result (read, {bytes} bytes) is at: {}",
-            path.display()
-        )
+        format!("Tool result (read, {bytes} bytes) is at: {}", path.display())
     }
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
@@ -123,32 +118,14 @@ fn large_results_go_into_files_and_come_back() {
     place.write("s.jsonl", session());
     let counter = ctx_tokens::Encoding::O200kBase.counter();
     let references = ["one", "two"].map(|word| place.reference(&log(word)));
-    let freed = 2 * 1002
-        - references
-            .map(|text| counter.count(&text))
-            .iter()
-            .sum::<u64>();
+    let freed = 2 * 1002 - references.map(|text| counter.count(&text)).iter().sum::<u64>();
     offload(place.dir())
-        .args([
-            "-v",
-            "-s",
-            "demo",
-            "--min-tokens",
-            "500",
-            "s.jsonl",
-            "-o",
-            "new.jsonl",
-        ])
-        .stderr(&format!(
-            "ctx-offload: s.jsonl: 2 results offloaded, {freed} tokens freed\n"
-        ))
+        .args(["-v", "-s", "demo", "--min-tokens", "500", "s.jsonl", "-o", "new.jsonl"])
+        .stderr(&format!("ctx-offload: s.jsonl: 2 results offloaded, {freed} tokens freed\n"))
         .run();
     assert_eq!(place.read("new.jsonl"), place.offloaded());
     let path = place.file(&log("one"));
-    assert_eq!(
-        fs::read_to_string(&path).expect("a file"),
-        "one line\n".repeat(334)
-    );
+    assert_eq!(fs::read_to_string(&path).expect("a file"), "one line\n".repeat(334));
     let mode = path.metadata().expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     offload(place.dir())
@@ -158,16 +135,8 @@ fn large_results_go_into_files_and_come_back() {
         .run();
     let events = fs::read_to_string(place.folder().join("../../context/events.jsonl"));
     let events = events.expect("an audit log");
-    assert_eq!(
-        events
-            .matches("\"op\":\"offload\",\"phase\":\"done\"")
-            .count(),
-        2
-    );
-    assert!(
-        events.contains("\"flags\":[\"session\",\"min-tokens\",\"output\"]"),
-        "{events}"
-    );
+    assert_eq!(events.matches("\"op\":\"offload\",\"phase\":\"done\"").count(), 2);
+    assert!(events.contains("\"flags\":[\"session\",\"min-tokens\",\"output\"]"), "{events}");
     assert!(!events.contains("line"));
 }
 
@@ -207,9 +176,7 @@ fn a_dry_run_shows_and_makes_nothing() {
         .args(["-n", "-q", "-s", "demo", "--restore"])
         .stdin(out)
         .code(3)
-        .stdout(format!(
-            "would restore line 3: {one}\nwould miss line 5: {two}\n"
-        ))
+        .stdout(format!("would restore line 3: {one}\nwould miss line 5: {two}\n"))
         .run();
 }
 
@@ -231,9 +198,7 @@ fn a_dry_run_asks_whether_an_agent_is_at_work() {
             .run();
     }
     assert_eq!(fs::read_to_string(&path).expect("reads"), session);
-    offload(place.dir())
-        .args(["-n", "-o", "s.jsonl", "s.jsonl"])
-        .run();
+    offload(place.dir()).args(["-n", "-o", "s.jsonl", "s.jsonl"]).run();
 }
 
 #[test]
@@ -255,14 +220,7 @@ fn the_last_replies_and_what_follows_are_protected() {
         // What is no reply is not counted.
         let tail = "{\"type\":\"progress\"}\n{\"role\":\"system\",\"content\":\"s\"}\n";
         offload(place.dir())
-            .args([
-                "-s",
-                "demo",
-                "--min-tokens",
-                "500",
-                "--protect-last",
-                protected,
-            ])
+            .args(["-s", "demo", "--min-tokens", "500", "--protect-last", protected])
             .stdin(session() + tail)
             .stdout(expected.clone() + tail)
             .run();
@@ -275,10 +233,7 @@ fn the_form_of_the_reference_is_a_template() {
     let path = place.file(&log("one")).display().to_string();
     let args = ["-s", "demo", "--min-tokens", "500", "--enough", "1"];
     let template = "[{tokens} tokens, {bytes} bytes, {sha256}]\n{path}";
-    let reference = format!(
-        "[1002 tokens, 3006 bytes, {}]\\n{path}",
-        sha256(&log("one"))
-    );
+    let reference = format!("[1002 tokens, 3006 bytes, {}]\\n{path}", sha256(&log("one")));
     let out = session().replace(&log("one"), &reference);
     offload(place.dir())
         .args(args)
@@ -298,7 +253,7 @@ fn the_form_of_the_reference_is_a_template() {
         .run();
 }
 
-/// D3: a file that cannot be read is no reason to lose what names it.
+/// A file that cannot be read is no reason to lose its reference.
 #[test]
 fn a_reference_that_cannot_be_read_stays() {
     let place = Place::new();
@@ -319,7 +274,7 @@ fn a_reference_that_cannot_be_read_stays() {
         ))
         .run();
     assert_eq!(place.read("new.jsonl"), out);
-    // One of them is back: it is put back, the other still waits.
+    // One of them is available again: it is put back, the other still waits.
     fs::rename(&away, &one).expect("moved");
     offload(place.dir())
         .args(["-q", "-s", "demo", "--restore", "new.jsonl"])
@@ -328,7 +283,7 @@ fn a_reference_that_cannot_be_read_stays() {
         .run();
 }
 
-/// D3: nor is a store that is not there at all, as on a disk that is not mounted.
+/// Neither is a missing store, as on a disk that is not mounted.
 #[test]
 fn without_its_store_every_reference_stays() {
     let place = Place::new();
@@ -342,26 +297,20 @@ fn without_its_store_every_reference_stays() {
         .stdout(out.clone())
         .run();
     fs::rename(&away, &state).expect("moved");
-    offload(place.dir())
-        .args(["-s", "demo", "--restore"])
-        .stdin(out)
-        .stdout(session())
-        .run();
+    offload(place.dir()).args(["-s", "demo", "--restore"]).stdin(out).stdout(session()).run();
 }
 
 #[test]
 fn what_older_versions_took_out_is_put_back() {
     let place = Place::new();
-    let older = place
-        .offloaded()
-        .replace("result (read, 3006 bytes) is", "result is");
+    let older = place.offloaded().replace("result (read, 3006 bytes) is", "result is");
     assert!(older.contains("\"Tool result is at: /"), "{older}");
     offload(place.dir())
         .args(["-s", "demo", "--restore"])
         .stdin(older.clone())
         .stdout(session())
         .run();
-    // It is not taken out once more.
+    // It is not moved out again.
     offload(place.dir())
         .args(["-s", "demo", "--min-tokens", "20"])
         .stdin(older.clone())
@@ -369,7 +318,7 @@ fn what_older_versions_took_out_is_put_back() {
         .run();
 }
 
-/// The reader knows what lies in the file before it is opened.
+/// The reader knows what the file contains before it is opened.
 #[test]
 fn a_reference_names_the_call_without_secrets() {
     let place = Place::new();
@@ -400,11 +349,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
         format!("{folder}/sources.jsonl"),
         format!("/elsewhere/offloaded/demo/{hash}.txt"),
     ] {
-        let input = [
-            call("a"),
-            result("a", &format!("Tool result is at: {path}")),
-        ]
-        .concat();
+        let input = [call("a"), result("a", &format!("Tool result is at: {path}"))].concat();
         offload(place.dir())
             .args(["-s", "demo", "--restore"])
             .stdin(input.clone())
@@ -412,7 +357,7 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .code(1)
             .stderr_has(&format!(
                 "ctx-offload: warning: <stdin>:2: {path} is no file of {folder}; left as it is\n\
-                 ctx-offload: warning: <stdin>: nothing was restored; what it names lies in no folder of this session; "
+                 ctx-offload: warning: <stdin>: nothing was restored; its references lead outside the folder of this session; "
             ))
             .run();
     }
@@ -489,19 +434,14 @@ fn anthropic_blocks_are_changed_alone() {
         )
     };
     let part = format!("[{{\"type\":\"text\",\"text\":\"{}\"}}]", log("part"));
-    let path = place
-        .folder()
-        .join(format!("{}.part.txt", sha256(&log("part"))));
+    let path = place.folder().join(format!("{}.part.txt", sha256(&log("part"))));
     let reference = format!("\"Tool result (n, 3340 bytes) is at: {}\"", path.display());
     offload(place.dir())
         .args(["-s", "demo", "--min-tokens", "500"])
         .stdin(record(&part))
         .stdout(record(&reference))
         .run();
-    assert_eq!(
-        fs::read_to_string(path).expect("a file"),
-        "part line\n".repeat(334)
-    );
+    assert_eq!(fs::read_to_string(path).expect("a file"), "part line\n".repeat(334));
     offload(place.dir())
         .args(["-s", "demo", "--restore"])
         .stdin(record(&reference))
@@ -534,7 +474,7 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     offload(place.dir())
         .args(["--show", "123456789abc"])
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; it was not offloaded, and is in no snapshot; name the session that it was taken out of as FILE, or the store with --store\n")
+        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store\n")
         .run();
 }
 
@@ -547,10 +487,7 @@ fn a_result_in_a_snapshot_is_shown_too() {
         .stdin(session())
         .stdout(session())
         .run();
-    let handle = format!(
-        "⟦ctx:{} 3006 bytes 1002 tokens⟧",
-        &sha256(&log("two"))[..12]
-    );
+    let handle = format!("⟦ctx:{} 3006 bytes 1002 tokens⟧", &sha256(&log("two"))[..12]);
     offload(place.dir())
         .args(["-s", "demo", "--show", &handle])
         .stdout("two line\n".repeat(334))
@@ -573,7 +510,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
             .args(args.iter().copied().chain(["--restore", "s.jsonl"]))
             .code(1)
             .stdout(out.clone())
-            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; its results were taken out under another name: -s demo\n")
+            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; its results were moved out under another name: -s demo\n")
             .run();
     }
     offload(place.dir())
@@ -581,7 +518,7 @@ fn a_restore_of_nothing_names_the_session_that_would() {
         .stdin(USER)
         .stdout(USER)
         .code(1)
-        .stderr("ctx-offload: warning: <stdin>: nothing was restored; no result in it was taken out by ctx-offload\n")
+        .stderr("ctx-offload: warning: <stdin>: nothing was restored; ctx-offload moved no result out of it\n")
         .run();
 }
 
@@ -594,11 +531,8 @@ fn an_ambiguous_hash_is_refused_with_a_list() {
     for name in &names {
         fs::write(place.folder().join(format!("{name}.txt")), "x").expect("written");
     }
-    fs::set_permissions(
-        place.folder().join("../.."),
-        fs::Permissions::from_mode(0o700),
-    )
-    .expect("chmod");
+    fs::set_permissions(place.folder().join("../.."), fs::Permissions::from_mode(0o700))
+        .expect("chmod");
     offload(place.dir())
         .args(["--show", "abcdef"])
         .code(2)
@@ -618,9 +552,9 @@ fn stdin_needs_a_name() {
         .run();
 }
 
-/// C4: nothing leaves a session that the disk has no room for.
+/// C4: nothing goes out of a session if the disk has no room for it.
 ///
-/// The files are durable first: when they cannot be written, nothing is.
+/// The files are durable first: if they cannot be written, nothing is.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_changes_nothing() {
@@ -632,20 +566,8 @@ fn a_full_disk_changes_nothing() {
     let store = store.to_str().expect("text");
     let place = Place::new();
     place.write("s.jsonl", session());
-    let args = [
-        "-s",
-        "demo",
-        "--min-tokens",
-        "500",
-        "--store",
-        store,
-        "s.jsonl",
-    ];
-    offload(place.dir())
-        .args(args)
-        .args(["--enough", "1"])
-        .stdout_any()
-        .run();
+    let args = ["-s", "demo", "--min-tokens", "500", "--store", store, "s.jsonl"];
+    offload(place.dir()).args(args).args(["--enough", "1"]).stdout_any().run();
     let filler = disk.0.path().join("filler");
     let mut file = File::create(&filler).expect("creates");
     while file.write_all(&[0; 4096]).is_ok() {}
@@ -660,10 +582,7 @@ fn a_full_disk_changes_nothing() {
     }
     assert_eq!(place.read("s.jsonl"), session());
     fs::remove_file(filler).expect("removed");
-    offload(place.dir())
-        .args(args)
-        .args(["-o", "s.jsonl"])
-        .run();
+    offload(place.dir()).args(args).args(["-o", "s.jsonl"]).run();
     offload(place.dir())
         .args(["-s", "demo", "--restore", "--store", store, "s.jsonl"])
         .stdout(session())
@@ -681,15 +600,7 @@ fn age(path: &Path) {
 fn gc_removes_only_what_nothing_names() {
     let place = Place::new();
     place.write("s.jsonl", session());
-    let args = [
-        "-s",
-        "demo",
-        "--min-tokens",
-        "500",
-        "s.jsonl",
-        "-o",
-        "s.jsonl",
-    ];
+    let args = ["-s", "demo", "--min-tokens", "500", "s.jsonl", "-o", "s.jsonl"];
     offload(place.dir()).args(args).run();
     Case::new(CTX_SNAPSHOT)
         .within(place.dir())
@@ -716,46 +627,29 @@ fn gc_removes_only_what_nothing_names() {
             "{{\"id\":\"demo/{hash}.txt\",\"keep\":false,\"reasons\":[],\"kind\":\"offloaded\",\"action\":\"remove\"}}\n"
         ))
         .run();
-    gc(place.dir())
-        .stdout(format!("removed demo/{hash}.txt: nothing names it\n"))
-        .run();
+    gc(place.dir()).stdout(format!("removed demo/{hash}.txt: nothing names it\n")).run();
     assert!(one.exists() && two.exists() && !six.exists());
     gc(place.dir())
         .args(["-n", "--undelete", &hash[..8]])
         .stdout(format!("would bring back demo/{hash}.txt\n"))
         .run();
-    gc(place.dir())
-        .args(["--undelete", &hash[..8]])
-        .stdout(format!("demo/{hash}.txt\n"))
-        .run();
-    assert_eq!(
-        fs::read_to_string(&six).expect("a file"),
-        "six line\n".repeat(334)
-    );
+    gc(place.dir()).args(["--undelete", &hash[..8]]).stdout(format!("demo/{hash}.txt\n")).run();
+    assert_eq!(fs::read_to_string(&six).expect("a file"), "six line\n".repeat(334));
 
     age(&six);
     gc(place.dir()).stdout_any().run();
-    gc(place.dir())
-        .args(["-n", "--purge"])
-        .stdout(format!("would purge demo/{hash}.txt\n"))
-        .run();
+    gc(place.dir()).args(["-n", "--purge"]).stdout(format!("would purge demo/{hash}.txt\n")).run();
     gc(place.dir())
         .args(["-n", "--purge", "--json"])
         .stdout(format!(
             "{{\"id\":\"demo/{hash}.txt\",\"keep\":false,\"reasons\":[],\"kind\":\"offloaded\",\"action\":\"purge\"}}\n"
         ))
         .run();
-    gc(place.dir())
-        .args(["--purge"])
-        .stdout(format!("purged demo/{hash}.txt\n"))
-        .run();
+    gc(place.dir()).args(["--purge"]).stdout(format!("purged demo/{hash}.txt\n")).run();
     gc(place.dir())
         .args(["--undelete", &hash[..8]])
         .code(2)
-        .stderr(&format!(
-            "ctx-gc: no snapshot {:?} in the trash\n",
-            &hash[..8]
-        ))
+        .stderr(&format!("ctx-gc: no snapshot {:?} in the trash\n", &hash[..8]))
         .run();
 }
 
@@ -779,10 +673,7 @@ fn a_forgotten_session_takes_its_folder_along() {
     let mut names = ["one", "two"].map(|word| format!("delete demo/{}.txt\n", sha256(&log(word))));
     names.sort();
     let would = names.concat().replace("delete", "would delete");
-    gc(place.dir())
-        .args(["-n", "--forget", "-s", "demo"])
-        .stdout(would)
-        .run();
+    gc(place.dir()).args(["-n", "--forget", "-s", "demo"]).stdout(would).run();
     gc(place.dir())
         .args(["--forget", "-s", "demo"])
         .stdout(names.concat().replace("delete", "deleted"))
@@ -790,8 +681,8 @@ fn a_forgotten_session_takes_its_folder_along() {
     assert!(!place.folder().exists());
 }
 
-/// A planted reference: whoever writes into a session can make any number of results look like
-/// references to a large one. It is put back where it was taken out, and nowhere else.
+/// A planted reference: anybody who writes to a session can make any number of results look like
+/// references to a large one. It is put back where it was taken from, and nowhere else.
 #[test]
 fn a_planted_reference_multiplies_nothing() {
     let place = Place::new();
@@ -802,7 +693,7 @@ fn a_planted_reference_multiplies_nothing() {
     for number in 0..200 {
         session += &exchange(&format!("p{number}"), &planted);
     }
-    // Even with the id of a result that was taken out.
+    // Even with the id of an offloaded result.
     session += &exchange("a", &planted);
     fs::write(place.dir().join("s.jsonl"), &session).expect("written");
     let small = offload(place.dir())

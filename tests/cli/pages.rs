@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What stands between two fences.
+/// The text between two fences.
 pub(crate) struct Block {
     /// `README.md:12`
     pub(crate) place: String,
-    /// The first word behind the fence: `console`, `yaml`.
+    /// The first word after the fence: `console`, `yaml`.
     pub(crate) language: String,
     /// The rest of that line: the file that the block is, where it is one.
     pub(crate) file: Option<String>,
@@ -42,10 +42,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
 /// All fenced blocks of a page that name their language.
 pub(crate) fn blocks(page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(page).expect("a page");
-    let name = page
-        .strip_prefix(root())
-        .expect("in the repository")
-        .display();
+    let name = page.strip_prefix(root()).expect("in the repository").display();
     let mut blocks = Vec::new();
     let mut lines = text.lines().enumerate();
     let mut above = "";

@@ -7,10 +7,7 @@ use crate::tool_path;
 
 /// A page that is read, and that says as much as a summary has to save.
 fn page() -> String {
-    format!(
-        "port = 7001\n{}",
-        "a setting that nobody reads\n".repeat(60)
-    )
+    format!("port = 7001\n{}", "a setting that nobody reads\n".repeat(60))
 }
 
 fn entry(id: &str, parent: &str, rest: &str) -> String {
@@ -73,17 +70,9 @@ fn edited() -> String {
         result("c", "b", "c1", &page()),
         reply("d", "c", "It uses port 8443."),
         entry("e", "d", shorter),
-        entry(
-            "u",
-            "e",
-            r#"usage","kind":"cache_warm","usage":{"input":9}"#,
-        ),
+        entry("u", "e", r#"usage","kind":"cache_warm","usage":{"input":9}"#),
         user("f", "u", "An aside that was taken back."),
-        entry(
-            "g",
-            "f",
-            r#"context_edit","targetId":"f","replacement":null"#,
-        ),
+        entry("g", "f", r#"context_edit","targetId":"f","replacement":null"#),
         user("h", "g", "And the client?"),
         call("i", "h", "c2"),
         result("j", "i", "c2", &page()),
@@ -99,10 +88,7 @@ fn tool(name: &str) -> Case {
 
 #[test]
 fn what_is_shown_of_a_session_is_what_pi_sends() {
-    tool("ctx-check")
-        .args(["s.jsonl"])
-        .stdout("s.jsonl: ok\n")
-        .run();
+    tool("ctx-check").args(["s.jsonl"]).stdout("s.jsonl: ok\n").run();
     let page = serde_json::to_string(&page()).expect("a text");
     let said = |text: String| text.replace("TIME", r#""timestamp":"2026-01-01T00:00:00.000Z""#);
     let call = |id: &str| {
@@ -127,23 +113,13 @@ fn what_is_shown_of_a_session_is_what_pi_sends() {
 "#
         )))
         .run();
-    tool("ctx-count")
-        .args(["s.jsonl"])
-        .stdout("10 451 6227 s.jsonl\n")
-        .run();
+    tool("ctx-count").args(["s.jsonl"]).stdout("10 451 6227 s.jsonl\n").run();
 }
 
 #[test]
 fn a_compaction_carries_the_prompt_and_the_edits_go_on() {
     let done = tool("ctx-compact")
-        .args([
-            "--min-idle",
-            "0s",
-            "--force",
-            "--keep-turns",
-            "1",
-            "s.jsonl",
-        ])
+        .args(["--min-idle", "0s", "--force", "--keep-turns", "1", "s.jsonl"])
         .stdout("s.jsonl: compacted: 447 → 74 tokens, 373 freed (83 %)\n")
         .run();
     let after = String::from_utf8(done.read("s.jsonl")).expect("text");
@@ -157,25 +133,14 @@ fn a_compaction_carries_the_prompt_and_the_edits_go_on() {
 #[test]
 fn an_edited_result_stays_and_another_one_is_shortened() {
     let done = tool("ctx-prune")
-        .args([
-            "--min-idle",
-            "0s",
-            "-i",
-            "--trim",
-            "--protect-last",
-            "1",
-            "--max-chars",
-            "100",
-        ])
+        .args(["--min-idle", "0s", "-i", "--trim", "--protect-last", "1", "--max-chars", "100"])
         .args(["--drop", "rewritten,dead-branches", "s.jsonl"])
         .run();
     let (before, after) = (edited(), done.read("s.jsonl"));
     let after = String::from_utf8(after).expect("text");
     let lines = before.lines().zip(after.lines());
-    let changed: Vec<&str> = lines
-        .filter(|(one, other)| one != other)
-        .map(|(one, _)| one)
-        .collect();
+    let changed: Vec<&str> =
+        lines.filter(|(one, other)| one != other).map(|(one, _)| one).collect();
     assert_eq!(changed, [result("j", "i", "c2", &page())]);
     assert_eq!(before.lines().count(), after.lines().count());
 }

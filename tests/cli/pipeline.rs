@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use ctx_transcript::{Options, Records, Validator};
+use ctx_format::{Options, Records, Validator};
 
 const STAGES: [&[&str]; 4] = [
     &["ctx-snapshot", "-q", "-s", "demo"],
@@ -22,10 +22,7 @@ fn example() -> Vec<u8> {
 
 fn command(words: &[&str], dir: &Path) -> Command {
     let mut command = Command::new(crate::tool_path(words[0]));
-    command
-        .args(&words[1..])
-        .current_dir(dir)
-        .env("CTX_HOME", dir.join("store"));
+    command.args(&words[1..]).current_dir(dir).env("CTX_HOME", dir.join("store"));
     command
 }
 
@@ -64,11 +61,8 @@ impl Pipeline {
     /// Ends the input; returns whether every stage succeeded, as `pipefail` sees it.
     fn finish(&mut self) -> bool {
         drop(self.stages[0].stdin.take());
-        let ends: Vec<bool> = self
-            .stages
-            .iter_mut()
-            .map(|stage| stage.wait().expect("it ends").success())
-            .collect();
+        let ends: Vec<bool> =
+            self.stages.iter_mut().map(|stage| stage.wait().expect("it ends").success()).collect();
         ends.into_iter().all(|good| good)
     }
 
@@ -78,17 +72,11 @@ impl Pipeline {
 }
 
 fn tokens(file: &Path) -> u64 {
-    let counted = command(&["ctx-count", "--json"], Path::new("."))
-        .arg(file)
-        .output()
-        .expect("ctx-count");
+    let counted =
+        command(&["ctx-count", "--json"], Path::new(".")).arg(file).output().expect("ctx-count");
     let text = String::from_utf8(counted.stdout).expect("UTF-8");
     let after = text.split("\"tokens\":").nth(1).expect("a count");
-    after
-        .split(',')
-        .next()
-        .and_then(|number| number.parse().ok())
-        .expect("a number")
+    after.split(',').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
 #[test]
@@ -100,32 +88,10 @@ fn a_session_becomes_shorter_and_can_be_had_back() {
     let before = pipeline.dir.path().join("before.jsonl");
     fs::write(&before, &input).expect("written");
     assert!(tokens(&pipeline.output()) < tokens(&before) / 2);
-    assert!(
-        pipeline
-            .dir
-            .path()
-            .join("memory/extracted/decisions.md")
-            .exists()
-    );
-    let rollback = [
-        "ctx-rollback",
-        "-s",
-        "demo",
-        "--snapshot",
-        "latest",
-        "--to",
-        "back.jsonl",
-    ];
-    assert!(
-        command(&rollback, pipeline.dir.path())
-            .status()
-            .expect("ctx-rollback")
-            .success()
-    );
-    assert_eq!(
-        fs::read(pipeline.dir.path().join("back.jsonl")).expect("restored"),
-        input
-    );
+    assert!(pipeline.dir.path().join("memory/extracted/decisions.md").exists());
+    let rollback = ["ctx-rollback", "-s", "demo", "--snapshot", "latest", "--to", "back.jsonl"];
+    assert!(command(&rollback, pipeline.dir.path()).status().expect("ctx-rollback").success());
+    assert_eq!(fs::read(pipeline.dir.path().join("back.jsonl")).expect("restored"), input);
 }
 
 #[test]
@@ -137,21 +103,13 @@ fn a_stage_that_is_killed_leaves_no_shortened_file() {
         pipeline.stages[killed].kill().expect("killed");
         // Who is left may take the rest, or not.
         let _ = pipeline.feed(&input[input.len() / 2..]);
-        assert!(
-            !pipeline.finish(),
-            "{} was killed, and nobody said so",
-            stage[0]
-        );
-        assert!(
-            !pipeline.output().exists(),
-            "{} was killed, and there is a file",
-            stage[0]
-        );
+        assert!(!pipeline.finish(), "{} was killed, and nobody said so", stage[0]);
+        assert!(!pipeline.output().exists(), "{} was killed, and there is a file", stage[0]);
     }
 }
 
-/// What one stage writes is cut at some byte, as when its disk or its machine
-/// goes; the stages behind it see a short file and nothing else.
+/// The output of one stage is cut at some byte, as by a failing disk or machine; later stages see
+/// only a short file.
 #[test]
 fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -163,7 +121,7 @@ fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    // The snapshot's own output is the whole session or nothing: it is cut behind the next stage.
+    // The snapshot's own output is the whole session or nothing: it is cut after the next stage.
     for cut_behind in 1..STAGES.len() - 1 {
         for length in [0, 1, 40_000, 80_000, 130_000] {
             let mut script: Vec<String> = STAGES.iter().map(|stage| words(stage)).collect();
@@ -208,10 +166,7 @@ fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, Strin
 
 /// The source lines of the records that are kept, 0 in the summary's place.
 fn kept_lines(session: &Path, dir: &Path) -> Vec<u64> {
-    let split = command(STAGES[1], dir)
-        .arg(session)
-        .output()
-        .expect("ctx-split");
+    let split = command(STAGES[1], dir).arg(session).output().expect("ctx-split");
     let (mut lines, mut summarized) = (Vec::new(), false);
     for (number, line) in (1..).zip(split.stdout.split_inclusive(|b| *b == b'\n')) {
         if !line.starts_with(b"{\"_ctx\":{\"zone\":\"old\"") {
@@ -245,10 +200,8 @@ fn transcripts_keep_every_rule_that_they_kept() {
             assert!(pipeline.finish(), "{}", path.display());
             let output = fs::read(pipeline.output()).expect("the output");
             let lines = kept_lines(&path, pipeline.dir.path());
-            let new: Vec<_> = problems(&output, &lines)
-                .difference(&problems(&input, &[]))
-                .cloned()
-                .collect();
+            let new: Vec<_> =
+                problems(&output, &lines).difference(&problems(&input, &[])).cloned().collect();
             assert!(new.is_empty(), "{}: {new:?}", path.display());
             files += 1;
             if output == input {
@@ -266,20 +219,9 @@ fn transcripts_keep_every_rule_that_they_kept() {
         no_shorter.len()
     );
     for (path, kept) in no_shorter {
-        let records = fs::read_to_string(&path)
-            .expect("a session")
-            .lines()
-            .count();
-        eprintln!(
-            "  {}: {} records became one",
-            path.display(),
-            records + 1 - kept
-        );
+        let records = fs::read_to_string(&path).expect("a session").lines().count();
+        eprintln!("  {}: {} records became one", path.display(), records + 1 - kept);
         // A zone worth a summary: more than a handful of short messages.
-        assert!(
-            records + 1 - kept <= 12,
-            "{} should be shorter",
-            path.display()
-        );
+        assert!(records + 1 - kept <= 12, "{} should be shorter", path.display());
     }
 }

@@ -19,8 +19,8 @@ const ALL_KINDS: &str = "ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-snapshot -s demo s.jsonl > /dev/null
     ctx-rollback -s demo --snapshot latest --to new.jsonl";
 
-/// P1: whatever the umask, a store is its owner's alone, and so is a session that is made
-/// anew; that goes for each file from its first moment, there is no chmod afterwards.
+/// P1: whatever the umask, a store is private, and so is a session that is created; each file is
+/// from its first moment, without a later chmod.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_umask_opens_nothing() {
@@ -28,13 +28,10 @@ fn a_umask_opens_nothing() {
         let (dir, _) = saved(20);
         let live = dir.path().join("s.jsonl");
         fs::set_permissions(&live, Permissions::from_mode(0o640)).expect("chmod");
-        // Made anew, so that its folders are, too.
+        // Removed, so that its folders are created again, too.
         fs::remove_dir_all(dir.path().join(".local")).expect("removes");
         good(dir.path(), &format!("set -e; umask {umask}\n{ALL_KINDS}"));
-        let open = good(
-            dir.path(),
-            "find .local/state/ctx new.jsonl -perm /077 -printf '%m %p\n'",
-        );
+        let open = good(dir.path(), "find .local/state/ctx new.jsonl -perm /077 -printf '%m %p\n'");
         assert_eq!(open, "", "umask {umask}");
         let mode = fs::metadata(&live).expect("stat").permissions().mode();
         assert_eq!(mode & 0o777, 0o640, "umask {umask}");
@@ -61,18 +58,15 @@ fn a_umask_opens_nothing() {
     for line in trace.lines().filter(store) {
         if line.contains("O_CREAT") || line.contains("mkdir") {
             let mode = line.rsplit_once(", 0").expect("a mode").1;
-            assert!(
-                mode.get(1..3) == Some("00"),
-                "group or others come in: {line}"
-            );
+            assert!(mode.get(1..3) == Some("00"), "group or others come in: {line}");
             creations += 1;
         }
     }
     assert!(creations > 20, "{creations}");
 }
 
-/// Runs a line as somebody for whom permissions hold: root is asked by none. `None` when
-/// that cannot be done here.
+/// Runs a line as a user for whom permissions hold, because root ignores them. `None` if that
+/// cannot be done here.
 fn as_user(dir: &Path, line: &str) -> Option<Done> {
     if !is_root() {
         return Some(bash(dir, line));
@@ -99,8 +93,8 @@ fn give(dir: &Path) {
     }
 }
 
-/// P4: a session in a folder that may not be written: it can be saved, but not replaced;
-/// what is said names the place, and nothing is changed or left.
+/// P4: a session in an unwritable folder can be saved, but not replaced; the message names the
+/// path, and nothing is changed or left.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_folder_that_may_not_be_written() {
@@ -123,10 +117,7 @@ fn a_folder_that_may_not_be_written() {
         ("ctx-compact -q -s other --keep-messages 4 ro/s.jsonl", 2),
         ("ctx-rollback -s other --snapshot 2 ro/s.jsonl", 2),
         ("ctx-split ro/s.jsonl -o ro/out.jsonl", 2),
-        (
-            "ctx-prune --window-messages 4 ro/s.jsonl -o ro/out.jsonl",
-            2,
-        ),
+        ("ctx-prune --window-messages 4 ro/s.jsonl -o ro/out.jsonl", 2),
         ("ctx-extract -s other --into ro/memory ro/s.jsonl", 2),
         ("ctx-rollback -s gone --snapshot 3 --to ro/new.jsonl", 2),
         ("ctx-snapshot -s other --store ro/store ro/s.jsonl", 2),
@@ -189,11 +180,7 @@ fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
             return false;
         };
         assert_eq!(done.code, code, "{line}: {}", done.stderr);
-        assert!(
-            code == 0 || done.stderr.contains(why),
-            "{line}: {}",
-            done.stderr
-        );
+        assert!(code == 0 || done.stderr.contains(why), "{line}: {}", done.stderr);
         let live = fs::read_to_string(dir.join("s.jsonl")).expect("reads");
         assert!(live == before, "{line}");
         assert_eq!(leftovers(dir), [""; 0], "{line}");
@@ -207,11 +194,7 @@ fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
 #[test]
 fn nowhere_to_be() {
     for home in ["-u HOME", "HOME=", "HOME=relative"] {
-        for line in [
-            "ctx-snapshot -s demo s.jsonl",
-            "ctx-gc",
-            "ctx-compact -s demo s.jsonl",
-        ] {
+        for line in ["ctx-snapshot -s demo s.jsonl", "ctx-gc", "ctx-compact -s demo s.jsonl"] {
             let (dir, before) = saved(4);
             let done = bash(dir.path(), &format!("exec env {home} {line}"));
             assert_eq!(done.code, 2, "{line}");
@@ -221,10 +204,7 @@ fn nowhere_to_be() {
             assert_eq!(done.stderr, said);
             nothing_is_lost(dir.path(), &before);
             assert!(!dir.path().join("relative").exists());
-            good(
-                dir.path(),
-                &format!("env {home} {line} --store .local/state/ctx"),
-            );
+            good(dir.path(), &format!("env {home} {line} --store .local/state/ctx"));
         }
     }
     for (line, code) in [
@@ -253,7 +233,7 @@ fn nowhere_to_be() {
     assert!(live == before);
 }
 
-/// P3, P6: a store of somebody else is refused, also by root, who could write it.
+/// P3, P6: a store of another user is refused, also by root, who could write it.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_store_of_another_user() {
@@ -263,20 +243,13 @@ fn a_store_of_another_user() {
         return;
     }
     let store = dir.path().join(".local/state/ctx");
-    for line in [
-        "ctx-gc --keep-last 1",
-        "ctx-snapshot -s demo s.jsonl",
-        "ctx-compact -s demo s.jsonl",
-    ] {
+    for line in
+        ["ctx-gc --keep-last 1", "ctx-snapshot -s demo s.jsonl", "ctx-compact -s demo s.jsonl"]
+    {
         chown(&store, Some(65534), None).expect("chown");
         let done = bash(dir.path(), line);
         assert_eq!(done.code, 2, "{line}");
-        assert!(
-            done.stderr
-                .contains("is not safe: it belongs to another user"),
-            "{}",
-            done.stderr
-        );
+        assert!(done.stderr.contains("is not safe: it belongs to another user"), "{}", done.stderr);
         chown(&store, Some(0), None).expect("chown");
         nothing_is_lost(dir.path(), &before);
     }
@@ -293,37 +266,20 @@ fn zones_make_no_difference() {
         return;
     }
     let mut plans = Vec::new();
-    for zone in [
-        "UTC",
-        "Europe/Berlin",
-        "Pacific/Apia",
-        "America/St_Johns",
-        "No/Such",
-    ] {
+    for zone in ["UTC", "Europe/Berlin", "Pacific/Apia", "America/St_Johns", "No/Such"] {
         let dir = tempfile::tempdir().expect("a folder");
         let at = |time: &str, line: &str| {
             let line = format!("TZ=UTC faketime '{time}' env TZ={zone} {line}");
             let done = shell(dir.path(), &line).output().expect("bash");
-            assert!(
-                done.status.success(),
-                "{line}: {}",
-                String::from_utf8_lossy(&done.stderr)
-            );
+            assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
             String::from_utf8_lossy(&done.stdout).into_owned()
         };
         fs::write(dir.path().join("s.jsonl"), "{}\n").expect("writes");
-        for time in [
-            "2026-10-24 23:30:00",
-            "2026-10-25 00:30:00",
-            "2026-10-25 01:30:00",
-        ] {
+        for time in ["2026-10-24 23:30:00", "2026-10-25 00:30:00", "2026-10-25 01:30:00"] {
             let id = at(time, "ctx-snapshot -s demo s.jsonl");
             let name: String = time.chars().filter(char::is_ascii_alphanumeric).collect();
             let (day, hour) = name[..12].split_at(8);
-            assert!(
-                id.starts_with(&format!("demo-{day}T{hour}")),
-                "{zone}: {id}"
-            );
+            assert!(id.starts_with(&format!("demo-{day}T{hour}")), "{zone}: {id}");
         }
         for policy in [
             "--keep-hourly 5",
@@ -336,11 +292,7 @@ fn zones_make_no_difference() {
             // Without the seconds, which the run of the commands takes.
             let plan = plan.lines().map(|line| {
                 let (before, id) = line.split_once("demo-").expect("an id");
-                format!(
-                    "{before}{} {}\n",
-                    &id[..13],
-                    id.split_once(':').expect("reasons").1
-                )
+                format!("{before}{} {}\n", &id[..13], id.split_once(':').expect("reasons").1)
             });
             plans.push((zone, policy, plan.collect::<String>()));
         }
@@ -359,15 +311,12 @@ fn zones_make_no_difference() {
     );
 }
 
-/// G2: what somebody put into a store is never removed, wherever it lies.
+/// G2: a user's files in a store are never removed, wherever they are.
 #[test]
 fn files_of_others_stay_in_the_store() {
     let (dir, _) = saved(4);
     let dir = dir.path();
-    good(
-        dir,
-        "ctx-snapshot -s demo s.jsonl && ctx-gc -q --keep-last 1",
-    );
+    good(dir, "ctx-snapshot -s demo s.jsonl && ctx-gc -q --keep-last 1");
     let store = dir.join(".local/state/ctx");
     let foreign = [
         "README",
@@ -392,33 +341,20 @@ fn files_of_others_stay_in_the_store() {
         "touch -d 2020-01-01 $(find .local -name '*mine*'); ctx-gc -q && ctx-gc -q --purge && ctx-gc -q --keep-last 1 && (ctx-gc -q --forget -s other || test $? = 2) && ctx-snapshot --verify",
     );
     for name in foreign {
-        assert_eq!(
-            fs::read(store.join(name)).ok().as_deref(),
-            Some(&b"mine"[..]),
-            "{name}"
-        );
+        assert_eq!(fs::read(store.join(name)).ok().as_deref(), Some(&b"mine"[..]), "{name}");
     }
 }
 
-/// 17: `CTX_HOME=` in a crontab takes nothing away; `--store ""` would not be what was meant.
+/// `CTX_HOME=` in a crontab removes nothing; `--store ""` would not be what was meant.
 #[test]
 fn a_variable_that_is_set_to_nothing_is_not_set() {
     let dir = tempfile::tempdir().expect("a folder");
-    fs::write(
-        dir.path().join("s.jsonl"),
-        "{\"role\":\"user\",\"content\":\"hi\"}\n",
-    )
-    .expect("written");
+    fs::write(dir.path().join("s.jsonl"), "{\"role\":\"user\",\"content\":\"hi\"}\n")
+        .expect("written");
     let empty = "CTX_HOME= CTX_PRESET= CTX_CONFIG= CTX_LLM_URL= CTX_LLM_MODEL=";
     good(dir.path(), &format!("{empty} ctx-snapshot -s demo s.jsonl"));
-    good(
-        dir.path(),
-        &format!("{empty} ctx-compact -n -s demo s.jsonl"),
-    );
-    good(
-        dir.path(),
-        &format!("{empty} ctx-memory search word || [ $? = 1 ]"),
-    );
+    good(dir.path(), &format!("{empty} ctx-compact -n -s demo s.jsonl"));
+    good(dir.path(), &format!("{empty} ctx-memory search word || [ $? = 1 ]"));
     let store = dir.path().join(".local/state/ctx");
     assert!(store.exists(), "the usual store");
     let named = bash(dir.path(), "ctx-snapshot --store '' s.jsonl");

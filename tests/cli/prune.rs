@@ -37,7 +37,7 @@ fn pruned(args: &[&str], input: impl Into<Vec<u8>>) -> String {
     String::from_utf8(out).expect("UTF-8")
 }
 
-/// Nothing changes, and nothing is said.
+/// Nothing changes, and there is no message.
 fn stays(args: &[&str], input: &str) {
     let case = prune().args(args.iter().copied()).stdin(input);
     case.stdout(input).run();
@@ -173,11 +173,7 @@ fn pins_and_tools_protect() {
     ] {
         stays(&args(flag), &input);
     }
-    for flag in [
-        ["--pin", "line:5"],
-        ["--deny-tool", "*image*"],
-        ["--allow-tool", "read*"],
-    ] {
+    for flag in [["--pin", "line:5"], ["--deny-tool", "*image*"], ["--allow-tool", "read*"]] {
         let out = pruned(&args(flag), input.clone());
         assert!(out.contains(CLEARED), "{flag:?}");
     }
@@ -186,18 +182,8 @@ fn pins_and_tools_protect() {
 #[test]
 fn a_warm_cache_is_left_alone() {
     let input = chat(&words(20));
-    let args = |last| {
-        [
-            "--clear",
-            "--protect-last",
-            "0",
-            "--cache-ttl",
-            "5m",
-            "--last-call",
-            last,
-            "-v",
-        ]
-    };
+    let args =
+        |last| ["--clear", "--protect-last", "0", "--cache-ttl", "5m", "--last-call", last, "-v"];
     prune()
         .args(args("2999-01-01T00:00:00Z"))
         .stdin(input.clone())
@@ -207,10 +193,7 @@ fn a_warm_cache_is_left_alone() {
     let out = pruned(&args("2001-01-01T00:00:00Z"), input.clone());
     assert!(out.contains(CLEARED));
     // What the records say goes before what the user says.
-    let dated = input.replace(
-        "\"done\"",
-        "\"done\",\"timestamp\":\"2999-01-01T00:00:00Z\"",
-    );
+    let dated = input.replace("\"done\"", "\"done\",\"timestamp\":\"2999-01-01T00:00:00Z\"");
     assert_eq!(pruned(&args("2001-01-01T00:00:00Z"), dated.clone()), dated);
     prune()
         .args(["--clear", "--cache-ttl", "5m"])
@@ -220,14 +203,7 @@ fn a_warm_cache_is_left_alone() {
         .run();
     // The file was written just now.
     prune()
-        .args([
-            "--clear",
-            "--protect-last",
-            "0",
-            "--cache-ttl",
-            "5m",
-            "s.jsonl",
-        ])
+        .args(["--clear", "--protect-last", "0", "--cache-ttl", "5m", "s.jsonl"])
         .file("s.jsonl", &input)
         .stdout(input)
         .run();
@@ -254,12 +230,7 @@ fn what_cannot_be_done_is_told() {
         ),
     ] {
         let stderr = format!("ctx-prune: {stderr}\n");
-        prune()
-            .args(args)
-            .stdin(chat("r"))
-            .code(2)
-            .stderr(&stderr)
-            .run();
+        prune().args(args).stdin(chat("r")).code(2).stderr(&stderr).run();
     }
     prune()
         .args(["--clear"])
@@ -295,30 +266,15 @@ fn anthropic_blocks_are_pruned_in_place() {
 {"role":"assistant","content":[{"type":"tool_use","id":"u","name":"edit","input":{"file_path":"a"}}]}
 {"role":"user","content":[{"type":"tool_result","tool_use_id":"u","content":"ok"}]}
 "#;
-    let input = input
-        .replace("LONG", &words(100))
-        .replace("RESULT", &words(20));
-    let args = [
-        "--drop",
-        "reasoning,superseded",
-        "--max-argument-chars",
-        "200",
-        "--protect-last",
-        "0",
-    ];
+    let input = input.replace("LONG", &words(100)).replace("RESULT", &words(20));
+    let args =
+        ["--drop", "reasoning,superseded", "--max-argument-chars", "200", "--protect-last", "0"];
     let out = pruned(&args, input.clone());
     let (before, after): (Vec<_>, Vec<_>) = (input.lines().collect(), out.lines().collect());
-    assert_eq!(
-        [before[0], before[3], before[4]],
-        [after[0], after[3], after[4]]
-    );
+    assert_eq!([before[0], before[3], before[4]], [after[0], after[3], after[4]]);
     let head = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"read","input":{"file_path":"a","note":"some words "#;
     assert!(after[1].starts_with(head), "{}", after[1]);
-    assert!(
-        after[1].contains(r"\n... (980 chars truncated) ...\n"),
-        "{}",
-        after[1]
-    );
+    assert!(after[1].contains(r"\n... (980 chars truncated) ...\n"), "{}", after[1]);
     let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"[Superseded: file written later]\n⟦ctx: read a, all 220 bytes, if saved: ctx-offload --show d5bbfc80⟧"},{"type":"text","text":"and?"}]}"#;
     assert_eq!(after[2], result);
 }

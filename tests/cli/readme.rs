@@ -1,10 +1,10 @@
 //! The examples of README.md and docs/*.md do what they show.
 //!
-//! Each `console` block runs in a fresh copy of `examples/`, beside the files that the page
-//! shows. A line that begins with `$ ` is a command, and goes on in the next line when it ends
-//! in `\`; the lines behind it are what it writes. `[..]` stands for any text within a line.
-//! A variable that a command sets is there for the next one. What must be there before, and is
-//! not worth a reader's time, is a comment above the block: `<!-- before: COMMAND -->`.
+//! Each `console` block runs in a fresh copy of `examples/`, next to the files that the page shows.
+//! A line that begins with `$ ` is a command, and continues on the next line if it ends in `\`; the
+//! lines after it are its output. `[..]` stands for any text within a line. A variable that a
+//! command sets is available to the next one. A preparation that would bore a reader is a comment
+//! above the block: `<!-- before: COMMAND -->`.
 
 use std::fs;
 use std::path::Path;
@@ -25,10 +25,7 @@ fn steps(block: &Block) -> Vec<Step> {
         let text = match (goes_on, line.strip_prefix("$ ")) {
             (true, _) => line.as_str(),
             (false, Some(command)) => {
-                steps.push(Step {
-                    command: String::new(),
-                    output: Vec::new(),
-                });
+                steps.push(Step { command: String::new(), output: Vec::new() });
                 command
             }
             (false, None) => {
@@ -118,11 +115,7 @@ fn check(block: &Block, files: &[&Block]) -> Result<(), String> {
         }
         let found: Vec<&str> = text.lines().collect();
         let same = found.len() == step.output.len()
-            && step
-                .output
-                .iter()
-                .zip(&found)
-                .all(|(shown, found)| matches(shown, found));
+            && step.output.iter().zip(&found).all(|(shown, found)| matches(shown, found));
         if !same {
             let shown = step.output.join("\n");
             return Err(format!("{place}--- shown\n{shown}\n--- found\n{text}"));
@@ -160,15 +153,11 @@ fn the_readme_installs_tries_and_tests() {
     assert_eq!(typed("sh"), [install, "examples/compact.sh", test]);
 }
 
-/// 17: somebody new reads it to the end.
+/// A new user reads it to the end.
 #[test]
 fn the_readme_is_short() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md");
-    assert!(
-        text.lines().count() <= 150,
-        "{} lines",
-        text.lines().count()
-    );
+    assert!(text.lines().count() <= 150, "{} lines", text.lines().count());
 }
 
 #[test]
@@ -190,7 +179,7 @@ fn every_tool_has_a_page_with_an_example_and_a_row_in_the_readme() {
     }
 }
 
-/// 17: what a page points to is there: files, and headings in them.
+/// The targets of links exist: files, and headings in them.
 #[test]
 fn every_link_leads_somewhere() {
     let mut wrong = Vec::new();
@@ -211,9 +200,7 @@ fn every_link_leads_somewhere() {
 fn links(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).expect("a page");
     let link = regex::Regex::new(r#"\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)""#).expect("a pattern");
-    let targets = link
-        .captures_iter(&text)
-        .filter_map(|it| it.get(1).or(it.get(2)));
+    let targets = link.captures_iter(&text).filter_map(|it| it.get(1).or(it.get(2)));
     targets
         .map(|target| target.as_str().to_owned())
         .filter(|target| !target.contains("://"))
@@ -236,9 +223,7 @@ fn leads_somewhere(page: &Path, link: &str) -> bool {
 /// The name by which GitHub knows a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = text
-        .chars()
-        .filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    let kept = text.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
     kept.map(|it| if it == ' ' { '-' } else { it }).collect()
 }
 
@@ -259,9 +244,7 @@ fn commands_go_on_behind_a_backslash() {
         language: "console".to_owned(),
         file: None,
         before: None,
-        lines: ["$ a |\\", "  b", "out", "", "$ c"]
-            .map(str::to_owned)
-            .to_vec(),
+        lines: ["$ a |\\", "  b", "out", "", "$ c"].map(str::to_owned).to_vec(),
     };
     let steps = steps(&block);
     assert_eq!(steps.len(), 2);

@@ -41,9 +41,8 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 fn names(text: &str, tag: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start();
-        let comment = ["/// ", "//! ", "# ", "\"\"\""]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark));
+        let comment =
+            ["/// ", "//! ", "# ", "\"\"\""].iter().find_map(|mark| line.strip_prefix(mark));
         let tags = comment.and_then(|comment| comment.split_once(": "));
         tags.is_some_and(|(tags, _)| tags.split(", ").any(|one| one == tag))
     })
@@ -57,9 +56,7 @@ fn every_fault_has_a_test_that_names_it_or_a_reason() {
         .flat_map(|&(group, last)| (1..=last).map(move |number| format!("{group}{number}")))
         .collect();
     for tag in &all {
-        let cell = table
-            .get(tag)
-            .unwrap_or_else(|| panic!("{PAGE} lacks {tag}"));
+        let cell = table.get(tag).unwrap_or_else(|| panic!("{PAGE} lacks {tag}"));
         let tests: Vec<&str> = quoted(cell).collect();
         assert!(
             !tests.is_empty() || cell.starts_with("Not tested: "),

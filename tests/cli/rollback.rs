@@ -34,13 +34,7 @@ pub(crate) fn saved() -> Finished {
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(dir)
         .expect("reads")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
     names
@@ -54,7 +48,7 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
         (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
         (undo, NEW),
         (undo, OLD),
-        // The snapshot that somebody asked for, not those taken for the undo.
+        // The requested snapshot, not those taken for the undo.
         (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
     ] {
         rollback(done.dir()).args(args).run();
@@ -106,20 +100,14 @@ fn the_mode_stays() {
     let done = saved();
     let path = done.dir().join("s.jsonl");
     fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("chmod");
-    rollback(done.dir())
-        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
-        .run();
+    rollback(done.dir()).args(["-s", "demo", "--snapshot", "1", "s.jsonl"]).run();
     let mode = fs::metadata(&path).expect("stat").permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
 }
 
 #[test]
 fn a_file_has_the_session_that_it_was_saved_as() {
-    let done = Case::new(CTX_SNAPSHOT)
-        .file("s.jsonl", OLD)
-        .args(["s.jsonl"])
-        .stdout_any()
-        .run();
+    let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", OLD).args(["s.jsonl"]).stdout_any().run();
     let id = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
     fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
     rollback(done.dir())
@@ -130,9 +118,7 @@ fn a_file_has_the_session_that_it_was_saved_as() {
         ))
         .run();
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
-    rollback(done.dir())
-        .args(["--snapshot", "latest", "s.jsonl"])
-        .run();
+    rollback(done.dir()).args(["--snapshot", "latest", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
 }
 
@@ -150,46 +136,26 @@ fn another_path_must_be_asked_for() {
         .run();
     assert_eq!(done.read("t.jsonl"), NEW.as_bytes());
     for name in ["t.jsonl", "fresh.jsonl"] {
-        rollback(done.dir())
-            .args(["-s", "demo", "--snapshot", "1", "--to", name])
-            .run();
+        rollback(done.dir()).args(["-s", "demo", "--snapshot", "1", "--to", name]).run();
         assert_eq!(done.read(name), OLD.as_bytes());
     }
-    rollback(done.dir())
-        .args(["-s", "demo", "--undo", "--to", "t.jsonl"])
-        .run();
-    assert_eq!(
-        done.read("t.jsonl"),
-        NEW.as_bytes(),
-        "what --to replaced was saved, too"
-    );
-    rollback(done.dir())
-        .args(["-s", "demo", "--snapshot", "1", "--to", "-"])
-        .stdout(OLD)
-        .run();
+    rollback(done.dir()).args(["-s", "demo", "--undo", "--to", "t.jsonl"]).run();
+    assert_eq!(done.read("t.jsonl"), NEW.as_bytes(), "what --to replaced was saved, too");
+    rollback(done.dir()).args(["-s", "demo", "--snapshot", "1", "--to", "-"]).stdout(OLD).run();
 }
 
 #[test]
 fn a_session_from_stdin_goes_to_the_file_that_is_named() {
-    let done = Case::new(CTX_SNAPSHOT)
-        .args(["-s", "demo"])
-        .stdin(OLD)
-        .stdout(OLD)
-        .run();
+    let done = Case::new(CTX_SNAPSHOT).args(["-s", "demo"]).stdin(OLD).stdout(OLD).run();
     fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
-    rollback(done.dir())
-        .args(["-s", "demo", "--snapshot", "latest", "s.jsonl"])
-        .run();
+    rollback(done.dir()).args(["-s", "demo", "--snapshot", "latest", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
 }
 
 #[test]
 fn a_file_that_an_agent_has_open_is_left_alone() {
     let done = saved();
-    let _agent = OpenOptions::new()
-        .append(true)
-        .open(done.dir().join("s.jsonl"))
-        .expect("opens");
+    let _agent = OpenOptions::new().append(true).open(done.dir().join("s.jsonl")).expect("opens");
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
         .code(4)
@@ -199,15 +165,12 @@ fn a_file_that_an_agent_has_open_is_left_alone() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
-/// C10: what is damaged is refused, and what is there stays.
+/// C10: a damaged snapshot is refused, and the file stays.
 #[test]
 fn damage_is_never_restored() {
     let done = saved();
     let dir = done.dir().join(".local/state/ctx/memory/session-summaries");
-    let data = names(&dir)
-        .into_iter()
-        .find(|name| name.ends_with("Z-0001.jsonl"))
-        .expect("bytes");
+    let data = names(&dir).into_iter().find(|name| name.ends_with("Z-0001.jsonl")).expect("bytes");
     fs::remove_file(dir.join(&data)).expect("removes");
     fs::write(dir.join(&data), OLD.replace("old", "odd")).expect("writes");
     rollback(done.dir())
@@ -218,7 +181,7 @@ fn damage_is_never_restored() {
     assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
 }
 
-/// 17: it says what it did, and where that is which it replaced; with -q nothing.
+/// It reports what it did, and where the replaced content is; with -q nothing.
 #[test]
 fn what_was_done_is_said() {
     let done = saved();
@@ -274,18 +237,13 @@ const LATER: &str = concat!(
 
 fn append(path: &Path, text: &str) {
     let file = OpenOptions::new().append(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .expect("appended");
+    file.and_then(|mut file| file.write_all(text.as_bytes())).expect("appended");
 }
 
 /// L11: an agent at work has its history in memory.
 #[test]
 fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
-    let done = Case::new(CTX_SNAPSHOT)
-        .file("s.jsonl", AGENTS)
-        .args(["s.jsonl"])
-        .stdout_any()
-        .run();
+    let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", AGENTS).args(["s.jsonl"]).stdout_any().run();
     let id = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
     assert!(id.starts_with("p-1-2"), "{id}");
     let path = done.dir().join("s.jsonl");
@@ -329,21 +287,9 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     file.set_modified(hour).expect("set");
     drop(file);
     let args = ["--snapshot", "1", "s.jsonl"];
+    rollback(done.dir()).args(args).stderr_has(": 2 lines, ").run();
     rollback(done.dir())
-        .args(args)
-        .stderr_has(": 2 lines, ")
-        .run();
-    rollback(done.dir())
-        .args([
-            "--min-idle",
-            "1h",
-            "-s",
-            "p-1",
-            "--snapshot",
-            "1",
-            "--to",
-            "new.jsonl",
-        ])
+        .args(["--min-idle", "1h", "-s", "p-1", "--snapshot", "1", "--to", "new.jsonl"])
         .run();
 }
 
@@ -359,17 +305,12 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
     for name in ["a/s.jsonl", "b/s.jsonl"] {
         fs::write(done.dir().join(name), &AGENTS[..AGENTS.len() - 1]).expect("written");
         let old = [AGENTS.to_owned(), format!("{AGENTS}{LATER}")];
-        rollback(done.dir())
-            .args(["--min-idle", "0s", "--snapshot", "latest", name])
-            .run();
+        rollback(done.dir()).args(["--min-idle", "0s", "--snapshot", "latest", name]).run();
         let expected = &old[usize::from(name == "b/s.jsonl")];
         assert_eq!(done.read(name), expected.as_bytes());
     }
     rollback(done.dir()).args(["--undo", "a/s.jsonl"]).run();
-    assert_eq!(
-        done.read("a/s.jsonl"),
-        &AGENTS.as_bytes()[..AGENTS.len() - 1]
-    );
+    assert_eq!(done.read("a/s.jsonl"), &AGENTS.as_bytes()[..AGENTS.len() - 1]);
     rollback(done.dir())
         .args(["--snapshot", "2", "a/s.jsonl"])
         .code(2)
@@ -380,15 +321,9 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
 /// Under the name by which older versions called it.
 #[test]
 fn a_snapshot_of_an_older_version_is_found() {
-    let done = Case::new(CTX_SNAPSHOT)
-        .file("s.jsonl", OLD)
-        .args(["s.jsonl"])
-        .stdout_any()
-        .run();
+    let done = Case::new(CTX_SNAPSHOT).file("s.jsonl", OLD).args(["s.jsonl"]).stdout_any().run();
     fs::write(done.dir().join("s.jsonl"), AGENTS).expect("written");
-    rollback(done.dir())
-        .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
-        .run();
+    rollback(done.dir()).args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"]).run();
     assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
 }
 
@@ -403,9 +338,7 @@ impl Mounted {
             .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
             .arg(dir.path())
             .output();
-        mounted
-            .is_ok_and(|done| done.status.success())
-            .then_some(Self(dir))
+        mounted.is_ok_and(|done| done.status.success()).then_some(Self(dir))
     }
 }
 
@@ -417,7 +350,7 @@ impl Drop for Mounted {
 
 /// C4: a rollback for which the disk has no room.
 ///
-/// The store on one disk and the session on another, which is full at first.
+/// The store is on one disk, and the session on another, which is full at first.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_changes_nothing() {
@@ -430,21 +363,13 @@ fn a_full_disk_changes_nothing() {
     let path = live.to_str().expect("text");
     let old = OLD.repeat(500);
     fs::write(&live, &old).expect("writes");
-    Case::new(CTX_SNAPSHOT)
-        .within(home.path())
-        .args(["-s", "demo", path])
-        .stdout_any()
-        .run();
+    Case::new(CTX_SNAPSHOT).within(home.path()).args(["-s", "demo", path]).stdout_any().run();
     fs::write(&live, NEW).expect("writes");
     let mut file = fs::File::create(&filler).expect("creates");
     while file.write_all(&[0; 4096]).is_ok() {}
     drop(file);
     let args = ["-s", "demo", "--snapshot", "1", path];
-    rollback(home.path())
-        .args(args)
-        .code(2)
-        .stderr_has("No space left on device")
-        .run();
+    rollback(home.path()).args(args).code(2).stderr_has("No space left on device").run();
     assert_eq!(fs::read(&live).expect("reads"), NEW.as_bytes());
     assert_eq!(names(disk.0.path()), ["filler", "s.jsonl"]);
     fs::remove_file(&filler).expect("removes");

@@ -39,8 +39,8 @@ fn bytes_of_names(dir: &Path) -> Option<u64> {
     Some(bytes.sum())
 }
 
-/// D10, G5: a compaction looks at no other session's snapshots, and at no other file of the
-/// folder that its session lies in.
+/// G5: a compaction looks at no other session's snapshots, and at no other file in the folder of
+/// its session.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_compaction_costs_the_same_in_a_store_of_any_size() {

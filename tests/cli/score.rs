@@ -52,9 +52,7 @@ fn full() -> String {
 }
 
 fn score() -> Case {
-    Case::new(CTX_SCORE)
-        .file("before.jsonl", BEFORE)
-        .file("after.jsonl", AFTER)
+    Case::new(CTX_SCORE).file("before.jsonl", BEFORE).file("after.jsonl", AFTER)
 }
 
 fn files() -> [&'static str; 2] {
@@ -85,16 +83,8 @@ fn all_of_a_session_is_in_itself() {
 #[test]
 fn one_of_them_may_be_stdin() {
     let table = score().args(files()).stdout_any().run().stdout;
-    score()
-        .args(["-", "after.jsonl"])
-        .stdin(BEFORE)
-        .stdout(table.clone())
-        .run();
-    score()
-        .args(["before.jsonl", "-"])
-        .stdin(AFTER)
-        .stdout(table)
-        .run();
+    score().args(["-", "after.jsonl"]).stdin(BEFORE).stdout(table.clone()).run();
+    score().args(["before.jsonl", "-"]).stdin(AFTER).stdout(table).run();
     score()
         .args(["-", "-"])
         .stderr("ctx-score: stdin (-) is named twice; name it once\n")
@@ -105,11 +95,7 @@ fn one_of_them_may_be_stdin() {
 #[test]
 fn items_are_listed_by_standing() {
     let list = |standing: &str, lines: &str| {
-        score()
-            .args(["--list", standing])
-            .args(files())
-            .stdout(lines)
-            .run();
+        score().args(["--list", standing]).args(files()).stdout(lines).run();
     };
     list("lost", LOST);
     list("retained", RETAINED);
@@ -135,11 +121,7 @@ fn json_has_every_class() {
 
 #[test]
 fn under_the_minimum_is_no() {
-    score()
-        .args(["--min", "0.5"])
-        .args(files())
-        .stdout_any()
-        .run();
+    score().args(["--min", "0.5"]).args(files()).stdout_any().run();
     score()
         .args(["--min", "0.9"])
         .args(files())
@@ -207,10 +189,7 @@ fn what_a_handle_names_is_recoverable() {
     let recoverable = |hash: &str, lines: &str| {
         let text = format!("closed\\n⟦ctx:{hash} 29 bytes 9 tokens⟧");
         score()
-            .file(
-                "cut.jsonl",
-                format!(r#"{{"role":"user","content":"{text}"}}"#),
-            )
+            .file("cut.jsonl", format!(r#"{{"role":"user","content":"{text}"}}"#))
             .args(["--list", "recoverable", "before.jsonl", "cut.jsonl"])
             .stdout(lines)
             .run();
@@ -225,10 +204,7 @@ fn what_a_handle_names_is_recoverable() {
 
 #[test]
 fn what_is_offloaded_is_recoverable_from_the_store() {
-    let long = BEFORE.replace(
-        "is closed",
-        &format!("is closed\\n{}", "more of it\\n".repeat(400)),
-    );
+    let long = BEFORE.replace("is closed", &format!("is closed\\n{}", "more of it\\n".repeat(400)));
     let before = Case::new(tool_path("ctx-offload"))
         .file("long.jsonl", &long)
         .args([
@@ -332,15 +308,7 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
     let compact = |args: &[&str]| {
         Case::new(tool_path("ctx-compact"))
             .file("s.jsonl", &session)
-            .args([
-                "--store",
-                "store",
-                "-s",
-                "demo",
-                "--json",
-                "--keep-turns",
-                "2",
-            ])
+            .args(["--store", "store", "-s", "demo", "--json", "--keep-turns", "2"])
             .args(args.iter().copied())
             .args(["s.jsonl"])
             .stdout_has("\"outcome\":\"compacted\"")
@@ -387,7 +355,7 @@ fn conversation(records: &str) -> String {
     format!("{{\"messages\":[{}]}}\n", list.join(","))
 }
 
-/// 17: line by line, with sums, means and the one that has kept least.
+/// Line by line, with sums, means and the lowest one.
 #[test]
 fn two_batches_are_scored_line_by_line() {
     let (before, after) = (conversation(BEFORE), conversation(AFTER));
@@ -420,12 +388,7 @@ fn two_batches_are_scored_line_by_line() {
         run(&["--jobs", jobs, "--min", "0.7"], 3, told, table);
         let warned =
             "ctx-score: warning: after.jsonl:2: the share of items kept of 0.723 is under 0.8\n";
-        run(
-            &["--jobs", jobs, "--min", "0.8"],
-            3,
-            &(warned.to_owned() + told),
-            table,
-        );
+        run(&["--jobs", jobs, "--min", "0.8"], 3, &(warned.to_owned() + told), table);
     }
     let case = || {
         Case::new(CTX_SCORE)
@@ -434,12 +397,7 @@ fn two_batches_are_scored_line_by_line() {
             .args(["--batch"])
             .args(files())
     };
-    case()
-        .args(["--min", "0.8"])
-        .stdout_any()
-        .stderr_has("after.jsonl:1: the share")
-        .code(1)
-        .run();
+    case().args(["--min", "0.8"]).stdout_any().stderr_has("after.jsonl:1: the share").code(1).run();
     let json = case().args(["--json"]).stdout_any().run().stdout;
     let json = String::from_utf8(json).expect("UTF-8");
     let lines: Vec<&str> = json.lines().collect();

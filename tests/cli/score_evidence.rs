@@ -150,11 +150,7 @@ fn an_agents_own_file_is_asked_for_what_is_sent() {
 
 #[test]
 fn too_little_evidence_is_no() {
-    score()
-        .args(["--list", "questions", "--min-evidence", "0.4"])
-        .args(files())
-        .stdout_any()
-        .run();
+    score().args(["--list", "questions", "--min-evidence", "0.4"]).args(files()).stdout_any().run();
     score()
         .args(["--list", "lost", "--min-evidence", "0.5"])
         .args(["before.jsonl", "after.jsonl"])
@@ -164,14 +160,7 @@ fn too_little_evidence_is_no() {
         .run();
     score()
         .file("none.jsonl", "{\"role\":\"user\",\"content\":\"Hello\"}\n")
-        .args([
-            "--list",
-            "questions",
-            "--min-evidence",
-            "0",
-            "none.jsonl",
-            "after.jsonl",
-        ])
+        .args(["--list", "questions", "--min-evidence", "0", "none.jsonl", "after.jsonl"])
         .stdout_has("?\tq1\t")
         .stderr("ctx-score: warning: BEFORE can answer none of the questions\n")
         .code(1)
@@ -208,14 +197,7 @@ fn a_file_that_has_no_questions_is_refused() {
 fn questions_may_come_through_stdin() {
     Case::new(CTX_SCORE)
         .file("before.jsonl", BEFORE)
-        .args([
-            "--evidence",
-            "-",
-            "--list",
-            "questions",
-            "before.jsonl",
-            "before.jsonl",
-        ])
+        .args(["--evidence", "-", "--list", "questions", "before.jsonl", "before.jsonl"])
         .stdin(QUESTIONS)
         .stdout_has("+\tq1\t")
         .run();

@@ -1,5 +1,5 @@
-//! What only the vendor's server can read: its summaries, which nobody may drop, and signed
-//! reasoning, which newer models refuse behind a changed message.
+//! What only the vendor's server can read: its summaries, which no tool may drop, and signed
+//! reasoning, which newer models refuse after a changed message.
 
 use std::fs;
 use std::path::Path;
@@ -13,17 +13,12 @@ fn lines(records: &[Value]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Six turns of the Anthropic API with long results; `blocks` stand before the text of the
-/// reply of the third.
+/// Six turns of the Anthropic API with long results; `blocks` precede the text of the third reply.
 fn anthropic(blocks: &[Value]) -> String {
     let mut records = Vec::new();
     for turn in 0..6 {
         let id = format!("toolu_{turn}");
-        let mut said = if turn == 2 {
-            blocks.to_vec()
-        } else {
-            Vec::new()
-        };
+        let mut said = if turn == 2 { blocks.to_vec() } else { Vec::new() };
         said.push(json!({"type": "text", "text": format!("Part {turn} is done.")}));
         records.extend([
             json!({"role": "user", "content": format!("Please look at part {turn}.")}),
@@ -71,10 +66,8 @@ fn codex() -> String {
     ];
     for record in responses(&Value::Null).lines().skip(3) {
         let item: Value = serde_json::from_str(record).expect("an item");
-        records.push(
-            json!({"timestamp": "2026-11-01T00:00:02.000Z", "type": "response_item",
-            "payload": item}),
-        );
+        records.push(json!({"timestamp": "2026-11-01T00:00:02.000Z", "type": "response_item",
+            "payload": item}));
     }
     lines(&records)
 }
@@ -109,17 +102,9 @@ fn nobody_drops_the_summary_of_the_vendor() {
         (
             responses(&item),
             3,
-            &[
-                COMPACT,
-                "ctx-compact --force < s.jsonl",
-                "ctx-convert --to anthropic s.jsonl",
-            ],
+            &[COMPACT, "ctx-compact --force < s.jsonl", "ctx-convert --to anthropic s.jsonl"],
         ),
-        (
-            codex(),
-            2,
-            &[COMPACT, "ctx-convert --to claude-code s.jsonl"],
-        ),
+        (codex(), 2, &[COMPACT, "ctx-convert --to claude-code s.jsonl"]),
     ] {
         let dir = tempfile::tempdir().expect("a folder");
         let dir = dir.path();
@@ -130,7 +115,7 @@ fn nobody_drops_the_summary_of_the_vendor() {
             assert!(place.ends_with(&format!(":{line}")), "{command}: {said}");
             assert_eq!((code, is_unchanged), (2, true), "{command}: {said}");
             assert!(
-                why.starts_with("'s own compaction stands here for all earlier messages, so nothing can be ")
+                why.starts_with("'s own compaction replaces all earlier messages here, so nothing can be ")
                     && why.ends_with("; only the API that wrote it reads it; ctx-prune shortens results and keeps it\n"),
                 "{command}: {said}"
             );
@@ -174,10 +159,8 @@ fn claude_code(model: &str) -> String {
             message["model"] = model.into();
         }
         let id = format!("u{number}");
-        records.push(
-            json!({"type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s",
-            "isSidechain": false, "timestamp": "2026-11-01T00:00:00.000Z", "message": message}),
-        );
+        records.push(json!({"type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s",
+            "isSidechain": false, "timestamp": "2026-11-01T00:00:00.000Z", "message": message}));
         parent = id.into();
     }
     lines(&records)
@@ -193,52 +176,31 @@ fn signed_reasoning_behind_a_change_is_named_with_its_models() {
     let unknown = "a model that is not recorded";
     let sealed = json!({"type": "redacted_thinking", "data": "EqQBCk"});
     let two = anthropic(&[thinking("", "EqQBCk"), sealed]);
-    let compact = COMPACT
-        .replace("-q ", "")
-        .replace("--keep-messages 4", "--keep-turns 4");
+    let compact = COMPACT.replace("-q ", "").replace("--keep-messages 4", "--keep-turns 4");
     let prune = "ctx-prune --max-chars 200 --protect-last 0 s.jsonl";
     let offload = "ctx-offload -q --store st --min-tokens 50 s.jsonl";
     for (session, command, expected) in [
         (two.clone(), prune, text("2 signed blocks", unknown)),
         (two.clone(), &compact, text("2 signed blocks", unknown)),
-        (
-            two,
-            "ctx-split --keep-turns 4 s.jsonl | ctx-summarize",
-            text("2 signed blocks", unknown),
-        ),
-        (
-            claude_code("claude-opus-5-5"),
-            prune,
-            text("1 signed block", "claude-opus-5-5"),
-        ),
-        (
-            claude_code("claude-fable-5-1"),
-            &compact,
-            text("1 signed block", "claude-fable-5-1"),
-        ),
+        (two, "ctx-split --keep-turns 4 s.jsonl | ctx-summarize", text("2 signed blocks", unknown)),
+        (claude_code("claude-opus-5-5"), prune, text("1 signed block", "claude-opus-5-5")),
+        (claude_code("claude-fable-5-1"), &compact, text("1 signed block", "claude-fable-5-1")),
         (
             claude_code("claude-fable-5-1"),
             &offload.replace("-q ", ""),
             text("1 signed block", "claude-fable-5-1"),
         ),
-        // These bind nothing to what stands before, or the reasoning leaves, too.
+        // These bind nothing to earlier messages, or the reasoning goes, too.
         (claude_code("claude-opus-4-5"), prune, String::new()),
         (claude_code("claude-opus-4-5"), &compact, String::new()),
-        (
-            claude_code("claude-fable-5-1"),
-            "ctx-prune --drop reasoning s.jsonl",
-            String::new(),
-        ),
+        (claude_code("claude-fable-5-1"), "ctx-prune --drop reasoning s.jsonl", String::new()),
         (anthropic(&[thinking("so", "")]), prune, String::new()),
     ] {
         let dir = tempfile::tempdir().expect("a folder");
         fs::write(dir.path().join("s.jsonl"), &session).expect("written");
         let done = bash(dir.path(), command);
         assert_eq!(done.code, 0, "{command}: {}", done.stderr);
-        let warnings = done
-            .stderr
-            .lines()
-            .filter(|line| line.contains("reasoning"));
+        let warnings = done.stderr.lines().filter(|line| line.contains("reasoning"));
         let warnings: Vec<&str> = warnings.collect();
         match &*expected {
             "" => assert!(warnings.is_empty(), "{command}: {warnings:?}"),

@@ -6,15 +6,13 @@ use std::path::Path;
 use ctx_testkit::{Act, Case, Server, secrets};
 use serde_json::json;
 
-/// The text of each as it stands in the session, and the part of it that must not be seen
-/// again.
+/// The text of each in the session, and the part of it that must not be seen again.
 fn planted() -> Vec<(String, String)> {
     let all = secrets().into_iter();
     all.map(|planted| (planted.text, planted.secret)).collect()
 }
 
-/// A session in which each text stands in what the user says, in the model's
-/// words, in arguments and in a result.
+/// A session with each text in a user message, in a reply, in arguments and in a result.
 pub(crate) fn session(tagged: bool) -> String {
     let mut records = Vec::new();
     for (number, (text, _)) in planted().iter().enumerate() {
@@ -43,16 +41,10 @@ pub(crate) fn session(tagged: bool) -> String {
 
 pub(crate) fn assert_clean(place: &str, text: &str) {
     for (number, (_, secret)) in planted().iter().enumerate() {
-        // As it is, and as it stands in quoted text.
-        assert!(
-            !text.contains(secret.as_str()),
-            "{place}: secret {number}: {secret}"
-        );
+        // As it is, and as quoted text.
+        assert!(!text.contains(secret.as_str()), "{place}: secret {number}: {secret}");
         let head = &secret[..secret.len().min(24)];
-        assert!(
-            !text.contains(head),
-            "{place}: head of secret {number}: {head}"
-        );
+        assert!(!text.contains(head), "{place}: head of secret {number}: {head}");
     }
 }
 
@@ -74,19 +66,19 @@ fn there_are_more_than_fifty_kinds() {
     assert!(planted().len() >= 54);
 }
 
-/// D13: of 54 kinds none is sent or kept.
+/// Of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_passes_the_rule_summary() {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "rule", "-v"])
         .stdin(session(true))
         .stdout_has("go on")
-        .stderr_has("secrets taken out of the summary: ")
+        .stderr_has("secrets removed from the summary: ")
         .run();
     assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
 }
 
-/// D13: of 54 kinds none is sent or kept.
+/// Of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_passes_the_extractive_summary() {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
@@ -98,7 +90,7 @@ fn no_secret_passes_the_extractive_summary() {
     assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
 }
 
-/// D13: of 54 kinds none is sent or kept.
+/// Of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     let all: Vec<String> = planted().into_iter().map(|(text, _)| text).collect();
@@ -129,7 +121,7 @@ fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     assert!(requests[0].matches("[REDACTED]").count() > 90);
 }
 
-/// D13: of 54 kinds none is sent or kept.
+/// Of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_becomes_an_item_of_memory() {
     let items = Case::new(env!("CARGO_BIN_EXE_ctx-extract"))

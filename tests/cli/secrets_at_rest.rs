@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::bench::{bash, files, good};
 use crate::secrets::{assert_clean, session};
 
-/// P5: after everything that reads a session has run, what was planted is only where the
-/// exact bytes of the session are: in the session itself and in its snapshots. Nothing
-/// that is said has it, no error about a broken line either.
+/// P5: after everything that reads a session has run, planted secrets are only where the exact
+/// bytes of the session are: in the session itself and in its snapshots. No message has them, not
+/// even an error about a broken line.
 #[test]
 fn only_the_exact_bytes_have_them() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -47,8 +47,5 @@ fn only_the_exact_bytes_have_them() {
         let bytes = fs::read(&path).expect("reads");
         assert_clean(&path, &String::from_utf8_lossy(&bytes));
     }
-    good(
-        dir,
-        "grep -q REDACTED .local/state/ctx/memory/session-summaries/demo.md",
-    );
+    good(dir, "grep -q REDACTED .local/state/ctx/memory/session-summaries/demo.md");
 }

@@ -23,16 +23,11 @@ struct Row {
     observe: Observe,
 }
 
-/// It shows in nothing but time: a test beside the plan of ctx-compact has it.
+/// Only time shows it, so a test next to the plan of ctx-compact covers it.
 const OF_TIME: &str = "summary.backoff_seconds";
 
 fn row(key: &'static str, base: Value, value: Value, observe: Observe) -> Row {
-    Row {
-        key,
-        base,
-        value,
-        observe,
-    }
+    Row { key, base, value, observe }
 }
 
 /// Nothing is due, four messages are kept, nothing is pruned. Tokens are counted so that
@@ -71,27 +66,12 @@ fn triggers() -> Vec<Row> {
         row("trigger.tokens", none(), json!(10), if_due),
         row("trigger.share", none(), json!(0.0001), if_due),
         row("trigger.window", far(), json!(100), if_due),
-        row(
-            "trigger.reserve",
-            json!({"trigger": {"window": 20_000}}),
-            json!(9_000),
-            if_due,
-        ),
+        row("trigger.reserve", json!({"trigger": {"window": 20_000}}), json!(9_000), if_due),
         row("trigger.tool_bytes", none(), json!(1), if_due),
         row("trigger.turns", none(), json!(1), if_due),
-        row(
-            "trigger.min_messages",
-            json!({"trigger": {"messages": 3}}),
-            json!(1_000),
-            if_due,
-        ),
+        row("trigger.min_messages", json!({"trigger": {"messages": 3}}), json!(1_000), if_due),
         row("trigger.flush_share", far(), json!(0.000_001), if_due),
-        row(
-            "trigger.at_limit",
-            json!({"trigger": {"turns": 8}}),
-            json!(true),
-            if_due,
-        ),
+        row("trigger.at_limit", json!({"trigger": {"turns": 8}}), json!(true), if_due),
         row("trigger.on_overflow", none(), json!(false), overflown),
     ]
 }
@@ -139,18 +119,8 @@ fn offloads() -> Vec<Row> {
         row("offload.enough_tokens", due, json!(1), if_due),
         row("offload.reference", here(), see, forced),
         row("offload.unavailable", offloading(), json!("[gone]"), lost),
-        row(
-            "offload.restore_before_summary",
-            offloading(),
-            json!(false),
-            restored,
-        ),
-        row(
-            "offload.delete_unreferenced",
-            offloading(),
-            json!(true),
-            restored,
-        ),
+        row("offload.restore_before_summary", offloading(), json!(false), restored),
+        row("offload.delete_unreferenced", offloading(), json!(true), restored),
     ]
 }
 
@@ -181,12 +151,7 @@ fn summaries() -> Vec<Row> {
     let unreachable = json!({"target": {"tokens": 300}});
     vec![
         row("summary.method", none(), json!("rule"), forced),
-        row(
-            "summary.offline",
-            json!({"summary": {"method": "llm"}}),
-            json!("rule"),
-            forced,
-        ),
+        row("summary.offline", json!({"summary": {"method": "llm"}}), json!("rule"), forced),
         row("summary.fallback", unreachable, json!(["smaller"]), forced),
         row("summary.fallback", asking(), json!(["fail"]), unanswered),
         row("summary.fallback", asking(), json!(["rule"]), unanswered),
@@ -222,17 +187,10 @@ fn others() -> Vec<Row> {
 }
 
 fn rows() -> Vec<Row> {
-    [
-        others(),
-        triggers(),
-        sizes(),
-        offloads(),
-        prunes(),
-        summaries(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [others(), triggers(), sizes(), offloads(), prunes(), summaries()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]
@@ -242,10 +200,7 @@ fn every_setting_changes_what_is_done() {
     let settings = ctx_policy::settings();
     let settings = settings.iter().map(String::as_str);
     let settings: BTreeSet<&str> = settings.filter(|key| *key != OF_TIME).collect();
-    assert_eq!(
-        shown, settings,
-        "each setting has its row, and no other has one"
-    );
+    assert_eq!(shown, settings, "each setting has its row, and no other has one");
     // Many rows have the same policy before.
     let mut known: HashMap<(Observe, String), String> = HashMap::new();
     for row in rows {
@@ -262,18 +217,14 @@ fn every_setting_changes_what_is_done() {
     }
 }
 
-/// A difference between two values says something only where there is none between two
-/// runs.
+/// A difference between two values means something only if there is none between two runs.
 #[test]
 fn the_same_policy_does_the_same() {
     for (base, observe) in [
         (json!({}), forced as Observe),
         (json!({}), if_due),
         (json!({}), overflown),
-        (
-            json!({"trigger": {"messages": 3}, "target": {"tokens": 5}}),
-            twice,
-        ),
+        (json!({"trigger": {"messages": 3}, "target": {"tokens": 5}}), twice),
         (asking(), answered),
         (asking(), unanswered),
         (offloading(), restored),
@@ -313,16 +264,10 @@ fn session() -> String {
     let says = |role: &str, text: &str| format!(r#"{{"role":"{role}","content":"{text}"}}"#);
     let mut lines = vec![
         says("system", "Be brief."),
-        says(
-            "user",
-            "We decided to use Postgres 17. Repair src/main.rs, it fails with E0412.",
-        ),
+        says("user", "We decided to use Postgres 17. Repair src/main.rs, it fails with E0412."),
         call("a"),
         result("a"),
-        says(
-            "assistant",
-            "I see the cause in src/main.rs: a type is missing.",
-        ),
+        says("assistant", "I see the cause in src/main.rs: a type is missing."),
         says("user", "Always answer in English. Look again."),
         call("b"),
         result("b"),
@@ -330,18 +275,11 @@ fn session() -> String {
     for n in 0..6 {
         lines.push(says(
             "assistant",
-            &format!(
-                "Step {n} is done in src/part{n}.rs. {}",
-                "It works as planned. ".repeat(12)
-            ),
+            &format!("Step {n} is done in src/part{n}.rs. {}", "It works as planned. ".repeat(12)),
         ));
         lines.push(says(
             "user",
-            &format!(
-                "Go on with part {}. {}",
-                n + 1,
-                "Take care of the tests. ".repeat(12)
-            ),
+            &format!("Go on with part {}. {}", n + 1, "Take care of the tests. ".repeat(12)),
         ));
     }
     lines.push(says("assistant", "Done."));
@@ -407,9 +345,7 @@ impl Home {
         for name in names(&store) {
             // The time of a snapshot, or of what is in the trash.
             let name = name.strip_prefix(store.to_str().expect("UTF-8"));
-            let name = name
-                .expect("within")
-                .replace(|c: char| c.is_ascii_digit(), "0");
+            let name = name.expect("within").replace(|c: char| c.is_ascii_digit(), "0");
             let _ = writeln!(seen, "{name}");
         }
         seen
@@ -424,11 +360,7 @@ fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = entries
         .flat_map(|entry| {
             let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                names(&path)
-            } else {
-                vec![path.display().to_string()]
-            }
+            if path.is_dir() { names(&path) } else { vec![path.display().to_string()] }
         })
         .collect();
     names.sort();
@@ -493,15 +425,7 @@ fn unanswered(policy: &Value) -> String {
 /// A session whose results are in files of the store.
 fn with_references(policy: &Value) -> Home {
     let home = Home::new(policy, &session());
-    let args = [
-        "--min-tokens",
-        "500",
-        "-s",
-        "demo",
-        "s.jsonl",
-        "-o",
-        "s.jsonl",
-    ];
+    let args = ["--min-tokens", "500", "-s", "demo", "s.jsonl", "-o", "s.jsonl"];
     assert_eq!(home.run("ctx-offload", &args, None).code, Some(0));
     home
 }

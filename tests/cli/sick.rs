@@ -1,4 +1,4 @@
-//! Logs of agents in which something is wrong: what is said of them, and what a repaired copy is.
+//! Damaged logs of agents: what is reported, and the repaired copy.
 
 use ctx_testkit::Case;
 
@@ -25,12 +25,7 @@ fn file(lines: &[String]) -> String {
 
 #[test]
 fn lines_that_ran_together_are_named_and_told_apart() {
-    let (a, b, c, d) = (
-        line("a", "", 0),
-        line("b", "a", 1),
-        line("c", "b", 2),
-        line("d", "c", 3),
-    );
+    let (a, b, c, d) = (line("a", "", 0), line("b", "a", 1), line("c", "b", 2), line("d", "c", 3));
     let sick = file(&[a.clone(), format!("{b}{c}"), d.clone()]);
     check()
         .file("s.jsonl", sick.clone())
@@ -104,16 +99,12 @@ fn a_compaction_that_the_agent_does_not_go_on_from_is_a_warning() {
         .run();
 }
 
-/// What is harmless is told where it was asked for.
+/// Harmless oddities are reported on request.
 #[test]
 fn a_parent_that_the_agent_finds_is_a_remark() {
     let near = line("c", "lost", 1).replace("00:01:00", "00:01:04");
     let lines = [line("a", "", 0), line("b", "a", 1), near];
-    let case = || {
-        check()
-            .file("s.jsonl", file(&lines))
-            .stdout("s.jsonl: ok\n")
-    };
+    let case = || check().file("s.jsonl", file(&lines)).stdout("s.jsonl: ok\n");
     case().args(["s.jsonl"]).run();
     case()
         .args(["-v", "s.jsonl"])
@@ -141,7 +132,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
         .stdin(headless.clone())
         .stdout(format!("{header}\n{headless}"))
         .run();
-    // A call in the content of a reply, whose result can only stand in another line.
+    // A call in the content of a reply, whose result can only be in another line.
     let header = r#"{"sessionId":"s","projectHash":"p"}"#;
     let user = r#"{"id":"u","timestamp":"t","type":"user","content":[{"text":"go"}]}"#;
     let call = r#"{"id":"g","timestamp":"t","type":"gemini","content":[{"functionCall":{"id":"c","name":"ls","args":{}}}]}"#;
@@ -157,7 +148,7 @@ fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
     assert_eq!(done.read("out.jsonl"), b"before");
 }
 
-/// What nobody can have back is said, and the rest is repaired.
+/// What cannot be recovered is reported, and the rest is repaired.
 #[test]
 fn what_is_left_is_told() {
     let lines = [
@@ -173,7 +164,7 @@ fn what_is_left_is_told() {
         .stdout(whole.clone())
         .stderr(concat!(
             "ctx-check: warning: <stdin>:4: a line end added\n",
-            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id that is gone back to: the Gemini CLI takes back all 1 message before it\n",
+            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id of this rewind: the Gemini CLI removes all 1 message before it\n",
         ))
         .code(1)
         .run();

@@ -16,18 +16,12 @@ fn snapshot() -> Case {
 
 /// The id that was printed.
 fn id(finished: &Finished) -> String {
-    String::from_utf8_lossy(&finished.stdout)
-        .trim_end()
-        .to_owned()
+    String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()
 }
 
 /// Two snapshots of `s.jsonl` in one folder: of A, and of A and B.
 fn two() -> (Finished, String, String) {
-    let first = snapshot()
-        .file("s.jsonl", A)
-        .args(["-s", "demo", "s.jsonl"])
-        .stdout_any()
-        .run();
+    let first = snapshot().file("s.jsonl", A).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
     let second = snapshot()
         .within(first.dir())
         .file("s.jsonl", [A, B].concat())
@@ -41,11 +35,7 @@ fn two() -> (Finished, String, String) {
 #[test]
 fn stdin_is_saved_and_passed_on() {
     let done = snapshot().args(["-s", "demo"]).stdin(A).stdout(A).run();
-    snapshot()
-        .within(done.dir())
-        .args(["--show", "latest", "-s", "demo"])
-        .stdout(A)
-        .run();
+    snapshot().within(done.dir()).args(["--show", "latest", "-s", "demo"]).stdout(A).run();
 }
 
 #[test]
@@ -70,11 +60,7 @@ fn bytes_of_all_kinds_come_back() {
         .stdout(bad)
         .stderr("ctx-snapshot: warning: <stdin>:2: a line that is no JSON object (not-utf8); such lines: 3, saved as they are\n")
         .run();
-    let list = snapshot()
-        .within(done.dir())
-        .args(["--list", "--json"])
-        .stdout_any()
-        .run();
+    let list = snapshot().within(done.dir()).args(["--list", "--json"]).stdout_any().run();
     let meta: serde_json::Value = serde_json::from_slice(&list.stdout).expect("JSON");
     assert_eq!(meta["bytes"], bad.len());
     assert_eq!(
@@ -82,24 +68,14 @@ fn bytes_of_all_kinds_come_back() {
         (&7.into(), &5.into(), &3.into())
     );
     assert_eq!(meta["messages"], 1);
-    assert_eq!(
-        meta["bad"][1],
-        serde_json::json!({"line": 3, "offset": 36, "class": "nul"})
-    );
+    assert_eq!(meta["bad"][1], serde_json::json!({"line": 3, "offset": 36, "class": "nul"}));
 }
 
 #[test]
 fn a_file_gives_its_session_a_name() {
-    let done = snapshot()
-        .file("my chat.jsonl", A)
-        .args(["my chat.jsonl"])
-        .stdout_any()
-        .run();
+    let done = snapshot().file("my chat.jsonl", A).args(["my chat.jsonl"]).stdout_any().run();
     let printed = id(&done);
-    assert!(
-        printed.starts_with("my_chat-") && printed.ends_with("-0001"),
-        "{printed}"
-    );
+    assert!(printed.starts_with("my_chat-") && printed.ends_with("-0001"), "{printed}");
     let path = done.dir().canonicalize().expect("a path");
     let path = path.join("my chat.jsonl");
     let list = listed(done.dir(), &["--list"]);
@@ -109,11 +85,7 @@ fn a_file_gives_its_session_a_name() {
 
 /// The lines of a list, each with two spaces between its cells, without the age.
 fn listed(dir: &std::path::Path, args: &[&str]) -> Vec<String> {
-    let done = snapshot()
-        .within(dir)
-        .args(args.iter().copied())
-        .stdout_any()
-        .run();
+    let done = snapshot().within(dir).args(args.iter().copied()).stdout_any().run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     let lines = text.lines().map(|line| {
         let cells = line.split("  ").map(str::trim);
@@ -126,11 +98,7 @@ fn listed(dir: &std::path::Path, args: &[&str]) -> Vec<String> {
 
 #[test]
 fn tokens_are_counted_where_asked_for() {
-    let done = snapshot()
-        .file("s.jsonl", A)
-        .args(["--count", "s.jsonl"])
-        .stdout_any()
-        .run();
+    let done = snapshot().file("s.jsonl", A).args(["--count", "s.jsonl"]).stdout_any().run();
     let path = done.dir().canonicalize().expect("a path");
     let path = path.join("s.jsonl");
     let expected = format!("{}  30  1  8  snapshot  -  {}", id(&done), path.display());
@@ -141,11 +109,7 @@ fn tokens_are_counted_where_asked_for() {
 fn the_difference_is_shown_without_what_is_shared() {
     let (done, first, second) = two();
     for (a, b, sign) in [("1", "2", '+'), ("2", "1", '-')] {
-        let (removed, added) = if sign == '+' {
-            ("0 records", 1)
-        } else {
-            ("1 record", 0)
-        };
+        let (removed, added) = if sign == '+' { ("0 records", 1) } else { ("1 record", 0) };
         snapshot()
             .within(done.dir())
             .args(["--diff", a, b])
@@ -155,10 +119,7 @@ fn the_difference_is_shown_without_what_is_shared() {
             ))
             .run();
     }
-    snapshot()
-        .within(done.dir())
-        .args(["--diff", "1", &first])
-        .run();
+    snapshot().within(done.dir()).args(["--diff", "1", &first]).run();
     snapshot()
         .within(done.dir())
         .args(["--raw", "--diff", &first, &second])
@@ -171,10 +132,7 @@ fn the_difference_is_shown_without_what_is_shared() {
         .code(1)
         .stdout(format!("@@ -2,1 +1,0 @@\n-{B}"))
         .run();
-    snapshot()
-        .within(done.dir())
-        .args(["--raw", "--diff", "1", &first])
-        .run();
+    snapshot().within(done.dir()).args(["--raw", "--diff", "1", &first]).run();
 }
 
 /// 15 C4: a snapshot is compared with a file, and `latest` is the newest one of that file; a name
@@ -187,19 +145,12 @@ fn a_snapshot_is_compared_with_a_file() {
     let path = done.dir().join("s.jsonl");
     fs::write(&path, [A, B].concat()).expect("writes");
     for name in ["s.jsonl", "./s.jsonl"] {
-        snapshot()
-            .within(done.dir())
-            .args(["--diff", "latest", name])
-            .run();
+        snapshot().within(done.dir()).args(["--diff", "latest", name]).run();
     }
     let longer = A.replace("\"a\"", "\"a and more than a few words of it\"");
     let changed = longer.replace("words of it", "words of it, changed");
     fs::write(&path, [&longer, B].concat()).expect("writes");
-    snapshot()
-        .within(done.dir())
-        .args(["-s", "demo", "s.jsonl"])
-        .stdout_any()
-        .run();
+    snapshot().within(done.dir()).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
     fs::write(&path, [&changed, B].concat()).expect("writes");
     snapshot()
         .within(done.dir())
@@ -244,11 +195,7 @@ fn the_trash_is_listed() {
         .stdout_any()
         .run();
     let path = done.dir().canonicalize().expect("a path").join("s.jsonl");
-    let list = snapshot()
-        .within(done.dir())
-        .args(["--list", "--trash"])
-        .stdout_any()
-        .run();
+    let list = snapshot().within(done.dir()).args(["--list", "--trash"]).stdout_any().run();
     let list = String::from_utf8_lossy(&list.stdout).into_owned();
     let cells: Vec<&str> = list.split_whitespace().collect();
     assert_eq!((cells[0], cells[2]), (first.as_str(), "6d"), "{list}");
@@ -264,16 +211,12 @@ fn the_trash_is_listed() {
 fn verify_says_which_are_damaged() {
     let (done, first, second) = two();
     let all = format!("{first}: OK\n{second}: OK\n");
-    snapshot()
-        .within(done.dir())
-        .args(["--verify", "--read-data"])
-        .stdout(all)
-        .run();
+    snapshot().within(done.dir()).args(["--verify", "--read-data"]).stdout(all).run();
     let data = format!(".local/state/ctx/memory/session-summaries/{first}.jsonl");
     let path = done.dir().join(&data);
     fs::remove_file(&path).expect("removes");
     fs::write(&path, A.replace('a', "z")).expect("writes");
-    // The bytes are not read unless somebody asks for it; their number is known all the same.
+    // The bytes are read only on request; their number is known all the same.
     snapshot()
         .within(done.dir())
         .args(["--verify"])
@@ -314,11 +257,7 @@ fn a_changed_audit_log_is_reported_with_its_place() {
         .stdout(broken)
         .stderr("ctx-snapshot: warning: the audit log is not as it was written\n")
         .run();
-    snapshot()
-        .within(done.dir())
-        .args(["--verify", "-s", "demo"])
-        .stdout(all.clone())
-        .run();
+    snapshot().within(done.dir()).args(["--verify", "-s", "demo"]).stdout(all.clone()).run();
     let data = format!(".local/state/ctx/memory/session-summaries/{first}");
     fs::remove_file(done.dir().join(format!("{data}.meta.json"))).expect("removes");
     snapshot()
@@ -330,17 +269,9 @@ fn a_changed_audit_log_is_reported_with_its_place() {
             "ctx-snapshot: warning: repaired: {first} had no meta.json and has one now\n"
         ))
         .run();
-    snapshot()
-        .within(done.dir())
-        .args(["--verify", "--repair", "--read-data"])
-        .stdout(all)
-        .run();
+    snapshot().within(done.dir()).args(["--verify", "--repair", "--read-data"]).stdout(all).run();
     for alone in ["--repair", "--read-data"] {
-        snapshot()
-            .args([alone])
-            .code(2)
-            .stderr_has("--verify")
-            .run();
+        snapshot().args([alone]).code(2).stderr_has("--verify").run();
     }
 }
 
@@ -349,9 +280,7 @@ fn what_is_no_plain_file_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join("s.jsonl"), A).expect("writes");
     symlink("s.jsonl", dir.path().join("link")).expect("links");
-    let fifo = std::process::Command::new("mkfifo")
-        .arg(dir.path().join("fifo"))
-        .status();
+    let fifo = std::process::Command::new("mkfifo").arg(dir.path().join("fifo")).status();
     assert!(fifo.expect("mkfifo").success());
     for (name, why) in [
         ("link", "is a symbolic link"),
@@ -359,28 +288,14 @@ fn what_is_no_plain_file_is_refused() {
         (".", "it names no file"),
         ("/dev/zero", "is a device or a socket"),
     ] {
-        snapshot()
-            .within(dir.path())
-            .args(["-s", "demo", name])
-            .code(2)
-            .stderr_has(why)
-            .run();
+        snapshot().within(dir.path()).args(["-s", "demo", name]).code(2).stderr_has(why).run();
     }
     snapshot().within(dir.path()).args(["--list"]).run();
 }
 
 #[test]
 fn names_that_are_no_ids_are_refused() {
-    for name in [
-        "../../x",
-        "/abs",
-        "",
-        ".",
-        "a\n",
-        "*",
-        "é",
-        &"x".repeat(129),
-    ] {
+    for name in ["../../x", "/abs", "", ".", "a\n", "*", "é", &"x".repeat(129)] {
         snapshot()
             .args([format!("--session={name}")])
             .stdin(A)
@@ -427,11 +342,6 @@ fn a_tampered_meta_is_not_followed() {
             .stderr_has(&format!("warning: {first} is damaged: "))
             .run();
         assert!(!list.stderr.contains('\u{1b}'));
-        snapshot()
-            .within(done.dir())
-            .args(["--show", "1"])
-            .code(2)
-            .stderr_has("is damaged")
-            .run();
+        snapshot().within(done.dir()).args(["--show", "1"]).code(2).stderr_has("is damaged").run();
     }
 }

@@ -26,21 +26,14 @@ fn zones_stand_in_front_and_the_last_record_says_how_many() {
 {"_ctx":{"zone":"keep","line":5,"pin":"latest-user","bytes":31},"role":"user","content":"two"}
 {"_ctx":{"zone":"keep","line":6,"bytes":37,"end":6},"role":"assistant","content":"done"}
 "#;
-    split()
-        .args(["--keep-messages", "1"])
-        .stdin(CHAT)
-        .stdout(tagged)
-        .run();
+    split().args(["--keep-messages", "1"]).stdin(CHAT).stdout(tagged).run();
     split().args(["--strip"]).stdin(tagged).stdout(CHAT).run();
 }
 
 #[test]
 fn an_exchange_on_the_border_is_kept_whole() {
-    let out = split()
-        .args(["--keep-messages", "3", "--only", "keep"])
-        .stdin(CHAT)
-        .stdout_any()
-        .run();
+    let out =
+        split().args(["--keep-messages", "3", "--only", "keep"]).stdin(CHAT).stdout_any().run();
     let out = String::from_utf8(out.stdout).expect("UTF-8");
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 4);
@@ -51,21 +44,14 @@ fn an_exchange_on_the_border_is_kept_whole() {
 #[test]
 fn the_default_keeps_twenty_messages() {
     let session = "{\"role\":\"user\",\"content\":\"x\"}\n".repeat(25);
-    let out = split()
-        .args(["--only", "old"])
-        .stdin(session)
-        .stdout_any()
-        .run();
+    let out = split().args(["--only", "old"]).stdin(session).stdout_any().run();
     assert_eq!(String::from_utf8_lossy(&out.stdout).lines().count(), 5);
 }
 
 #[test]
 fn tokens_and_shares_decide_and_are_noted() {
-    let out = split()
-        .args(["--keep-tokens", "6", "--encoding", "chars4"])
-        .stdin(CHAT)
-        .stdout_any()
-        .run();
+    let out =
+        split().args(["--keep-tokens", "6", "--encoding", "chars4"]).stdin(CHAT).stdout_any().run();
     let out = String::from_utf8(out.stdout).expect("UTF-8");
     assert!(
         out.contains(
@@ -74,14 +60,7 @@ fn tokens_and_shares_decide_and_are_noted() {
         "{out}"
     );
     let share = split()
-        .args([
-            "--window",
-            "12",
-            "--keep-share",
-            "0.5",
-            "--encoding",
-            "chars4",
-        ])
+        .args(["--window", "12", "--keep-share", "0.5", "--encoding", "chars4"])
         .stdin(CHAT)
         .stdout(out)
         .run();
@@ -126,7 +105,7 @@ fn jq_between_two_tools_does_no_harm() {
         .stdin(tagged)
         .stdout("{\"a\":1,\"role\":\"user\",\"content\":\"x\"}\n")
         .run();
-    // What is not ours stays when zones are decided anew.
+    // Foreign members stay when zones are decided again.
     split()
         .stdin(tagged)
         .stdout("{\"_ctx\":{\"zone\":\"keep\",\"line\":1,\"bytes\":35,\"end\":1,\"mine\":[1]},\"a\":1,\"role\":\"user\",\"content\":\"x\"}\n")
@@ -165,7 +144,7 @@ fn documents_are_unwrapped() {
     split()
         .stdin(document)
         .stdout("{\"_ctx\":{\"zone\":\"keep\",\"line\":4,\"bytes\":31,\"end\":1},\"role\": \"user\",\"content\": \"x\"}\n")
-        .stderr("ctx-split: warning: <stdin>: 1 of the document's members stand beside its messages and are left out\n")
+        .stderr("ctx-split: warning: <stdin>: members of the document other than its messages are left out: 1\n")
         .run();
 }
 
@@ -173,11 +152,7 @@ fn documents_are_unwrapped() {
 fn a_batch_record_carries_the_zones_of_its_messages() {
     let batch = "{\"id\":1,\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"b\"}]}\n{\"other\":1}\n";
     let tagged = "{\"_ctx\":{\"zones\":[\"system\",\"old\",\"keep\"],\"line\":1,\"bytes\":113},\"id\":1,\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"b\"}]}\n{\"_ctx\":{\"line\":2,\"bytes\":11,\"end\":2},\"other\":1}\n";
-    split()
-        .args(["--batch", "--keep-messages", "1"])
-        .stdin(batch)
-        .stdout(tagged)
-        .run();
+    split().args(["--batch", "--keep-messages", "1"]).stdin(batch).stdout(tagged).run();
     split().args(["--strip"]).stdin(tagged).stdout(batch).run();
 }
 

@@ -27,7 +27,7 @@ fn json(dir: &Path, line: &str) -> Value {
     serde_json::from_str(&good(dir, line)).expect("JSON")
 }
 
-/// 16: where nothing was done there are zeros, no rate is made up, and nothing is created.
+/// Without any operation there are zeros, no rate is invented, and nothing is created.
 #[test]
 fn of_nothing_there_are_zeros() {
     let done = Case::new(CTX_STATS)
@@ -65,7 +65,7 @@ Acceptance
     assert!(!done.dir().join(".local").exists());
 }
 
-/// 16: what was really done is told, and the acceptance figures by name.
+/// Real operations are reported, and the acceptance figures by name.
 #[test]
 fn what_was_done_is_told() {
     let dir = used();
@@ -73,14 +73,8 @@ fn what_was_done_is_told() {
     assert_eq!(stats["compaction_count"], 2);
     assert_eq!(stats["outcomes"]["over-target"], 1);
     assert_eq!(stats["rollbacks"], 1);
-    assert_eq!(
-        (&stats["overflow_sessions"], &stats["sessions"]),
-        (&1.into(), &1.into())
-    );
-    let (before, after) = (
-        &stats["tokens_before_compact"],
-        &stats["tokens_after_compact"],
-    );
+    assert_eq!((&stats["overflow_sessions"], &stats["sessions"]), (&1.into(), &1.into()));
+    let (before, after) = (&stats["tokens_before_compact"], &stats["tokens_after_compact"]);
     assert!(before.as_u64() > after.as_u64() && after.as_u64() > Some(0));
     assert!(stats["store"]["bytes"].as_u64() > Some(10_000));
     let value = |name: &str| {
@@ -93,14 +87,10 @@ fn what_was_done_is_told() {
     assert_eq!(value("rollback_success"), (1.0.into(), true.into()));
     assert_eq!(value("task_success"), (Value::Null, Value::Null));
     let fidelity = value("summary_fidelity").0;
-    assert!(
-        fidelity
-            .as_f64()
-            .is_some_and(|share| share > 0.0 && share <= 1.0)
-    );
+    assert!(fidelity.as_f64().is_some_and(|share| share > 0.0 && share <= 1.0));
 }
 
-/// 16: a fidelity of the log is nearly that of the report, whose identifiers have weights.
+/// A fidelity of the log is nearly that of the report, whose identifiers have weights.
 #[test]
 fn the_fidelity_is_near_the_items_kept_of_the_report() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -113,15 +103,12 @@ fn the_fidelity_is_near_the_items_kept_of_the_report() {
     assert!(apart.abs() < 0.1, "{kept} {mean}");
 }
 
-/// 16: --since leaves out what was before.
+/// --since leaves out earlier operations.
 #[test]
 fn since_leaves_out_what_was_before() {
     let dir = used();
     let later = json(dir.path(), "ctx-stats --json --since 2999-01-01");
-    assert_eq!(
-        (&later["records"], &later["compaction_count"]),
-        (&0.into(), &0.into())
-    );
+    assert_eq!((&later["records"], &later["compaction_count"]), (&0.into(), &0.into()));
     assert_eq!(later["since"], "2999-01-01T00:00:00Z");
     let all = json(dir.path(), "ctx-stats --json --since '1 day ago'");
     assert_eq!(all["compaction_count"], 2);
@@ -132,7 +119,7 @@ fn since_leaves_out_what_was_before() {
         .run();
 }
 
-/// 16: torn and foreign lines of the log are counted, and hinder nothing.
+/// Torn and foreign lines of the log are counted and do no harm.
 #[test]
 fn bad_lines_of_the_log_are_counted() {
     let dir = used();
@@ -140,31 +127,19 @@ fn bad_lines_of_the_log_are_counted() {
     let log = fs::read_to_string(&path).expect("the log");
     fs::write(&path, format!("no record\n{log}{}", &log[..30])).expect("written");
     let stats = json(dir.path(), "ctx-stats --json");
-    assert_eq!(
-        (&stats["unread_lines"], &stats["compaction_count"]),
-        (&2.into(), &2.into())
-    );
+    assert_eq!((&stats["unread_lines"], &stats["compaction_count"]), (&2.into(), &2.into()));
     let table = good(dir.path(), "ctx-stats");
-    assert!(
-        table.ends_with("2 lines of the audit log are no records\n"),
-        "{table}"
-    );
+    assert!(table.ends_with("2 lines of the audit log are no records\n"), "{table}");
 }
 
-/// 16: the status of a session: its window, its triggers, what was done to it.
+/// The status of a session: its window, its triggers, its operations.
 #[test]
 fn a_file_is_told_with_its_window_its_triggers_and_its_snapshot() {
     let dir = used();
     let status = json(dir.path(), "ctx-stats --json --window 32k s.jsonl");
-    assert_eq!(
-        (&status["compaction_count"], &status["window"]),
-        (&2.into(), &32_000.into())
-    );
+    assert_eq!((&status["compaction_count"], &status["window"]), (&2.into(), &32_000.into()));
     assert_eq!(status["triggers"][0]["trigger"], "share");
-    let list = good(
-        dir.path(),
-        "ctx-snapshot --list | head -n 1 | cut -d ' ' -f 1",
-    );
+    let list = good(dir.path(), "ctx-snapshot --list | head -n 1 | cut -d ' ' -f 1");
     assert_eq!(status["last_snapshot"], list.trim());
     let text = good(dir.path(), "ctx-stats --preset sanbot s.jsonl");
     for part in [
@@ -185,7 +160,7 @@ fn a_file_is_told_with_its_window_its_triggers_and_its_snapshot() {
     );
 }
 
-/// 16: a name cannot drive a terminal, or end its label.
+/// A name cannot control a terminal, or end its label.
 #[test]
 fn hostile_names_are_escaped() {
     let dir = used();
@@ -199,7 +174,7 @@ fn hostile_names_are_escaped() {
     assert!(!metrics.contains('\u{1b}'));
 }
 
-/// 16: the metrics are written whole, beside what is printed, and another parser reads them.
+/// The metrics are written completely, in addition to the output, and another parser reads them.
 #[test]
 #[allow(clippy::print_stderr)] // A test that skips says so.
 fn another_parser_reads_the_metrics() {
@@ -209,10 +184,7 @@ fn another_parser_reads_the_metrics() {
         "ctx-stats --prometheus -o ctx.prom; ctx-stats --prometheus s.jsonl > file.prom",
     );
     let text = fs::read_to_string(dir.path().join("ctx.prom")).expect("written");
-    assert!(
-        text.contains("\nctx_rollbacks_total 1\n") && text.ends_with('\n'),
-        "{text}"
-    );
+    assert!(text.contains("\nctx_rollbacks_total 1\n") && text.ends_with('\n'), "{text}");
     let script = "\
 import sys
 from prometheus_client.parser import text_string_to_metric_families as parse
@@ -222,10 +194,7 @@ for name in sys.argv[1:]:
     print(len(families))
 ";
     let python = |arguments: &[&str]| {
-        let run = Command::new("python3")
-            .args(arguments)
-            .current_dir(dir.path())
-            .output();
+        let run = Command::new("python3").args(arguments).current_dir(dir.path()).output();
         run.ok()
     };
     if !python(&["-c", "import prometheus_client"]).is_some_and(|run| run.status.success()) {
@@ -234,27 +203,15 @@ for name in sys.argv[1:]:
     }
     let run = python(&["-c", script, "ctx.prom", "file.prom"]).expect("python3");
     let counts = String::from_utf8_lossy(&run.stdout).into_owned();
-    let types = text
-        .lines()
-        .filter(|line| line.starts_with("# TYPE"))
-        .count();
-    assert_eq!(
-        counts,
-        format!("{types}\n5\n"),
-        "{}",
-        String::from_utf8_lossy(&run.stderr)
-    );
+    let types = text.lines().filter(|line| line.starts_with("# TYPE")).count();
+    assert_eq!(counts, format!("{types}\n5\n"), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
-/// 16: promtool, where it is there, has nothing to say of the metrics.
+/// promtool, if installed, accepts the metrics.
 #[test]
 #[allow(clippy::print_stderr)] // A test that skips says so.
 fn promtool_takes_the_metrics() {
-    if !Command::new("promtool")
-        .arg("--version")
-        .output()
-        .is_ok_and(|run| run.status.success())
-    {
+    if !Command::new("promtool").arg("--version").output().is_ok_and(|run| run.status.success()) {
         eprintln!("skipped: there is no promtool");
         return;
     }
@@ -265,7 +222,7 @@ fn promtool_takes_the_metrics() {
     }
 }
 
-/// 16: counters of a part of the log would look as if they began anew.
+/// Counters of a part of the log would look as if they had restarted.
 #[test]
 fn since_does_not_go_with_prometheus() {
     let done = bash(Path::new("/"), "ctx-stats --prometheus --since yesterday");

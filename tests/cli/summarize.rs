@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use ctx_format::dialect::{Chat, Dialect as _};
+use ctx_format::{Options, Problem, Records, Validator};
 use ctx_testkit::{Case, chat_session};
-use ctx_transcript::dialect::{Chat, Dialect as _};
-use ctx_transcript::{Options, Problem, Records, Validator};
 use proptest::prelude::*;
 
 fn case() -> Case {
@@ -17,11 +17,7 @@ fn tagged(records: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (index, (zone, record)) in records.iter().enumerate() {
         let last = index + 1 == records.len();
-        let end = if last {
-            format!(",\"end\":{}", records.len())
-        } else {
-            String::new()
-        };
+        let end = if last { format!(",\"end\":{}", records.len()) } else { String::new() };
         let rest = record.strip_prefix('{').expect("an object");
         let _ = writeln!(text, "{{\"_ctx\":{{\"zone\":\"{zone}\"{end}}},{rest}");
     }
@@ -74,13 +70,7 @@ fn the_summary_stands_where_the_first_old_record_stood() {
 #[test]
 fn the_role_and_the_header_are_the_callers() {
     case()
-        .args([
-            "--role",
-            "assistant",
-            "--header",
-            "[COMPACTED_CONTEXT]",
-            "-q",
-        ])
+        .args(["--role", "assistant", "--header", "[COMPACTED_CONTEXT]", "-q"])
         .stdin(session())
         .stdout(format!(
             "{SYSTEM}\n{}\n{THANKS}\n",
@@ -138,12 +128,7 @@ fn nothing_old_leaves_the_input_as_it_was() {
 
 #[test]
 fn a_second_compaction_keeps_the_first_summary() {
-    let first = case()
-        .args(["-q"])
-        .stdin(session())
-        .stdout_any()
-        .run()
-        .stdout;
+    let first = case().args(["-q"]).stdin(session()).stdout_any().run().stdout;
     let first = String::from_utf8(first).expect("UTF-8");
     let records: Vec<&str> = first.lines().collect();
     let more = r#"{"role":"user","content":"now delete them"}"#;
@@ -154,13 +139,7 @@ fn a_second_compaction_keeps_the_first_summary() {
             ("old", records[2]),
             ("keep", more),
         ]);
-        case()
-            .args(["-q"])
-            .args(header.iter().copied())
-            .stdin(stdin)
-            .stdout_any()
-            .run()
-            .stdout
+        case().args(["-q"]).args(header.iter().copied()).stdin(stdin).stdout_any().run().stdout
     };
     let second = String::from_utf8(again(&[])).expect("UTF-8");
     let facts = r"- 用户消息数 / User messages: 2\n- 工具调用数 / Tool calls: 1\n- 最近话题 / Latest topics: thanks\n- 使用的工具 / Tools used: ls\n\n### 更早的摘要 / Earlier summary\n\n- 更早话题 / Earlier topics: list the files";
@@ -201,22 +180,10 @@ fn a_stream_that_ended_early_is_refused() {
     let cut = format!("{}\n", lines[..4].join("\n"));
     let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records came, and none is marked as the last; is the stage before this one all right? --partial takes what came\n";
     case().stdin(cut.clone()).code(2).stderr(failure).run();
-    case()
-        .args(["--partial", "-q"])
-        .stdin(cut)
-        .stdout_has("ctx_summary")
-        .run();
+    case().args(["--partial", "-q"]).stdin(cut).stdout_has("ctx_summary").run();
     let middle_lost = format!("{}\n{}\n", lines[..2].join("\n"), lines[5]);
-    case()
-        .stdin(middle_lost)
-        .code(2)
-        .stderr_has("3 records came, 6 were announced")
-        .run();
-    case()
-        .stdin("")
-        .code(2)
-        .stderr_has("0 records came, and none is marked as the last")
-        .run();
+    case().stdin(middle_lost).code(2).stderr_has("3 records came, 6 were announced").run();
+    case().stdin("").code(2).stderr_has("0 records came, and none is marked as the last").run();
 }
 
 #[test]
@@ -224,7 +191,7 @@ fn a_session_that_was_not_split_is_refused() {
     case()
         .stdin(format!("{ASK}\n{DONE}\n"))
         .code(2)
-        .stderr("ctx-summarize: <stdin>: no record has a zone; ctx-split decides what is old: ctx-split FILE | ctx-summarize\n")
+        .stderr("ctx-summarize: <stdin>: no record has a zone; ctx-split sets zones: ctx-split FILE | …\n")
         .run();
 }
 
@@ -286,10 +253,7 @@ fn lines_that_are_no_messages_go_with_their_zone_and_a_torn_tail_stays_last() {
     let text = String::from_utf8(done.stdout).expect("UTF-8");
     let (summary, rest) = text.split_once('\n').expect("two lines");
     assert!(summary.ends_with("a\"}\r"), "{summary}");
-    assert_eq!(
-        rest,
-        "{\"role\":\"user\",\"content\":\"b\"}\n\0\0\n{\"role\":\"us"
-    );
+    assert_eq!(rest, "{\"role\":\"user\",\"content\":\"b\"}\n\0\0\n{\"role\":\"us");
     let done = case()
         .args(["--invalid", "drop"])
         .stdin(stdin.clone())
@@ -330,13 +294,7 @@ fn a_file_appears_only_when_all_went_well() {
 fn names(dir: &Path) -> Vec<String> {
     std::fs::read_dir(dir)
         .expect("a folder")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect()
 }
 
@@ -377,7 +335,7 @@ fn secrets_of_a_topic_are_not_repeated() {
         .args(["-v"])
         .stdin(tagged(&[("old", secret), ("keep", THANKS)]))
         .stdout_any()
-        .stderr_has("ctx-summarize: <stdin>: secrets taken out of the summary: 1\n")
+        .stderr_has("ctx-summarize: <stdin>: secrets removed from the summary: 1\n")
         .run();
     assert!(!String::from_utf8_lossy(&done.stdout).contains("hunter2x"));
 }
@@ -426,12 +384,7 @@ fn a_failed_store_writes_nothing() {
 
 #[test]
 fn an_id_that_could_leave_the_store_is_a_usage_error() {
-    case()
-        .args(["-s", "../demo"])
-        .stdin(session())
-        .code(2)
-        .stderr_has("is no session id")
-        .run();
+    case().args(["-s", "../demo"]).stdin(session()).code(2).stderr_has("is no session id").run();
 }
 
 fn split(session: &str, keep: u64) -> Vec<u8> {

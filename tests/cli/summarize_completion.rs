@@ -20,9 +20,7 @@ fn summary(output: &[u8]) -> String {
     let text_of = |record: &Value| {
         let said = record["content"].as_str()?;
         let marked = said.strip_prefix(SUMMARY_LINE);
-        marked
-            .or((record["name"] == "ctx_summary").then_some(said))
-            .map(str::to_owned)
+        marked.or((record["name"] == "ctx_summary").then_some(said)).map(str::to_owned)
     };
     let found: Vec<String> = records.iter().filter_map(text_of).collect();
     assert_eq!(found.len(), 1, "{text}");
@@ -98,11 +96,7 @@ fn run_and_hear(answer: &str, args: &[&str], stderr: &str) -> Finished {
         .args(["--method", "llm", "--template", "sanbot"])
         .args(["--llm-url", &server.url])
         .args(args.iter().copied())
-        .stdin(if args.contains(&"--budget") {
-            session()
-        } else {
-            tagged()
-        })
+        .stdin(if args.contains(&"--budget") { session() } else { tagged() })
         .stdout_any()
         .stderr_has(stderr)
         .run();
@@ -112,7 +106,7 @@ fn run_and_hear(answer: &str, args: &[&str], stderr: &str) -> Finished {
 
 const POOR: &str = "## 任务目标\nThe export is looked at.";
 
-/// What a tool found, with the call; what the user said, as he said it; no line of code.
+/// What a tool found, with the call; the user's own words; no line of code.
 #[test]
 fn values_that_an_answer_lacks_are_listed_with_who_said_them() {
     let done = run(POOR, &["--summary-tokens", "600"]);
@@ -188,10 +182,7 @@ fn the_budget_holds_with_what_is_added() {
         let tokens = text.split_whitespace().nth(1);
         let tokens: u64 = tokens.and_then(|n| n.parse().ok()).expect("a number");
         assert!(tokens <= budget, "{tokens} of {budget}");
-        assert!(
-            tokens * 10 >= budget * 8,
-            "{tokens} of {budget}: too little is said"
-        );
+        assert!(tokens * 10 >= budget * 8, "{tokens} of {budget}: too little is said");
     }
 }
 

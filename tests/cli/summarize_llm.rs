@@ -60,7 +60,7 @@ fn the_model_writes_the_summary() {
             summary(r"## 任务目标\nlist files")
         ))
         .stderr(
-            "ctx-summarize: <stdin>: secrets taken out of what was sent: 1\n\
+            "ctx-summarize: <stdin>: secrets removed from the request: 1\n\
              ctx-summarize: <stdin>: in the model's answer: sections missing: 已完成, 关键决策, 待处理\n\
              ctx-summarize: <stdin>: 3 messages summarized: 49 tokens, now 21\n",
         )
@@ -115,10 +115,9 @@ fn anthropic_is_asked_in_its_own_way() {
 
 #[test]
 fn without_an_answer_the_summary_is_written_by_code() {
-    for (args, method) in [
-        (&["--on-failure", "extractive"][..], "extractive"),
-        (&["--on-failure", "rule"], "rule"),
-    ] {
+    for (args, method) in
+        [(&["--on-failure", "extractive"][..], "extractive"), (&["--on-failure", "rule"], "rule")]
+    {
         let server = Server::new([rejected()]);
         let done = case(&server)
             .args(args.iter().copied())
@@ -186,17 +185,13 @@ fn on_failure_fail_writes_nothing() {
 
 #[test]
 fn every_misbehaviour_ends_in_a_summary_by_code() {
-    // What the server does, how often it is asked, what is told.
+    // The server's behaviour, the number of requests, the message.
     type Misbehaviour = (fn() -> Act, usize, &'static str);
     let acts: [Misbehaviour; 6] = [
         (|| Act::ok("<html>"), 3, "the answer is not JSON"),
         (|| said(" "), 3, "the answer is empty (stopped: stop)"),
         (|| Act::Cut, 3, "connection failed"),
-        (
-            || Act::answer("500 Internal Server Error", "", ""),
-            3,
-            "failing (status 500)",
-        ),
+        (|| Act::answer("500 Internal Server Error", "", ""), 3, "failing (status 500)"),
         (|| Act::Hang, 3, "no answer within 1 s"),
         (|| Act::ok("{}"), 1, "not the shape of this API: no choices"),
     ];
@@ -220,12 +215,7 @@ fn every_misbehaviour_ends_in_a_summary_by_code() {
 fn a_busy_server_is_asked_again_when_it_says() {
     let busy = Act::answer("429 Too Many Requests", "Retry-After: 0\r\n", "{}");
     let server = Server::new([busy, said("## 任务目标\ndone")]);
-    case(&server)
-        .stdout(format!(
-            "{SYSTEM}\n{}\n{GO_ON}\n",
-            summary(r"## 任务目标\ndone")
-        ))
-        .run();
+    case(&server).stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary(r"## 任务目标\ndone"))).run();
     assert_eq!(server.requests().len(), 2);
 }
 
@@ -252,11 +242,7 @@ fn the_key_is_nowhere_but_in_the_header() {
         quoting("400 Bad Request"),
         quoting("404 Not Found"),
         said(&format!("## 任务目标\nthe key is {KEY}")),
-        Act::answer(
-            "302 Found",
-            &format!("Location: http://127.0.0.1/{KEY}\r\n"),
-            "",
-        ),
+        Act::answer("302 Found", &format!("Location: http://127.0.0.1/{KEY}\r\n"), ""),
     ] {
         let server = Server::new([act]);
         let done = case(&server)
@@ -331,11 +317,7 @@ fn a_key_alone_asks_nobody() {
 fn a_stream_that_ended_early_is_not_sent() {
     let server = Server::new([said("## 任务目标\ndone")]);
     let (cut, _) = INPUT.split_at(INPUT.find("go on").expect("there"));
-    case(&server)
-        .stdin(cut)
-        .code(2)
-        .stderr_has("upstream ended early")
-        .run();
+    case(&server).stdin(cut).code(2).stderr_has("upstream ended early").run();
     assert!(server.requests().is_empty());
 }
 
@@ -383,12 +365,7 @@ fn a_long_input_is_summed_up_in_parts() {
     let requests = server.requests();
     assert!(requests.len() > 3, "{}", requests.len());
     assert!(requests.iter().all(|request| request.len() < 9_000));
-    assert!(
-        requests
-            .last()
-            .expect("asked")
-            .contains("[summary of part 1 of ")
-    );
+    assert!(requests.last().expect("asked").contains("[summary of part 1 of "));
 }
 
 #[test]
@@ -406,10 +383,7 @@ fn a_template_says_how_long_a_summary_is_to_be() {
     let server = Server::new([said("## 任务目标\ndone")]);
     untold(&server)
         .args(["--template", "mine.md"])
-        .file(
-            "mine.md",
-            "<!-- target: 70 -->\nWords: {{target}}\n\n{{transcript}}\n",
-        )
+        .file("mine.md", "<!-- target: 70 -->\nWords: {{target}}\n\n{{transcript}}\n")
         .stdout_has("done")
         .run();
     let request = server.requests().concat();
@@ -425,17 +399,10 @@ fn templates_of_the_user_are_read_and_checked() {
         .stdout_has("done")
         .run();
     let request = server.requests().concat();
-    assert!(
-        request.contains("Words: 500\\n\\n[user]\\nlist the files"),
-        "{request}"
-    );
+    assert!(request.contains("Words: 500\\n\\n[user]\\nlist the files"), "{request}");
     assert!(!request.contains("\"system\""), "{request}");
     for (template, text, why) in [
-        (
-            "mine.md",
-            "no placeholder",
-            "mine.md: the template has no {{transcript}}",
-        ),
+        ("mine.md", "no placeholder", "mine.md: the template has no {{transcript}}"),
         (
             "mine.md",
             "{{transcript}} {{x}}",
@@ -481,10 +448,6 @@ fn an_old_zone_in_which_nothing_was_said_is_not_sent() {
         r#"{"_ctx":{"zone":"keep","end":2},"role":"user","content":"go on"}"#,
         "\n",
     );
-    case(&server)
-        .args(["-q"])
-        .stdin(input)
-        .stdout_has("ctx_summary")
-        .run();
+    case(&server).args(["-q"]).stdin(input).stdout_has("ctx_summary").run();
     assert!(server.requests().is_empty());
 }

@@ -41,19 +41,13 @@ fn assert_no_key(server: &Server) {
     }
 }
 
-/// D13: a vendor's key went to any host that was named.
+/// A vendor's key used to go to any host that was named.
 #[test]
 fn a_vendors_key_goes_to_no_other_host() {
-    for (api, name) in [
-        ("openai", "OPENAI_API_KEY"),
-        ("anthropic", "ANTHROPIC_API_KEY"),
-    ] {
+    for (api, name) in [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")] {
         let server = Server::new([answer()]);
-        // On this machine nobody expects a key.
-        case(&server.url)
-            .args(["--llm-api", api, "--llm-tries", "1"])
-            .stderr_has("")
-            .run();
+        // On this machine a key is not expected.
+        case(&server.url).args(["--llm-api", api, "--llm-tries", "1"]).stderr_has("").run();
         assert_no_key(&server);
 
         let server = Server::new([answer()]);
@@ -68,25 +62,13 @@ fn a_vendors_key_goes_to_no_other_host() {
     }
 }
 
-/// D13: the host says whose key it is, not the API that is spoken there.
+/// The host decides whose key it is, not the API that is spoken there.
 #[test]
 fn a_vendor_gets_its_own_key() {
     for (url, api, header) in [
-        (
-            "http://api.openai.com",
-            "openai",
-            format!("authorization: Bearer {OPENAI}\r\n"),
-        ),
-        (
-            "http://api.anthropic.com",
-            "anthropic",
-            format!("x-api-key: {ANTHROPIC}\r\n"),
-        ),
-        (
-            "http://api.anthropic.com",
-            "openai",
-            format!("authorization: Bearer {ANTHROPIC}\r\n"),
-        ),
+        ("http://api.openai.com", "openai", format!("authorization: Bearer {OPENAI}\r\n")),
+        ("http://api.anthropic.com", "anthropic", format!("x-api-key: {ANTHROPIC}\r\n")),
+        ("http://api.anthropic.com", "openai", format!("authorization: Bearer {ANTHROPIC}\r\n")),
     ] {
         let proxy = Server::new([Act::Tunnel(Box::new(answer()))]);
         case(url)
@@ -99,24 +81,21 @@ fn a_vendor_gets_its_own_key() {
     }
 }
 
-/// D13: whoever listens in the network could read the key.
+/// A listener in the network could read the key.
 #[test]
 fn no_key_goes_through_a_network_in_clear() {
     let refused = |case: Case, host: &str| {
         case.code(2)
             .stderr(&format!(
                 "ctx-summarize: the key would go to {host} in clear text: the LLM URL begins with http://; \
-                 take https://, or --llm-key-in-clear where nobody else can listen\n"
+                 use https://, or --llm-key-in-clear on a network that you trust\n"
             ))
             .run();
     };
     let server = Server::new([answer()]);
     let url = beyond(&server);
     refused(case(&url).env("CTX_LLM_KEY", OWN), "0.0.0.0");
-    refused(
-        case("http://api.openai.com").env("ALL_PROXY", &server.url),
-        "api.openai.com",
-    );
+    refused(case("http://api.openai.com").env("ALL_PROXY", &server.url), "api.openai.com");
     assert!(server.requests().is_empty());
 
     let allowed = case(&url).env("CTX_LLM_KEY", OWN);
@@ -125,7 +104,7 @@ fn no_key_goes_through_a_network_in_clear() {
     assert!(request.contains(&format!("authorization: Bearer {OWN}\r\n")));
 }
 
-/// D13: a redirect is no way around any of this.
+/// A redirect is no way around any of this.
 #[test]
 fn a_redirect_takes_the_key_nowhere() {
     for status in [301, 302, 303, 307, 308] {
@@ -134,9 +113,7 @@ fn a_redirect_takes_the_key_nowhere() {
         let server = Server::new([Act::answer(&format!("{status} Moved"), &location, "")]);
         case(&server.url)
             .env("CTX_LLM_KEY", OWN)
-            .stderr_has(&format!(
-                "the server redirects (status {status}): 127.0.0.1;"
-            ))
+            .stderr_has(&format!("the server redirects (status {status}): 127.0.0.1;"))
             .run();
         assert!(server.requests().concat().contains(OWN));
         assert!(other.requests().is_empty(), "{status}");

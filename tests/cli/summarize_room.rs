@@ -17,9 +17,8 @@ fn case(server: &Server) -> Case {
 
 /// A session of about 7,000 tokens, most of them the output of a command.
 fn session() -> String {
-    let rows: Vec<String> = (0..600)
-        .map(|n| format!("row {n} of the report of the month"))
-        .collect();
+    let rows: Vec<String> =
+        (0..600).map(|n| format!("row {n} of the report of the month")).collect();
     let call = json!([{"id": "a", "type": "function", "function": {"name": "Bash", "arguments": "{\"command\":\"make report\"}"}}]);
     let records = [
         json!({"role": "user", "content": "Make the report of the month, and keep the column order."}),
@@ -73,12 +72,7 @@ fn a_server_says_its_window_and_the_record_is_cut_to_it() {
     let requests = server.requests();
     let lines: Vec<&str> = requests.iter().filter_map(|it| it.lines().next()).collect();
     assert_eq!(lines, [MODELS, CHAT]);
-    for part in [
-        "keep the column order.",
-        "row 0 of",
-        "row 599 of",
-        "lines left out …]",
-    ] {
+    for part in ["keep the column order.", "row 0 of", "row 599 of", "lines left out …]"] {
         assert!(requests[1].contains(part), "{part} in {}", requests[1]);
     }
 }
@@ -125,11 +119,8 @@ fn a_server_is_not_asked_for_a_window_without_need() {
 fn a_window_is_recorded_with_the_answers() {
     let models = Act::ok(r#"{"data":[{"id":"mine","max_model_len":6000}]}"#);
     let server = Server::new([models, said(ANSWER)]);
-    let recorded = case(&server)
-        .args(["--record", "answers"])
-        .stdin(tagged(&session()))
-        .stdout_any()
-        .run();
+    let recorded =
+        case(&server).args(["--record", "answers"]).stdin(tagged(&session())).stdout_any().run();
     assert_eq!(
         recorded.read("answers/window.json"),
         b"{\n  \"ctx_llm\": 1,\n  \"window\": 6000\n}\n"
@@ -148,15 +139,8 @@ fn a_window_is_recorded_with_the_answers() {
 fn talk() -> String {
     let words = "the export of the month is compared with the books of the harbour ".repeat(6);
     let message = |n: u32| {
-        let role = if n.is_multiple_of(2) {
-            "user"
-        } else {
-            "assistant"
-        };
-        format!(
-            "{}\n",
-            json!({"role": role, "content": format!("{n}: {words}")})
-        )
+        let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
+        format!("{}\n", json!({"role": role, "content": format!("{n}: {words}")}))
     };
     (0..80).map(message).collect::<Vec<_>>().concat()
 }
@@ -167,11 +151,7 @@ fn asked(args: &[&str]) -> (u64, u64) {
     case(&server)
         .args(["--llm-window", "64000"])
         .args(args.iter().copied())
-        .stdin(if args.contains(&"--budget") {
-            talk()
-        } else {
-            tagged(&session())
-        })
+        .stdin(if args.contains(&"--budget") { talk() } else { tagged(&session()) })
         .stdout_any()
         .run();
     let requests = server.requests().concat();
@@ -180,10 +160,7 @@ fn asked(args: &[&str]) -> (u64, u64) {
     let system = body["messages"][0]["content"].as_str().expect("a prompt");
     let (_, rest) = system.split_once("Write about ").expect("a length");
     let target = rest.split(' ').next().and_then(|n| n.parse().ok());
-    (
-        target.expect("a number"),
-        body["max_tokens"].as_u64().expect("a limit"),
-    )
+    (target.expect("a number"), body["max_tokens"].as_u64().expect("a limit"))
 }
 
 #[test]
@@ -194,10 +171,7 @@ fn a_model_is_asked_for_what_is_said_else_for_what_there_is_room_for() {
     let (target, most) = asked(&["--budget", "3000"]);
     assert!((1_700..1_850).contains(&target), "{target}");
     assert!((target * 6 / 5).abs_diff(most) <= 1, "{target} and {most}");
-    assert_eq!(
-        asked(&["--budget", "3000", "--summary-tokens", "300"]),
-        (300, 360)
-    );
+    assert_eq!(asked(&["--budget", "3000", "--summary-tokens", "300"]), (300, 360));
     // No more than fits.
     let (target, _) = asked(&["--budget", "600", "--summary-tokens", "5000"]);
     assert!((250..450).contains(&target), "{target}");
@@ -227,10 +201,7 @@ fn a_summary_is_in_the_users_language() {
         .stderr_has("")
         .run();
     let request = server.requests().concat();
-    assert!(
-        request.contains("## Constraints and Preferences\\n"),
-        "{request}"
-    );
+    assert!(request.contains("## Constraints and Preferences\\n"), "{request}");
 }
 
 /// The least important sections are last: they go where the answer is too long.

@@ -1,5 +1,5 @@
-//! H9: what others chose (names of files, tools, roles, ids, models, and all that a record
-//! says) drives no terminal, whichever tool tells of it.
+//! H9: foreign text (names of files, tools, roles, ids, models, and everything in a record)
+//! controls no terminal, whichever tool prints it.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -19,31 +19,14 @@ fn h9_no_text_of_a_record_drives_the_terminal() {
     let call = format!(
         "{{\"role\":\"assistant\",\"tool_calls\":[{{\"id\":\"\\u001b]0;owned\\u0007\",\"type\":\"function\",\"function\":{{\"name\":\"\\u001b]0;owned\\u0007\",\"arguments\":\"\"}}}}]}}\n{USER}"
     );
-    let counted = tool("ctx-count")
-        .args(["--by", "tool"])
-        .stdin(call.clone())
-        .stdout_any()
-        .run();
+    let counted = tool("ctx-count").args(["--by", "tool"]).stdin(call.clone()).stdout_any().run();
     assert!(!String::from_utf8_lossy(&counted.stdout).contains(escape));
     let name = format!("{escape}.jsonl");
-    let missing = tool("ctx-split")
-        .args([name.as_str()])
-        .stderr_has("cannot read")
-        .code(2)
-        .run();
+    let missing = tool("ctx-split").args([name.as_str()]).stderr_has("cannot read").code(2).run();
     assert!(!missing.stderr.contains('\u{1b}'));
-    let tagged = tool("ctx-split")
-        .args(["--keep-messages", "0"])
-        .stdin(call)
-        .stdout_any()
-        .run()
-        .stdout;
-    let summed = tool("ctx-summarize")
-        .args(["-v"])
-        .stdin(tagged)
-        .stdout_any()
-        .stderr_has("")
-        .run();
+    let tagged =
+        tool("ctx-split").args(["--keep-messages", "0"]).stdin(call).stdout_any().run().stdout;
+    let summed = tool("ctx-summarize").args(["-v"]).stdin(tagged).stdout_any().stderr_has("").run();
     assert!(!summed.stderr.contains('\u{1b}'));
 }
 
@@ -56,7 +39,7 @@ fn drives(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// A call in a folder that holds `file`, whose name comes behind the arguments.
+/// A call in a folder with `file`, whose name follows the arguments.
 fn called(name: &str, args: &[&str], file: &str, text: &str) -> Output {
     let dir = tempfile::tempdir().expect("a folder");
     fs::write(dir.path().join(file), text).expect("a session");
@@ -123,43 +106,25 @@ const TELLING: [(&str, &[&str]); 28] = [
     ("ctx-count", &["--by", "kind"]),
     ("ctx-count", &["--by", "tool"]),
     ("ctx-count", &["--by", "tool", "--json"]),
-    (
-        "ctx-compact",
-        &["-vv", "-s", "x", "--keep-messages", "1", "-n"],
-    ),
+    ("ctx-compact", &["-vv", "-s", "x", "--keep-messages", "1", "-n"]),
     ("ctx-compact", &["-vv", "-s", "x", "--keep-messages", "1"]),
-    (
-        "ctx-compact",
-        &["-s", "x", "--keep-messages", "1", "--json"],
-    ),
+    ("ctx-compact", &["-s", "x", "--keep-messages", "1", "--json"]),
     ("ctx-extract", &["-vv", "-s", "x"]),
-    (
-        "ctx-offload",
-        &["-vv", "-s", "x", "-n", "--min-tokens", "10"],
-    ),
+    ("ctx-offload", &["-vv", "-s", "x", "-n", "--min-tokens", "10"]),
     ("ctx-offload", &["-vv", "-s", "x", "-n", "--restore"]),
     ("ctx-prune", &["-vv", "--clear", "-n"]),
     ("ctx-prune", &["-vv", "--clear", "-o", "pruned.jsonl"]),
-    (
-        "ctx-rollback",
-        &["-v", "-s", "none", "--snapshot", "latest"],
-    ),
+    ("ctx-rollback", &["-v", "-s", "none", "--snapshot", "latest"]),
     ("ctx-score", &["-vv", "--future"]),
     ("ctx-snapshot", &["-v", "-s", "x", "--count"]),
     ("ctx-split", &["-v", "--invalid", "fail", "-o", "out.jsonl"]),
-    (
-        "ctx-split",
-        &["-vv", "--keep-messages", "2", "-o", "out.jsonl"],
-    ),
-    (
-        "ctx-summarize",
-        &["-vv", "--budget", "900", "-o", "out.jsonl"],
-    ),
+    ("ctx-split", &["-vv", "--keep-messages", "2", "-o", "out.jsonl"]),
+    ("ctx-summarize", &["-vv", "--budget", "900", "-o", "out.jsonl"]),
     ("ctx-summarize", &["-vv", "--partial", "-o", "out.jsonl"]),
 ];
 
-/// H9: a name of a file is told escaped, by every tool and in every form, so that it
-/// neither drives a terminal nor begins a line of its own; so is a name in a record.
+/// H9: every tool escapes the name of a file, in every form, so that it neither controls a terminal
+/// nor begins a line of its own; so does a name in a record.
 #[test]
 fn h9_no_name_drives_the_terminal() {
     let name = format!("{ESCAPES}\nctx: all is well.jsonl");
@@ -177,7 +142,7 @@ fn h9_no_name_drives_the_terminal() {
     }
 }
 
-/// H9: a summary is looked at, too, and handed on; a tool's name was in it as it came.
+/// H9: a summary is printed, too, and passed on; a tool's name used to be in it unchanged.
 #[test]
 fn h9_no_summary_drives_the_terminal() {
     for method in ["extractive", "rule"] {
@@ -191,10 +156,7 @@ fn h9_no_summary_drives_the_terminal() {
             .expect("a record");
         let summary = first["content"].as_str().expect("a text");
         let told = ["line of order_0", "file"];
-        assert!(
-            told.iter().any(|told| summary.contains(told)),
-            "{method}: {summary}"
-        );
+        assert!(told.iter().any(|told| summary.contains(told)), "{method}: {summary}");
         assert!(!drives(summary), "{method}: {summary:?}");
     }
 }

@@ -1,6 +1,5 @@
-//! What could not be read is told apart from what is damaged, and from what is well: by exit
-//! statuses, for jobs that nobody watches. Calls fail by strace; where that cannot trace, these
-//! tests skip, and say so.
+//! Unreadable files are distinguished from damaged and from good ones by exit statuses, for
+//! unattended jobs. Calls fail by strace; if it cannot trace, these tests skip and say so.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -172,7 +171,7 @@ fn gc_says_what_it_could_not_judge() {
     }
 }
 
-/// What is to be done again counts for more than what the audit log lacks.
+/// What must be repeated matters more than what the audit log lacks.
 #[test]
 fn gc_that_left_something_is_partly_done_whatever_the_audit_log_lacks() {
     if !can_trace() {
@@ -204,10 +203,7 @@ fn gc_is_uncertain_only_of_what_is_done() {
             let fault = format!("{fault}:when={from}+");
             let (code, out, err) = field.run(CTX_GC, &["--keep-last", "1"], &fault, &[]);
             let claims_all = matches!(code, Some(0 | 5));
-            assert!(
-                !claims_all || field.is_collected(),
-                "{fault}: {code:?} {out}{err}"
-            );
+            assert!(!claims_all || field.is_collected(), "{fault}: {code:?} {out}{err}");
             if code == Some(0) {
                 break;
             }

@@ -34,7 +34,7 @@ pub(crate) fn page(tools: &[&Tool]) -> Vec<u8> {
     }
     page.push_str(TOOLS_HEAD);
     for tool in tools {
-        for (code, meaning) in tool.page.exit_status {
+        for (code, meaning) in &tool.page().exit_status {
             let meaning = meaning.replace('|', "\\|");
             let _ = writeln!(page, "| `{}` | {code} | {meaning} |", tool.name);
         }

@@ -9,7 +9,6 @@ pub mod dist;
 mod exit_status;
 mod man;
 pub mod picture;
-mod policies;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,12 +22,7 @@ pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 pub const REPAIR: &str = "cargo run -p xtask -- gen";
 
 /// Folders in which every file is generated.
-const FOLDERS: [&str; 4] = [
-    "man",
-    "completions/bash",
-    "completions/zsh",
-    "completions/fish",
-];
+const FOLDERS: [&str; 4] = ["man", "completions/bash", "completions/zsh", "completions/fish"];
 
 /// The repository this crate was built from.
 pub fn root() -> PathBuf {
@@ -51,7 +45,6 @@ pub fn generated() -> io::Result<Files> {
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
     let statuses = exit_status::page(&tools);
     files.insert(PathBuf::from("docs/exit-status.md"), statuses);
-    files.insert(PathBuf::from("docs/policies.md"), policies::page());
     Ok(files)
 }
 
@@ -118,10 +111,7 @@ mod tests {
     use std::path::PathBuf;
 
     fn names(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
-        paths
-            .into_iter()
-            .map(|path| path.display().to_string())
-            .collect()
+        paths.into_iter().map(|path| path.display().to_string()).collect()
     }
 
     #[test]
@@ -162,7 +152,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        // And ctx.7, the table of exit statuses, the policies.
-        assert_eq!(files.len(), tools().len() * 4 + 3);
+        // And ctx.7, and the table of exit statuses.
+        assert_eq!(files.len(), tools().len() * 4 + 2);
     }
 }

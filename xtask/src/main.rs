@@ -53,9 +53,6 @@ fn generate(root: &Path, check: bool) -> anyhow::Result<()> {
     if stale.is_empty() {
         return Ok(());
     }
-    let names: Vec<String> = stale
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let names: Vec<String> = stale.iter().map(|path| path.display().to_string()).collect();
     bail!("stale: {}; run `{}`", names.join(", "), xtask::REPAIR);
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use clap_mangen::Man;
-use ctx_cli::{ExitStatus, Tool};
+use ctx_cli::{ExitStatus, Page, Tool};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const MANUAL: &str = "ctx-tools manual";
@@ -15,19 +15,17 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     let mut page = String::from(APOSTROPHE);
     // Written here: roff reads the empty date that `clap_mangen` writes as no argument.
     let title = tool.name.to_uppercase();
-    let _ = writeln!(
-        page,
-        ".TH \"{title}\" \"1\" \"\" \"ctx-tools {VERSION}\" \"{MANUAL}\""
-    );
+    let _ = writeln!(page, ".TH \"{title}\" \"1\" \"\" \"ctx-tools {VERSION}\" \"{MANUAL}\"");
     page += &section_of(|to| man.render_name_section(to))?;
     synopsis(tool, &mut page);
     page += &section_of(|to| man.render_description_section(to))?;
     page += &group_options(&section_of(|to| man.render_options_section(to))?);
     commands(tool, &mut page)?;
-    exit_status(tool, &mut page);
-    pairs("ENVIRONMENT", tool.page.environment, &mut page);
-    pairs("FILES", tool.page.files, &mut page);
-    examples(tool, &mut page);
+    let more = tool.page();
+    exit_status(&more, &mut page);
+    pairs("ENVIRONMENT", &more.environment, &mut page);
+    pairs("FILES", &more.files, &mut page);
+    examples(&more, &mut page);
     see_also(tool, &mut page);
     Ok(page.into_bytes())
 }
@@ -87,7 +85,7 @@ fn commands(tool: &Tool, page: &mut String) -> io::Result<()> {
     }
     section("COMMANDS", page);
     for command in command.get_subcommands() {
-        // The examples stand in their own section.
+        // The examples have their own section.
         let command = command.clone().after_long_help("");
         let mut usage = command.clone().bin_name(command.get_name().to_owned());
         let usage = usage.render_usage().to_string();
@@ -155,24 +153,20 @@ fn sentence_case(heading: &str) -> String {
     }
 }
 
-fn exit_status(tool: &Tool, page: &mut String) {
+fn exit_status(more: &Page, page: &mut String) {
     section("EXIT STATUS", page);
     for (status, meaning) in ExitStatus::TABLE {
-        let here = tool
-            .page
-            .exit_status
-            .iter()
-            .find(|(code, _)| *code == status.code());
+        let here = more.exit_status.iter().find(|(code, _)| *code == status.code());
         // A tool that never says "no" has no 1.
         if status == ExitStatus::No && here.is_none() {
             continue;
         }
         item(&format!("\\fB{}\\fR", status.code()), page);
-        line(here.map_or(meaning, |(_, meaning)| meaning), page);
+        line(here.map_or(meaning, |(_, meaning)| meaning.as_str()), page);
     }
 }
 
-fn pairs(title: &str, pairs: &[(&str, &str)], page: &mut String) {
+fn pairs(title: &str, pairs: &[(String, String)], page: &mut String) {
     if pairs.is_empty() {
         return;
     }
@@ -183,13 +177,13 @@ fn pairs(title: &str, pairs: &[(&str, &str)], page: &mut String) {
     }
 }
 
-fn examples(tool: &Tool, page: &mut String) {
-    if tool.page.examples.is_empty() {
+fn examples(more: &Page, page: &mut String) {
+    if more.examples.is_empty() {
         return;
     }
     section("EXAMPLES", page);
-    for (command, what) in tool.page.examples {
-        let mut what = (*what).to_owned();
+    for (command, what) in &more.examples {
+        let mut what = what.clone();
         what.push(':');
         page.push_str(".PP\n");
         line(&what, page);
@@ -207,9 +201,7 @@ fn see_also(tool: &Tool, page: &mut String) {
         .into_iter()
         .filter(|other| other.name != tool.name)
         .map(|other| format!("\\fB{}\\fR(1)", roff(other.name)));
-    let names: Vec<String> = others
-        .chain(std::iter::once("\\fBctx\\fR(7)".to_owned()))
-        .collect();
+    let names: Vec<String> = others.chain(std::iter::once("\\fBctx\\fR(7)".to_owned())).collect();
     page.push_str(&names.join(",\n"));
     page.push('\n');
 }
@@ -254,19 +246,14 @@ fn roff(text: &str) -> String {
 mod tests {
     use super::{group_options, page, roff};
     use clap::{Arg, ArgAction, Command};
-    use ctx_cli::{ExitStatus, Page, Tool};
+    use ctx_cli::{ExitStatus, Tool};
 
     const SAMPLE: Tool = Tool {
         name: "ctx-sample",
         command: || {
             Command::new("ctx-sample")
                 .about("Sample records")
-                .arg(
-                    Arg::new("all")
-                        .long("all")
-                        .action(ArgAction::SetTrue)
-                        .help("Take all"),
-                )
+                .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Take all"))
                 .arg(
                     Arg::new("budget")
                         .long("budget")
@@ -276,14 +263,13 @@ mod tests {
                 )
         },
         run: |_, _| Ok(ExitStatus::Done),
-        page: Page {
-            first: &[],
-            guesses: &[],
-            exit_status: &[(1, "there was nothing to sample")],
-            environment: &[("CTX_HOME", "the store")],
-            files: &[("~/.local/state/ctx", "the default store")],
-            examples: &[("ctx-sample 'a.jsonl' | \\\n  wc -l", "Count a sample")],
-        },
+        first: "",
+        page: r#"
+exit_status = [[1, "there was nothing to sample"]]
+environment = [["CTX_HOME", "the store"]]
+files = [["~/.local/state/ctx", "the default store"]]
+examples = [["ctx-sample 'a.jsonl' | \\\n  wc -l", "Count a sample"]]
+"#,
     };
 
     fn rendered() -> String {
@@ -318,17 +304,8 @@ mod tests {
     #[test]
     fn the_tool_says_what_no_means() {
         let page = rendered();
-        assert!(
-            page.contains(".TP\n\\fB1\\fR\nthere was nothing to sample\n"),
-            "{page}"
-        );
-        let silent = Tool {
-            page: Page {
-                exit_status: &[],
-                ..SAMPLE.page
-            },
-            ..SAMPLE
-        };
+        assert!(page.contains(".TP\n\\fB1\\fR\nthere was nothing to sample\n"), "{page}");
+        let silent = Tool { page: "", ..SAMPLE };
         let page = String::from_utf8(super::page(&silent).expect("rendered")).expect("UTF-8");
         assert!(!page.contains("\\fB1\\fR"), "{page}");
         assert!(page.contains(".TP\n\\fB130\\fR\ninterrupted\n"), "{page}");
@@ -337,18 +314,12 @@ mod tests {
     #[test]
     fn commands_keep_their_characters() {
         let page = rendered();
-        assert!(
-            page.contains("ctx\\-sample \\(aqa.jsonl\\(aq | \\e\n  wc \\-l\n"),
-            "{page}"
-        );
+        assert!(page.contains("ctx\\-sample \\(aqa.jsonl\\(aq | \\e\n  wc \\-l\n"), "{page}");
         assert_eq!(roff("~/.x ^ `a`"), "\\(ti/.x \\(ha \\(gaa\\(ga");
     }
 
     #[test]
     fn a_page_whose_flags_all_have_headings_has_options() {
-        assert_eq!(
-            group_options(".SH LIMITS\n.TP\nx\n"),
-            ".SH OPTIONS\n.SS \"Limits\"\n.TP\nx\n"
-        );
+        assert_eq!(group_options(".SH LIMITS\n.TP\nx\n"), ".SH OPTIONS\n.SS \"Limits\"\n.TP\nx\n");
     }
 }

@@ -37,7 +37,7 @@ mod tests {
 
     use super::{called_as, named};
 
-    /// 17: `ctx-tools ls`, as busybox has it.
+    /// `ctx-tools ls`, like busybox.
     #[test]
     fn a_word_names_a_tool() {
         let named = |word| named(OsStr::new(word));
@@ -48,18 +48,13 @@ mod tests {
         }
     }
 
-    /// 17: a link's name says which tool it is, whatever folder it is in.
+    /// A link's name selects the tool, whatever folder it is in.
     #[test]
     fn the_name_of_the_link_says_which_tool_it_is() {
         let name = |program| called_as(OsStr::new(program)).map(|tool| tool.name);
         assert_eq!(name("ctx-count"), Some("ctx-count"));
         assert_eq!(name("/usr/bin/ctx-memory"), Some("ctx-memory"));
-        for other in [
-            "ctx-tools",
-            "/usr/lib/ctx-tools/ctx-tools",
-            "",
-            "ctx-count.old",
-        ] {
+        for other in ["ctx-tools", "/usr/lib/ctx-tools/ctx-tools", "", "ctx-count.old"] {
             assert_eq!(name(other), None, "{other}");
         }
     }

@@ -17,9 +17,9 @@ fn main() -> ExitCode {
     }
     let first = args.next().unwrap_or_default();
     match first.to_str() {
-        Some("-h" | "--help") => return told(&help()),
+        Some("-h" | "--help") => return print(&help()),
         Some("-V" | "--version") => {
-            return told(concat!("ctx-tools ", env!("CARGO_PKG_VERSION"), "\n"));
+            return print(concat!("ctx-tools ", env!("CARGO_PKG_VERSION"), "\n"));
         }
         _ => {}
     }
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Some(tool) => become_tool(tool, args),
         None => "name a tool; ctx-tools -h lists them".to_owned(),
     };
-    // When stderr itself is gone there is nobody to tell.
+    // If stderr itself is closed, there is nowhere to report it.
     let _ = writeln!(io::stderr(), "ctx-tools: {failure}");
     ExitCode::from(ExitStatus::Failed.code())
 }
@@ -54,7 +54,7 @@ fn help() -> String {
     )
 }
 
-fn told(text: &str) -> ExitCode {
+fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(ExitStatus::Failed.code()),

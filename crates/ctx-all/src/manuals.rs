@@ -16,10 +16,7 @@ const PAGES: [(&str, &str); 16] = [
     ("ctx-snapshot", include_str!("../../../man/ctx-snapshot.1")),
     ("ctx-split", include_str!("../../../man/ctx-split.1")),
     ("ctx-stats", include_str!("../../../man/ctx-stats.1")),
-    (
-        "ctx-summarize",
-        include_str!("../../../man/ctx-summarize.1"),
-    ),
+    ("ctx-summarize", include_str!("../../../man/ctx-summarize.1")),
 ];
 
 /// The page of a tool.
@@ -30,7 +27,7 @@ pub(super) fn of(tool: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    /// 17: no tool was forgotten, and each has its own.
+    /// Every tool has its own.
     #[test]
     fn each_tool_has_its_page() {
         let tools = ctx_all::tools();

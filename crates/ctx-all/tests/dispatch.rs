@@ -6,16 +6,12 @@ use std::process::{Command, Output};
 fn run(name: &str, args: &[&str]) -> (Option<i32>, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_ctx-tools"));
     let done = program.arg0(name).args(args).output();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = done.expect("it starts");
+    let Output { status, stdout, stderr } = done.expect("it starts");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (status.code(), text(stdout), text(stderr))
 }
 
-/// 17: it is the tool that it is called as, or that its first word names.
+/// It is the tool that it is called as, or that its first word names.
 #[test]
 fn it_is_each_tool() {
     let version = (Some(0), "ctx-ls 0.1.0\n".to_owned(), String::new());
@@ -28,19 +24,13 @@ fn it_is_each_tool() {
     assert!(said.starts_with("ctx-count: /no/such/file: "), "{said}");
 }
 
-/// 17: alone it says what there is.
+/// Alone it lists the tools.
 #[test]
 fn alone_it_tells_of_itself() {
     let (code, help, _) = run("ctx-tools", &["--help"]);
     assert_eq!(code, Some(0));
-    assert!(
-        help.contains("\n  ls         List the sessions of all agents"),
-        "{help}"
-    );
-    assert_eq!(
-        help.lines().filter(|line| line.starts_with("  ")).count(),
-        16
-    );
+    assert!(help.contains("\n  ls         List the sessions of all agents"), "{help}");
+    assert_eq!(help.lines().filter(|line| line.starts_with("  ")).count(), 16);
     let version = "ctx-tools 0.1.0\n".to_owned();
     assert_eq!(run("ctx-tools", &["-V"]), (Some(0), version, String::new()));
     for args in [&[][..], &["lss"], &["-x"]] {

@@ -5,9 +5,9 @@ use crate::Paint;
 /// A part of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portion {
-    /// What it is drawn with: a character one column wide.
+    /// The character that fills the portion, one column wide.
     pub fill: char,
-    /// Its colour, where there is any.
+    /// The colour, if any.
     pub paint: Option<Paint>,
     /// How much it is.
     pub amount: u64,
@@ -40,7 +40,8 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
     };
     let least = |it: &Portion| usize::from(it.amount > 0);
     let mut widths: Vec<usize> = portions.iter().map(|it| share(it).max(least(it))).collect();
-    // What rounding and the smallest portions took or left, the largest ones give or get.
+    // Corrects the sum after rounding and after the least widths: the largest portions give or get
+    // the difference.
     loop {
         let sum: usize = widths.iter().sum();
         if all == 0 || sum == columns {
@@ -62,16 +63,12 @@ mod tests {
     fn drawn(amounts: &[u64], columns: usize) -> String {
         let portions: Vec<Portion> = ('a'..)
             .zip(amounts)
-            .map(|(fill, amount)| Portion {
-                fill,
-                paint: None,
-                amount: *amount,
-            })
+            .map(|(fill, amount)| Portion { fill, paint: None, amount: *amount })
             .collect();
         bar(&portions, columns, |_, text| text.to_owned())
     }
 
-    /// 17: a bar is full, and in it is what there is, however little that is.
+    /// A bar is full, and shows every part, however small.
     #[test]
     fn a_bar_is_as_wide_as_it_is_asked_for() {
         assert_eq!(drawn(&[50, 25, 25], 8), "aaaabbcc");

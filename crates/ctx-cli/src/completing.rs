@@ -28,7 +28,7 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// The script that has the shell ask the tool `name`, which it finds by `PATH`.
+    /// The script that makes the shell call the tool `name`, which it finds by `PATH`.
     pub fn script(self, name: &str) -> String {
         let script = match self {
             Self::Bash => include_str!("completing/bash.sh"),
@@ -51,7 +51,7 @@ impl Shell {
 #[derive(Clone, Debug)]
 pub struct Typed {
     words: Vec<OsString>,
-    /// Which of the words is completed.
+    /// The index of the word to complete.
     index: usize,
 }
 
@@ -65,19 +65,17 @@ impl Typed {
         let last = words.len().saturating_sub(1);
         let given = std::env::var("_CLAP_COMPLETE_INDEX").ok();
         let given = given.and_then(|index| index.parse().ok());
-        // Fish hands over what stands before the cursor, and no more.
+        // Fish passes only the line before the cursor.
         let index = given.filter(|_| shell != Shell::Fish).unwrap_or(last);
         Self::new(words, index)
     }
 
-    /// What there is of the word that is completed.
+    /// The part of the word that was typed so far.
     pub fn current(&self) -> &OsStr {
-        self.words
-            .get(self.index)
-            .map_or(OsStr::new(""), OsString::as_os_str)
+        self.words.get(self.index).map_or(OsStr::new(""), OsString::as_os_str)
     }
 
-    /// Whether a flag was typed before.
+    /// Whether the user typed this flag.
     pub fn has(&self, long: &str) -> bool {
         let before = &self.words[..self.index.min(self.words.len())];
         before.iter().any(|word| *word == *format!("--{long}"))
@@ -105,7 +103,7 @@ impl Typed {
     }
 }
 
-/// Answers a shell that asks how the line goes on; `None` where none does.
+/// Answers a shell that wants completions; `None` if no shell called the tool.
 pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
     let shell = Shell::from_str(&shell, false).ok()?;
@@ -118,17 +116,13 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let directory = std::env::current_dir().ok();
     let engine = shell.engine();
     let written = engine.write_complete(&mut command, words, directory.as_deref(), &mut answer);
-    // There is nobody to tell: the line is still being typed.
-    let told = written.and_then(|()| io::stdout().write_all(&answer));
-    Some(if told.is_ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    // There is nowhere to report this: the line is still being typed.
+    let printed = written.and_then(|()| io::stdout().write_all(&answer));
+    Some(if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where nothing of a word is typed yet its flags, of which there are dozens, are offered only
-/// when there is nothing else.
+/// Before the first letter of a word, dozens of flags would hide everything else, so they are
+/// offered only if nothing else fits.
 fn calmed(command: Command, typed: &Typed) -> Command {
     if !typed.current().is_empty() {
         return command;
@@ -137,15 +131,9 @@ fn calmed(command: Command, typed: &Typed) -> Command {
         let is_flag = !arg.is_positional();
         arg.hide(is_flag)
     };
-    let command = command
-        .disable_help_flag(true)
-        .disable_version_flag(true)
-        .mut_args(hidden);
+    let command = command.disable_help_flag(true).disable_version_flag(true).mut_args(hidden);
     command.mut_subcommands(|of_tool| {
-        of_tool
-            .disable_help_flag(true)
-            .disable_version_flag(true)
-            .mut_args(hidden)
+        of_tool.disable_help_flag(true).disable_version_flag(true).mut_args(hidden)
     })
 }
 
@@ -157,7 +145,7 @@ mod tests {
         Typed::new(words.iter().map(Into::into).collect(), index)
     }
 
-    /// 17: what was typed before decides what is offered.
+    /// Earlier words decide which values fit.
     #[test]
     fn the_value_of_a_flag_is_found_however_it_was_typed() {
         for words in [
@@ -176,17 +164,14 @@ mod tests {
         assert_eq!(later.current(), "");
     }
 
-    /// 17: two of a flag: the last one counts, as for the tool itself.
+    /// The last of two equal flags counts, as in the tool itself.
     #[test]
     fn the_last_of_a_flag_counts() {
         let typed = typed(&["ctx-x", "--store=/a", "--store", "/b", ""], 4);
-        assert_eq!(
-            typed.value_of("store", None).as_deref(),
-            Some("/b".as_ref())
-        );
+        assert_eq!(typed.value_of("store", None).as_deref(), Some("/b".as_ref()));
     }
 
-    /// 17: a script names its tool, and no other name is left in it.
+    /// A script names its tool, and no other.
     #[test]
     fn scripts_name_their_tool() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

@@ -1,10 +1,8 @@
-//! Text that is not ours, escaped for what reads it: a terminal, a CI system.
+//! Escapes foreign text for its reader: a terminal or a CI system.
 
 use std::fmt::Write;
 
-/// Text that is not ours, fit to be shown: control characters become escapes, so
-/// that no file name and no quoted message can drive the user's terminal; and so do those
-/// that begin a line or turn the direction of writing, so that none looks like another.
+/// Escapes foreign text for its reader: a terminal or a CI system.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -28,23 +26,18 @@ pub fn shell_word(text: &str) -> String {
 
 /// Unicode's own line ends, and its marks for the direction of writing.
 fn is_direction_or_line_end(c: char) -> bool {
-    matches!(
-        c,
-        '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
-    ) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text for the message of a workflow command, as GitHub's documentation describes them.
-/// What would drive the terminal of somebody who looks at the log is escaped, as anywhere.
+/// Text for the message of a workflow command, as GitHub's documentation describes them. What would
+/// control the terminal of a reader of the log is escaped.
 pub fn github_message(text: &str) -> String {
-    let text = text
-        .replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A");
+    let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     printable(&text)
 }
 
-/// The same for a property of one.
+/// Escapes the value of a property, such as `file=`.
 pub fn github_property(text: &str) -> String {
     github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -96,12 +89,9 @@ mod tests {
 
     #[test]
     fn commands_of_github_cannot_be_forged() {
-        assert_eq!(
-            github_property("a,b:c%3A\n::error"),
-            "a%2Cb%3Ac%253A%0A%3A%3Aerror"
-        );
+        assert_eq!(github_property("a,b:c%3A\n::error"), "a%2Cb%3Ac%253A%0A%3A%3Aerror");
         assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
-        // Who looks at the log of a run has a terminal.
+        // People read the log of a run in a terminal.
         assert_eq!(github_message("\u{1b}[31m\u{9b}"), "\\u{1b}[31m\\u{9b}");
         assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
     }

@@ -1,4 +1,4 @@
-//! Why a tool gave up: where, what is wrong, what to do, and the exit status.
+//! Failures: the place, the problem, a hint, and the exit status.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use crate::{ExitStatus, printable};
 #[derive(Debug)]
 pub struct Failure {
     status: ExitStatus,
-    /// As the user named it, or `<stdin>`.
+    /// The name that the user gave, or `<stdin>`.
     file: Option<String>,
     /// From 1.
     line: Option<u64>,
@@ -50,8 +50,8 @@ impl Failure {
         self
     }
 
-    /// The same failure, after `what` was done and stays so: the exit status must not say that
-    /// nothing was changed.
+    /// Marks a failure after a change that stays: the exit status must not claim that nothing
+    /// changed.
     #[must_use]
     pub fn after(mut self, what: impl fmt::Display) -> Self {
         if self.status == ExitStatus::Failed {
@@ -70,7 +70,7 @@ impl Failure {
         self
     }
 
-    /// What the user can do.
+    /// Adds advice to the message.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -82,7 +82,7 @@ impl Failure {
         self.status
     }
 
-    /// Whether there is nothing to say: the reader of stdout went away.
+    /// Whether there is nothing to report because the reader of stdout exited.
     pub fn is_silent(&self) -> bool {
         self.status == ExitStatus::Done
     }
@@ -121,38 +121,26 @@ mod tests {
 
     #[test]
     fn place_then_what_then_hint() {
-        let failure = Failure::new("not a message")
-            .at("a.jsonl", Some(7))
-            .hint("see --invalid");
-        assert_eq!(
-            failure.to_string(),
-            "a.jsonl:7: not a message; see --invalid"
-        );
+        let failure = Failure::new("not a message").at("a.jsonl", Some(7)).hint("see --invalid");
+        assert_eq!(failure.to_string(), "a.jsonl:7: not a message; see --invalid");
         assert_eq!(failure.exit_status(), ExitStatus::Failed);
     }
 
     #[test]
     fn after_a_change_only_what_would_deny_it_is_another_status() {
-        let full = Failure::new("cannot write")
-            .hint("make room")
-            .after("it is saved");
+        let full = Failure::new("cannot write").hint("make room").after("it is saved");
         assert_eq!(full.exit_status(), ExitStatus::Uncertain);
         assert_eq!(full.to_string(), "cannot write; make room; it is saved");
         let gone = Failure::broken_pipe().after("it is saved");
         assert!(gone.is_silent());
-        let busy = Failure::new("busy")
-            .status(ExitStatus::Busy)
-            .after("it is saved");
+        let busy = Failure::new("busy").status(ExitStatus::Busy).after("it is saved");
         assert_eq!(busy.exit_status(), ExitStatus::Busy);
     }
 
     #[test]
     fn control_characters_are_escaped() {
         let failure = Failure::new("no such id \u{1b}]0;owned\u{7}").at("a\nb", None);
-        assert_eq!(
-            failure.to_string(),
-            "a\\nb: no such id \\u{1b}]0;owned\\u{7}"
-        );
+        assert_eq!(failure.to_string(), "a\\nb: no such id \\u{1b}]0;owned\\u{7}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::input::word;
 use crate::{Failure, inputs, is_stdin};
 
-/// What a file in a folder is called where no pattern is given.
+/// The default patterns of session files in a folder.
 const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
 
 /// Flags of tools that take folders.
@@ -26,10 +26,10 @@ pub struct FolderArgs {
     glob: Vec<Glob>,
 }
 
-/// Which operands are walked, and what in them is not looked at.
+/// Which operands are searched as folders, and what is skipped in them.
 #[derive(Clone, Copy)]
 pub struct Walk {
-    /// Whether folders are walked without `--recursive`.
+    /// Whether folders are searched without `--recursive`.
     pub always: bool,
     /// Files that are no sessions, and folders with no session in them, whatever they are called.
     pub skip: fn(&Path) -> bool,
@@ -38,9 +38,9 @@ pub struct Walk {
 /// Files in the order of the operands, those of a folder by their names.
 #[derive(Debug)]
 pub struct Operands {
-    /// The files, and what stands for a folder that failed.
+    /// The files; a folder that failed keeps its place.
     pub paths: Vec<PathBuf>,
-    /// What is wrong with a folder.
+    /// The folders that failed.
     failed: HashMap<PathBuf, Wrong>,
 }
 
@@ -48,7 +48,7 @@ pub struct Operands {
 enum Wrong {
     /// It is not to be walked.
     IsFolder,
-    /// Nothing in it matches.
+    /// No file in the folder matches.
     NoFile,
     Unreadable(String),
 }
@@ -80,10 +80,7 @@ impl FolderArgs {
     pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands, Failure> {
         let named = inputs(operands)?;
         let globs = self.globs()?;
-        let mut found = Operands {
-            paths: Vec::new(),
-            failed: HashMap::new(),
-        };
+        let mut found = Operands { paths: Vec::new(), failed: HashMap::new() };
         for path in named {
             if is_stdin(&path) || !path.is_dir() {
                 found.paths.push(path);
@@ -155,20 +152,11 @@ mod tests {
 
     use super::{FolderArgs, Walk, pattern};
 
-    const WALK: Walk = Walk {
-        always: true,
-        skip: |path| path.ends_with("store"),
-    };
+    const WALK: Walk = Walk { always: true, skip: |path| path.ends_with("store") };
 
     fn found(globs: &[&str], walk: Walk) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a folder");
-        for path in [
-            "b.jsonl",
-            "a.json",
-            ".hidden/c.jsonl",
-            "x/d.txt",
-            "store/e.jsonl",
-        ] {
+        for path in ["b.jsonl", "a.json", ".hidden/c.jsonl", "x/d.txt", "store/e.jsonl"] {
             let path = dir.path().join(path);
             fs::create_dir_all(path.parent().expect("it is in one")).expect("made");
             fs::write(path, "").expect("written");
@@ -179,20 +167,12 @@ mod tests {
             recursive: false,
             glob: globs.iter().map(|it| pattern(it).expect("one")).collect(),
         };
-        let operands = args
-            .operands(&[dir.path().to_path_buf()], walk)
-            .expect("ok");
-        let told = |path: &PathBuf| match operands.check(path) {
-            Ok(()) => path
-                .strip_prefix(dir.path())
-                .unwrap_or(Path::new("?"))
-                .display()
-                .to_string(),
-            Err(failure) => failure
-                .to_string()
-                .replace(&*dir.path().to_string_lossy(), "DIR"),
+        let operands = args.operands(&[dir.path().to_path_buf()], walk).expect("ok");
+        let outcome = |path: &PathBuf| match operands.check(path) {
+            Ok(()) => path.strip_prefix(dir.path()).unwrap_or(Path::new("?")).display().to_string(),
+            Err(failure) => failure.to_string().replace(&*dir.path().to_string_lossy(), "DIR"),
         };
-        operands.paths.iter().map(told).collect()
+        operands.paths.iter().map(outcome).collect()
     }
 
     /// 15 B3: hidden files too, by name, and no link is followed.
@@ -212,10 +192,7 @@ mod tests {
             found(&["*.md"], WALK),
             ["DIR: no session file is in this folder; --glob PATTERN says what they are called"]
         );
-        let files_only = Walk {
-            always: false,
-            ..WALK
-        };
+        let files_only = Walk { always: false, ..WALK };
         assert_eq!(
             found(&[], files_only),
             ["DIR: is a directory; -r takes the session files in it: -r DIR"]

@@ -4,6 +4,7 @@
 //! line, in groups, then examples. The manual has the long texts, which clap would print for
 //! `--help` instead; so that one is rendered here, as clap renders the short one.
 
+use std::fmt::Write as _;
 use std::io;
 
 use clap::builder::PossibleValue;
@@ -17,13 +18,13 @@ pub(crate) const WIDTH: usize = 100;
 /// Lines of two screens.
 const SCREENS: usize = 90;
 
-/// So many letters may a list of values have to be shown.
+/// The longest list of values that the help shows, in letters.
 const LONGEST_LIST: usize = 60;
 
 /// The command with its flags as `-h` and the manual have them: those that most people need
 /// first, and only they in `-h`.
 pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Command {
-    let first = tool.page.first;
+    let first: Vec<&str> = tool.first.split_whitespace().collect();
     let mut behind = first.len();
     let command = command.mut_args(|arg| {
         let Some(long) = arg.get_long() else {
@@ -48,28 +49,21 @@ fn is_common(arg: &Arg) -> bool {
 
 fn footer(tool: &Tool, name: Option<&str>) -> String {
     let whole = whole_name(tool, name);
-    format!(
-        "All flags: {whole} --help; the manual: {0} --man, or man {0}",
-        tool.name
-    )
+    format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name)
 }
 
 fn whole_name(tool: &Tool, name: Option<&str>) -> String {
     name.map_or(tool.name.to_owned(), |name| format!("{} {name}", tool.name))
 }
 
-/// Whether what clap was asked for, and has rendered, is the short help.
+/// Whether clap rendered the short help.
 pub(crate) fn is_short(rendered: &str) -> bool {
     rendered.contains("\nAll flags: ")
 }
 
-/// Prints what `-h` or `--help` shows of the tool, or of one of its commands.
+/// Prints the short or the long help of the tool or of one of its commands.
 pub(crate) fn print(tool: &Tool, name: Option<&str>, is_short: bool) -> io::Result<()> {
-    let mut command = if is_short {
-        short(tool, name)
-    } else {
-        long(tool, name)
-    };
+    let mut command = if is_short { short(tool, name) } else { long(tool, name) };
     command.print_help()
 }
 
@@ -95,8 +89,8 @@ pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     command.after_help(ending(tool, name, room))
 }
 
-/// What makes the line of a flag too long is only in the manual: variables, which have a section
-/// there, and long lists of values, which the error about a wrong one has, too.
+/// Shortens the help of a flag to one line. Variables have their own section in the manual, and the
+/// error about a wrong value lists the values.
 fn one_line(arg: Arg) -> Arg {
     let values = arg.get_possible_values();
     let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
@@ -104,16 +98,12 @@ fn one_line(arg: Arg) -> Arg {
     let is_shown = !names.is_empty() && names != ["true", "false"] && list.len() <= LONGEST_LIST;
     let is_shown = is_shown && !arg.is_hide_possible_values_set();
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    // What stands in brackets is the default.
+    // The default is in brackets.
     let (what, default) = match text.find(" [") {
         Some(at) => text.split_at(at),
         None => (text.as_str(), ""),
     };
-    let arg = if is_shown {
-        arg.clone().help(format!("{what}: {list}{default}"))
-    } else {
-        arg
-    };
+    let arg = if is_shown { arg.clone().help(format!("{what}: {list}{default}")) } else { arg };
     arg.hide_env(true).hide_possible_values(true)
 }
 
@@ -128,17 +118,15 @@ fn description(command: &Command) -> String {
     }
 }
 
-/// The examples that `room` lines have room for, two at least, and where more is to be read.
+/// As many examples as fit into `room` lines, at least two, and where to read more.
 fn ending(tool: &Tool, name: Option<&str>, room: usize) -> String {
     let whole = whole_name(tool, name);
     // Around them are two blank lines, the heading, and the line about the manual.
     let most = (room.saturating_sub(4) / 2).max(2);
-    let examples = tool.page.examples.iter();
-    let examples = examples.filter(|(example, _)| example.contains(&whole));
-    let examples = examples.map(|(command, what)| format!("  # {what}\n  {command}\n"));
-    let examples: String = examples.take(most).collect();
-    format!(
-        "Examples:\n{examples}\nThe manual: {0} --man, or man {0}",
-        tool.name
-    )
+    let page = tool.page();
+    let mut examples = String::new();
+    for (command, what) in page.examples.iter().filter(|row| row.0.contains(&whole)).take(most) {
+        let _ = write!(examples, "  # {what}\n  {command}\n");
+    }
+    format!("Examples:\n{examples}\nThe manual: {0} --man, or man {0}", tool.name)
 }

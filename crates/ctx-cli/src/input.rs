@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use crate::{Failure, Progress};
 
-/// How stdin is called in messages.
+/// The name of stdin in messages.
 pub const STDIN_NAME: &str = "<stdin>";
 
 /// One opened input.
 pub struct Input {
-    /// As the user named it, or [`STDIN_NAME`].
+    /// The name that the user gave, or [`STDIN_NAME`].
     pub name: String,
-    /// Its bytes; not buffered.
+    /// The bytes, not buffered.
     pub reader: Box<dyn Read + Send>,
 }
 
@@ -35,13 +35,9 @@ pub fn inputs<'a>(
     }
 }
 
-/// How an operand is called in messages.
+/// The name of an operand in messages.
 pub fn input_name(path: &Path) -> String {
-    if is_stdin(path) {
-        STDIN_NAME.to_owned()
-    } else {
-        path.display().to_string()
-    }
+    if is_stdin(path) { STDIN_NAME.to_owned() } else { path.display().to_string() }
 }
 
 impl Input {
@@ -69,11 +65,7 @@ impl Input {
     pub fn of_copy(path: &Path, copy: &File) -> Result<Self, Failure> {
         let name = input_name(path);
         let open = || -> io::Result<File> {
-            let place = if is_stdin(path) {
-                stdin_file()?.stream_position()?
-            } else {
-                0
-            };
+            let place = if is_stdin(path) { stdin_file()?.stream_position()? } else { 0 };
             let mut copy = copy.try_clone()?;
             copy.seek(SeekFrom::Start(place))?;
             Ok(copy)
@@ -85,7 +77,7 @@ impl Input {
     }
 }
 
-/// What an operand is: a file, or what stdin is read from.
+/// The metadata of an operand; for `-`, of the file or pipe at stdin.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     if !is_stdin(path) {
         return path.metadata();
@@ -93,7 +85,7 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     stdin_file()?.metadata()
 }
 
-/// What stdin is read from.
+/// The file or pipe at stdin.
 fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
@@ -105,10 +97,7 @@ pub fn is_stdin(path: &Path) -> bool {
 
 /// A folder where files are taken.
 pub(crate) fn is_directory(name: &str) -> Failure {
-    let hint = format!(
-        "name session files: find {} -name '*.jsonl' lists them",
-        word(name)
-    );
+    let hint = format!("name session files: find {} -name '*.jsonl' lists them", word(name));
     Failure::new("is a directory").at(name, None).hint(hint)
 }
 
@@ -135,8 +124,8 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Whether a name is written as a UUID, as agents name sessions: 32 hexadecimal digits with
-/// hyphens between them.
+/// Whether a name looks like a UUID, which agents use for sessions: 32 hexadecimal digits with
+/// hyphens.
 fn is_like_an_id(name: &str) -> bool {
     let digits = name.chars().filter(char::is_ascii_hexdigit).count();
     let hyphens = name.chars().filter(|c| *c == '-').count();
@@ -152,13 +141,10 @@ mod tests {
     fn stdin_is_named_once() {
         let twice = [PathBuf::from("-"), PathBuf::from("-")];
         let failure = inputs(&twice).expect_err("twice");
-        assert_eq!(
-            failure.to_string(),
-            "stdin (-) is named twice; name it once"
-        );
+        assert_eq!(failure.to_string(), "stdin (-) is named twice; name it once");
     }
 
-    /// 15 B3: what is proposed can be pasted into a shell.
+    /// A suggested command can be pasted into a shell.
     #[test]
     fn a_path_is_one_word_of_a_shell() {
         assert_eq!(word("a/.b-c"), "a/.b-c");

@@ -1,4 +1,4 @@
-//! What a running tool writes to: stdout for data, stderr for notes.
+//! The output of a running tool: stdout for data, stderr for notes.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -63,7 +63,7 @@ pub enum Colour {
     Never,
 }
 
-/// How much is said on stderr.
+/// The amount of notes on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
     /// Errors only.
@@ -76,18 +76,18 @@ pub enum Verbosity {
     Debug,
 }
 
-/// Stdout and stderr of a tool. Nothing but data goes to stdout.
+/// Stdout and stderr of a tool. Stdout takes data only.
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
-    /// Whether stdout and stderr take colour.
+    /// Whether stdout and stderr show colours.
     colour: [bool; 2],
-    /// What was done, and stays so whatever fails from now on.
+    /// The change that stays even if the tool fails afterwards.
     committed: Option<String>,
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// In bytes: large enough that a pipe is written in few system calls.
+/// The size in bytes: large enough that a pipe needs few system calls.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
 impl Io {
@@ -109,7 +109,7 @@ impl Io {
             committed: None,
             out: io::BufWriter::with_capacity(
                 STDOUT_BUFFER,
-                Progress::current().beside(raw_stdout()),
+                Progress::current().between_draws(raw_stdout()),
             ),
         }
     }
@@ -119,7 +119,7 @@ impl Io {
         painted(self.colour[0], paint, text)
     }
 
-    /// How many columns the terminal has that stdout is; `None` where it is none.
+    /// The width of the terminal that stdout is; `None` if it is not a terminal.
     pub fn columns(&self) -> Option<usize> {
         let stdout = io::stdout();
         let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
@@ -127,18 +127,18 @@ impl Io {
         (stdout.is_terminal() && columns > 0).then_some(columns)
     }
 
-    /// How much is to be said.
+    /// How much to report.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
-    /// Something was changed, `what` says it: "snapshot 7 is taken". When the tool fails after
-    /// that, its exit status says that this is done.
+    /// Records a change that stays, such as "snapshot 7 is taken". If the tool fails afterwards,
+    /// the exit status and the message include it.
     pub fn committed(&mut self, what: impl fmt::Display) {
         self.committed = Some(what.to_string());
     }
 
-    /// A failure of the tool, as it is to be reported.
+    /// A failure of the tool, ready to be reported.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         match &self.committed {
             Some(what) => failure.after(what),
@@ -153,13 +153,11 @@ impl Io {
 
     /// Writes data to stdout; a closed pipe ends the tool in silence.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.out
-            .write_all(bytes)
-            .map_err(|error| Failure::stdout(&error))
+        self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
 
-    /// Writes out what the buffer still holds, when the tool ends well. What was partly done is to
-    /// be done again: that counts for more than that nobody was told.
+    /// Flushes stdout when the tool ends. A partly done run must be repeated, which matters more
+    /// than a failed write.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus, Failure> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
@@ -170,12 +168,12 @@ impl Io {
         }
     }
 
-    /// Writes out what the buffer still holds.
+    /// Flushes stdout.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 
-    /// Says something that matters although the tool goes on; silent under `-q`.
+    /// Prints a warning; the tool continues. `-q` silences it.
     pub fn warn(&mut self, what: impl fmt::Display) {
         if self.verbosity >= Verbosity::Normal {
             let kind = painted(self.colour[1], Paint::Yellow, "warning:");
@@ -197,7 +195,7 @@ impl Io {
         }
     }
 
-    /// Reports a failure of one input when the tool goes on with the next.
+    /// Reports the failure of one input; the tool continues with the next one.
     pub fn report(&mut self, failure: &Failure) {
         if !failure.is_silent() {
             let tool = painted(self.colour[1], Paint::Red, &format!("{}:", self.tool));
@@ -211,7 +209,7 @@ impl Io {
 
     /// One write per message: messages of several processes do not interleave.
     fn say_whole(message: &str) {
-        // When stderr itself is gone there is nobody to tell.
+        // If stderr itself is closed, there is nowhere to report it.
         let write = || io::stderr().write_all(message.as_bytes());
         let _ = Progress::current().aside(write);
     }
@@ -229,9 +227,9 @@ fn raw_stdout() -> Box<dyn Write + Send> {
 /// The colours in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// Failures, and what is gone.
+    /// Failures and removals.
     Red,
-    /// What is new.
+    /// Additions.
     Green,
     /// Warnings.
     Yellow,
@@ -243,7 +241,7 @@ pub enum Paint {
     Cyan,
     /// Headings and sums.
     Bold,
-    /// What matters least.
+    /// Less important text.
     Dim,
 }
 
@@ -275,7 +273,7 @@ pub(crate) fn wants_colour(choice: Colour, terminal: bool) -> bool {
     }
 }
 
-/// Whether a terminal understands more than text.
+/// Whether the terminal supports more than plain text.
 pub(crate) fn is_capable() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }

@@ -1,4 +1,4 @@
-//! What a tool prints for programs: JSON, an object a line.
+//! The output for programs: one JSON object per line.
 
 use std::fmt::Write as _;
 
@@ -39,11 +39,7 @@ pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String 
         line: Option<u64>,
         error: String,
     }
-    json_line(&Failed {
-        name: json_name(name),
-        line,
-        error: failure.to_string(),
-    })
+    json_line(&Failed { name: json_name(name), line, error: failure.to_string() })
 }
 
 /// The name of an input for programs; stdin has none.

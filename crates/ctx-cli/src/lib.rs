@@ -43,5 +43,5 @@ pub use status::ExitStatus;
 pub use table::{aligned, labelled, percent};
 pub use tool::{Binary, Page, Tool};
 
-/// What a tool's `run` returns.
+/// The result of a tool's `run`.
 pub type Outcome = Result<ExitStatus, Failure>;

@@ -22,10 +22,10 @@ pub struct Listing {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A text, and its colour where there is any.
+/// A text and its colour, if any.
 pub type Cell = (String, Option<Paint>);
 
-/// What stands between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
 impl Listing {
@@ -34,15 +34,12 @@ impl Listing {
         Self {
             columns: columns.iter().map(|(_, align)| *align).collect(),
             rows: vec![
-                columns
-                    .iter()
-                    .map(|(name, _)| ((*name).to_owned(), Some(Paint::Bold)))
-                    .collect(),
+                columns.iter().map(|(name, _)| ((*name).to_owned(), Some(Paint::Bold))).collect(),
             ],
         }
     }
 
-    /// The same without the heading, as for a pipe whose reader takes the first word of each line.
+    /// Leaves out the heading, for a pipe whose reader takes the first word of each line.
     #[must_use]
     pub fn without_heading(mut self) -> Self {
         self.rows.remove(0);
@@ -65,7 +62,7 @@ impl Listing {
         self.lines(most, |_, text| text.to_owned())
     }
 
-    /// The same for a terminal, in colours where it takes any.
+    /// The table for a terminal, in colours if it shows any.
     pub fn painted(&self, most: Option<usize>, io: &Io) -> String {
         self.lines(most, |paint, text| match paint {
             Some(paint) => io.paint(paint, text),
@@ -102,10 +99,7 @@ impl Listing {
                 Align::Right => pieces.extend([blank(gap + space), cell]),
             }
         }
-        while pieces
-            .last()
-            .is_some_and(|(text, _)| text.trim_end().is_empty())
-        {
+        while pieces.last().is_some_and(|(text, _)| text.trim_end().is_empty()) {
             pieces.pop();
         }
         if let Some((last, _)) = pieces.last_mut() {
@@ -171,7 +165,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
     if unit == 0 {
         return number.to_string();
     }
-    // In whole numbers, so that it is the same everywhere; rounded down, as time is.
+    // Integers give the same result on all machines. Like times, sizes are rounded down.
     let tenths = u128::from(number) * 10 / u128::from(one);
     if tenths < 100 {
         format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
@@ -184,7 +178,7 @@ fn short(number: u64, step: u64, units: &[&str]) -> String {
 pub fn short_time(time: Duration) -> String {
     const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
     let seconds = time.as_secs();
-    // A year and a half is better told in days.
+    // A year and a half is clearer in days.
     let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
     match UNITS.iter().find(fits) {
         Some((unit, name)) => format!("{}{name}", seconds / unit),
@@ -200,41 +194,22 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_whatever_the_script_and_cut_at_the_edge() {
-        let mut listing = Listing::new(&[
-            ("NAME", Align::Left),
-            ("N", Align::Right),
-            ("TITLE", Align::Left),
-        ]);
+        let mut listing =
+            Listing::new(&[("NAME", Align::Left), ("N", Align::Right), ("TITLE", Align::Left)]);
         for row in [["日志", "7", "a title"], ["ab", "1.2k", ""]] {
             listing.push(row.map(str::to_owned).to_vec());
         }
-        assert_eq!(
-            listing.text(None),
-            "NAME     N  TITLE\n日志     7  a title\nab    1.2k\n"
-        );
-        assert_eq!(
-            listing.text(Some(12)),
-            "NAME     N …\n日志     7 …\nab    1.2k\n"
-        );
+        assert_eq!(listing.text(None), "NAME     N  TITLE\n日志     7  a title\nab    1.2k\n");
+        assert_eq!(listing.text(Some(12)), "NAME     N …\n日志     7 …\nab    1.2k\n");
         assert_eq!(listing.text(Some(4)), "NAM…\n日…\nab …\n");
-        assert_eq!(
-            listing.without_heading().text(None),
-            "日志     7  a title\nab    1.2k\n"
-        );
+        assert_eq!(listing.without_heading().text(None), "日志     7  a title\nab    1.2k\n");
     }
 
     #[test]
     fn numbers_have_three_digits() {
-        let counts = [
-            0, 999, 1_000, 1_999, 9_999, 10_000, 152_345, 999_999, 1_000_000,
-        ];
+        let counts = [0, 999, 1_000, 1_999, 9_999, 10_000, 152_345, 999_999, 1_000_000];
         let counts = counts.map(short_count);
-        assert_eq!(
-            counts,
-            [
-                "0", "999", "1.0k", "1.9k", "9.9k", "10k", "152k", "999k", "1.0M"
-            ]
-        );
+        assert_eq!(counts, ["0", "999", "1.0k", "1.9k", "9.9k", "10k", "152k", "999k", "1.0M"]);
         let bytes = [1_023, 1_024, 1_536, 3_900_000, u64::MAX].map(short_bytes);
         assert_eq!(bytes, ["1023", "1.0K", "1.5K", "3.7M", "15E"]);
     }

@@ -1,5 +1,5 @@
-//! `--man` and `--completions`: what a tool that was installed without its manual and its
-//! completions has of them in itself.
+//! `--man` and `--completions`: the manual and the completions inside the binary, for a tool that
+//! was installed without these files.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -11,29 +11,29 @@ use crate::completing::Shell;
 use crate::plain_roff::plain;
 use crate::{Binary, Tool};
 
-/// What can be asked of any tool, whatever else it would need.
-enum Asked {
+/// A request that needs no operands.
+enum ManualRequest {
     Manual,
     Completions(Shell),
 }
 
-/// Tells what is asked for by either flag; `None` where neither is there. Looked for before clap
-/// does, which would miss the operands that a tool must have.
-pub(crate) fn asked(binary: &Binary) -> Option<io::Result<()>> {
+/// Answers either flag; `None` if there is none. This runs before clap, which would report missing
+/// operands.
+pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
     let Binary { tool, manual, .. } = binary;
-    Some(match asked_in(std::env::args_os().skip(1))? {
-        Asked::Manual => show(manual),
-        Asked::Completions(shell) => to_stdout(&script(tool, shell)),
+    Some(match request_in(std::env::args_os().skip(1))? {
+        ManualRequest::Manual => show(manual),
+        ManualRequest::Completions(shell) => to_stdout(&script(tool, shell)),
     })
 }
 
-fn asked_in(args: impl Iterator<Item = OsString>) -> Option<Asked> {
+fn request_in(args: impl Iterator<Item = OsString>) -> Option<ManualRequest> {
     let mut args = args.take_while(|arg| arg != "--");
-    // A name that is no shell's is an error of usage, which clap tells.
-    let shell = |name: &str| Shell::from_str(name, false).ok().map(Asked::Completions);
+    // Clap reports the name of an unknown shell.
+    let shell = |name: &str| Shell::from_str(name, false).ok().map(ManualRequest::Completions);
     while let Some(arg) = args.next() {
         match arg.to_str() {
-            Some("--man") => return Some(Asked::Manual),
+            Some("--man") => return Some(ManualRequest::Manual),
             Some("--completions") => return shell(args.next()?.to_str()?),
             Some(arg) => {
                 if let Some(name) = arg.strip_prefix("--completions=") {
@@ -63,11 +63,7 @@ fn show(manual: &str) -> io::Result<()> {
     }
     let shown = [("man", "-l"), ("mandoc", "-a")];
     let is_shown = shown.iter().any(|(program, flag)| {
-        let args: &[&str] = if *program == "man" {
-            &[flag, "-"]
-        } else {
-            &[flag]
-        };
+        let args: &[&str] = if *program == "man" { &[flag, "-"] } else { &[flag] };
         piped(program, args, manual)
     });
     if is_shown {
@@ -81,18 +77,15 @@ fn show(manual: &str) -> io::Result<()> {
     to_stdout(&text)
 }
 
-/// Whether a program took the text and showed it.
+/// Whether the program showed the text.
 fn piped(program: &str, args: &[&str], text: &str) -> bool {
-    let child = Command::new(program)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
+    let child =
+        Command::new(program).args(args).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
     let Ok(mut child) = child else {
         return false;
     };
     if let Some(mut stdin) = child.stdin.take() {
-        // Who leaves a pager early does not read the rest.
+        // A user who quits the pager early does not read the rest.
         let _ = stdin.write_all(text.as_bytes());
     }
     child.wait().is_ok_and(|status| status.success())
@@ -100,13 +93,13 @@ fn piped(program: &str, args: &[&str], text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, asked_in};
+    use super::{ManualRequest, request_in};
 
     fn asked(args: &[&str]) -> &'static str {
-        match asked_in(args.iter().map(Into::into)) {
+        match request_in(args.iter().map(Into::into)) {
             None => "nothing",
-            Some(Asked::Manual) => "manual",
-            Some(Asked::Completions(shell)) => match shell {
+            Some(ManualRequest::Manual) => "manual",
+            Some(ManualRequest::Completions(shell)) => match shell {
                 super::Shell::Bash => "bash",
                 super::Shell::Zsh => "zsh",
                 super::Shell::Fish => "fish",
@@ -114,7 +107,7 @@ mod tests {
         }
     }
 
-    /// 17: both are told wherever they stand, but of a file of that name only where it is none.
+    /// Both are listed wherever they occur, but a file of that name only if it is not a variable.
     #[test]
     fn a_tool_tells_of_itself_when_it_is_asked() {
         assert_eq!(asked(&["--man"]), "manual");

@@ -1,7 +1,7 @@
-//! How the process asks for memory.
+//! The memory allocator of the process.
 
-/// From this size on a block of memory is mapped on its own, in bytes, and goes back to the
-/// system as soon as it is free.
+/// A larger memory block, in bytes, is mapped separately and returned to the system as soon as it
+/// is free.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED: libc::c_int = 4 << 20;
 

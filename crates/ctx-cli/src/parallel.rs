@@ -8,7 +8,7 @@ use std::thread::Builder;
 
 use crate::{ExitStatus, Failure, Io, Outcome, Progress};
 
-/// What `--jobs` means: without it, one per core.
+/// The number of threads for `--jobs`; by default one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
@@ -53,20 +53,14 @@ fn with_threads<T: Send + Sync>(
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();
     });
-    let results = tasks
-        .into_iter()
-        .filter_map(|(_, result)| result.into_inner());
+    let results = tasks.into_iter().filter_map(|(_, result)| result.into_inner());
     results.collect()
 }
 
-/// Tells in their order why some of the operands failed, and what that means for the
-/// exit status. When none is left, the last failure is the tool's own.
+/// Reports the failures in the order of the operands, and gives the exit status. If no operand
+/// succeeded, the last failure is the tool's own.
 pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io) -> Outcome {
-    let last = if failures.len() == operands {
-        failures.pop()
-    } else {
-        None
-    };
+    let last = if failures.len() == operands { failures.pop() } else { None };
     for failure in &failures {
         io.report(failure);
     }
@@ -77,20 +71,20 @@ pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io)
     }
 }
 
-/// What `work` finds in each path, and the exit status: of what is found `tell` tells first,
-/// then it is said which paths failed. At most `jobs` at a time, as [`jobs_of`] has it.
+/// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). `print` gets the results
+/// first; then the failed paths are reported. Returns the exit status.
 pub fn of_each<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,
     work: impl Fn(&Path) -> Result<T, Failure> + Sync,
     io: &mut Io,
-    tell: impl Fn(&T, &mut Io),
+    print: impl Fn(&T, &mut Io),
 ) -> Result<(Vec<T>, ExitStatus), Failure> {
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     for result in in_parallel(paths, jobs_of(jobs), work) {
         match result {
             Ok(one) => {
-                tell(&one, io);
+                print(&one, io);
                 found.push(one);
             }
             Err(failure) => failures.push(failure),
@@ -121,7 +115,7 @@ mod tests {
             assert_eq!(results, names);
         }
     }
-    /// D12: no thread can be had, as under `ulimit -u 1`.
+    /// No thread can be started, as under `ulimit -u 1`.
     #[test]
     fn without_threads_the_work_is_done_all_the_same() {
         let paths: Vec<PathBuf> = (0..9).map(|n| PathBuf::from(n.to_string())).collect();

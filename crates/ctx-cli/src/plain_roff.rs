@@ -14,21 +14,21 @@ pub(crate) fn plain(roff: &str) -> String {
     page.out
 }
 
-/// As wide as a page is set.
+/// The width of a page.
 const WIDTH: usize = 78;
-/// How far text stands from the left edge.
+/// The left margin.
 const INDENT: usize = 4;
 
 #[derive(Default)]
 struct Page {
     out: String,
     paragraph: String,
-    /// How deep text stands, in steps.
+    /// The indentation, in steps.
     depth: usize,
     /// Whether the next line is the term of a definition.
     is_term: bool,
     is_verbatim: bool,
-    /// What stands before the next paragraph.
+    /// The text before the next paragraph.
     mark: String,
 }
 
@@ -68,7 +68,7 @@ impl Page {
                 self.end_paragraph();
                 self.is_verbatim = name == "nf";
             }
-            // The title, and what is asked of other programs than this one.
+            // The title, and requests for other programs.
             _ => {}
         }
     }
@@ -146,7 +146,7 @@ fn unescaped(line: &str) -> String {
 mod tests {
     use super::plain;
 
-    /// 17: where there is no `man`, a page can be read all the same.
+    /// Without `man` a page can still be read.
     #[test]
     fn a_page_is_plain_text() {
         let page = ".ie \\n(.g .ds Aq \\(aq\n.TH \"X\" \"1\"\n.SH \"SYNOPSIS\"\n\\fBctx\\-x\\fR [FILE]\n.SH OPTIONS\n.TP\n\\fB\\-q\\fR, \\fB\\-\\-quiet\\fR\nSay the tool\\*(Aqs errors\nonly\n.br\n\n.br\n.RS 14\n.IP \\(bu 2\nauto: One\n.RE\n.PP\n.nf\na   b \\e\n.fi\n";
@@ -156,7 +156,7 @@ mod tests {
         );
     }
 
-    /// 17: long lines are broken between words.
+    /// Long lines are broken between words.
     #[test]
     fn paragraphs_fit_the_terminal() {
         let text = plain(&format!(".SH A\n{}\n", "word ".repeat(60)));

@@ -27,8 +27,8 @@ pub fn main(binary: &Binary) -> ExitCode {
     let flag = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
 
-    if let Some(told) = manual::asked(binary) {
-        return told_of_itself(tool, told);
+    if let Some(printed) = manual::answer(binary) {
+        return exit_of(tool, printed);
     }
     let matches = match matches(tool) {
         Ok(matches) => matches,
@@ -41,7 +41,7 @@ pub fn main(binary: &Binary) -> ExitCode {
     Progress::current().end();
     let outcome = outcome.and_then(|status| io.end(status));
     let status = outcome.unwrap_or_else(|failure| {
-        // What was written before the failure is still data.
+        // The output before the failure is still data.
         let _ = io.out().flush();
         let failure = io.failed(failure);
         io.report(&failure);
@@ -50,9 +50,9 @@ pub fn main(binary: &Binary) -> ExitCode {
     ExitCode::from(status.code())
 }
 
-/// The status of a tool that told of itself, and did nothing else.
-fn told_of_itself(tool: &Tool, told: io::Result<()>) -> ExitCode {
-    let Err(error) = told else {
+/// The status of a tool that only printed information about itself.
+fn exit_of(tool: &Tool, printed: io::Result<()>) -> ExitCode {
+    let Err(error) = printed else {
         return ExitCode::SUCCESS;
     };
     let failure = Failure::stdout(&error);
@@ -60,7 +60,7 @@ fn told_of_itself(tool: &Tool, told: io::Result<()>) -> ExitCode {
     ExitCode::from(failure.exit_status().code())
 }
 
-/// What was typed; the exit status where that was a question, or is wrong.
+/// Parses the command line. The error is the exit status after help or a usage error.
 fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     let failure = match without_empty_variables(tool.full_command()).try_get_matches() {
@@ -82,15 +82,9 @@ fn matches(tool: &Tool) -> Result<ArgMatches, ExitStatus> {
 fn without_empty_variables(command: Command) -> Command {
     let heard = |arg: Arg| {
         let value = arg.get_env().and_then(std::env::var_os);
-        if value.is_some_and(|value| value.is_empty()) {
-            arg.env(Resettable::Reset)
-        } else {
-            arg
-        }
+        if value.is_some_and(|value| value.is_empty()) { arg.env(Resettable::Reset) } else { arg }
     };
-    command
-        .mut_args(heard)
-        .mut_subcommands(|of_tool| of_tool.mut_args(heard))
+    command.mut_args(heard).mut_subcommands(|of_tool| of_tool.mut_args(heard))
 }
 
 /// Help and version, to stdout.

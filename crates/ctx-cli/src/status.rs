@@ -14,7 +14,7 @@ pub enum ExitStatus {
     Partial = 3,
     /// Busy, or changed meanwhile: try again.
     Busy = 4,
-    /// Committed, but its durability or its audit record is uncertain, or it could not be told.
+    /// Committed, but its durability or its audit record is uncertain, or the report failed.
     Uncertain = 5,
     /// Interrupted.
     Interrupted = 130,
@@ -38,8 +38,8 @@ impl ExitStatus {
         (Self::Interrupted, "interrupted"),
     ];
 
-    /// Of several inputs: what all of them have, the worst answer when all ended well,
-    /// "uncertain" when all were done, and "partly" when only some failed.
+    /// The status for several inputs: the status that all share, the worst answer if all ended
+    /// well, "uncertain" if all are done, and "partly" if only some failed.
     pub fn of_several(statuses: &[Self]) -> Self {
         let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
         match statuses {
@@ -63,10 +63,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_a_contract() {
-        let codes: Vec<u8> = ExitStatus::TABLE
-            .iter()
-            .map(|(status, _)| status.code())
-            .collect();
+        let codes: Vec<u8> = ExitStatus::TABLE.iter().map(|(status, _)| status.code()).collect();
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 130]);
     }
 

@@ -31,7 +31,7 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// What a heading is followed by: each value behind what it is.
+/// Lines of a label and its value.
 pub fn labelled(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
     let rows = rows.iter();

@@ -2,10 +2,11 @@
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command};
+use serde::Deserialize;
 
 use crate::{CommonArgs, Io, Outcome, Typed, help};
 
-/// What a binary is made of.
+/// The parts of a binary.
 #[derive(Clone, Copy)]
 pub struct Binary {
     /// What it does.
@@ -16,7 +17,7 @@ pub struct Binary {
     pub completed: fn(Command, &Typed) -> Command,
 }
 
-/// One tool: what its binary, its man page, its completions and its tests are made of.
+/// One tool: the source of its binary, its man page, its completions and its tests.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// `ctx-count`.
@@ -25,31 +26,48 @@ pub struct Tool {
     pub command: fn() -> Command,
     /// What it does.
     pub run: fn(&ArgMatches, &mut Io) -> Outcome,
-    /// What its manual says beyond the flags.
-    pub page: Page,
+    /// The long names of the flags that most people need, separated by spaces. `-h` shows only
+    /// these, and everywhere they come first, in this order. The flags of all commands are here.
+    pub first: &'static str,
+    /// The [`Page`], in TOML.
+    pub page: &'static str,
 }
 
-/// The parts of a manual that clap does not know.
-#[derive(Clone, Copy)]
+/// What a manual says beyond the flags. It is only read for help, manuals and usage errors.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Page {
-    /// The flags that most people need, by their long names: `-h` shows these and no others,
-    /// and everywhere they come first, in this order. Those of commands are among them.
-    pub first: &'static [&'static str],
-    /// What people type who know other tools, and what they mean. The key is a flag, a flag with
-    /// its value, a word in the place of the first operand, or `FILE` for any operand that is
-    /// too many. The meaning is flags, or a sentence that says what to do.
-    pub guesses: &'static [(&'static str, &'static str)],
-    /// Statuses beyond the common table, or their meaning here: `(1, "nothing was due")`.
-    pub exit_status: &'static [(u8, &'static str)],
+    guesses: Vec<(String, String)>,
+    /// Statuses in addition to the common table, or what they mean here.
+    pub exit_status: Vec<(u8, String)>,
     /// Variables and what they set.
-    pub environment: &'static [(&'static str, &'static str)],
-    /// Files read or written.
-    pub files: &'static [(&'static str, &'static str)],
-    /// `(command, what it does)`; the first of them are also the end of `--help`.
-    pub examples: &'static [(&'static str, &'static str)],
+    pub environment: Vec<(String, String)>,
+    /// Files that the tool reads or writes.
+    pub files: Vec<(String, String)>,
+    /// Commands and what each does; `--help` ends with the first of them.
+    pub examples: Vec<(String, String)>,
+}
+
+impl Page {
+    pub(crate) fn parse(text: &str) -> Self {
+        toml::from_str(text).expect("a page is valid TOML: a test reads each")
+    }
+
+    /// Words from other tools, each with an answer. A word is a flag, a flag with its value, the
+    /// first operand, or `FILE` for any superfluous operand. The answer is flags to use instead, or
+    /// a sentence of advice.
+    pub fn guesses(&self) -> impl Iterator<Item = (&str, &str)> {
+        let rows = self.guesses.iter();
+        rows.flat_map(|(typed, answer)| typed.split(", ").map(move |one| (one, answer.as_str())))
+    }
 }
 
 impl Tool {
+    /// The content of the manual besides the flags.
+    pub fn page(&self) -> Page {
+        Page::parse(self.page)
+    }
+
     /// The command with what all tools share: version, the order of flags, `-q`, `-v`, `--color`.
     pub fn full_command(&self) -> Command {
         let own = (self.command)();
@@ -75,7 +93,7 @@ impl Tool {
 mod tests {
     use clap::Command;
 
-    use super::{Page, Tool};
+    use super::Tool;
     use crate::ExitStatus;
 
     #[test]
@@ -84,14 +102,8 @@ mod tests {
             name: "ctx-test",
             command: || Command::new("x").about("Do it").long_about("Do it\n\nLong"),
             run: |_, _| Ok(ExitStatus::Done),
-            page: Page {
-                first: &[],
-                guesses: &[],
-                exit_status: &[],
-                environment: &[],
-                files: &[],
-                examples: &[],
-            },
+            first: "",
+            page: "",
         };
         let command = tool.full_command();
         let about = command.get_about().map(ToString::to_string);

@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
-use crate::guess::{meant, near, near_flags, question};
+use crate::guess::{question, similar, similar_flags, suggestion};
 use crate::{Failure, Tool, shell_word};
 
 /// The command of a tool that was typed, if it has commands.
@@ -21,7 +21,7 @@ pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
     typed.find(|arg| names.contains(arg)).map(str::to_owned)
 }
 
-/// What clap found wrong, as the user sees it.
+/// The failure for an error of clap.
 pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Failure {
     let usage = Usage::of(tool, args);
     let names = |kind| strings(error, kind);
@@ -59,20 +59,20 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
     }
 }
 
-/// A word in the place of the first file that is the command of another tool: there is no such
-/// file, and the tool would only say that.
+/// A first operand that is no file but a command of another tool. Without this, the tool would only
+/// report a missing file.
 pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let word = args.first()?.to_str()?;
-    let guesses = tool.page.guesses.iter();
     let is_word = |key: &str| key == word && !key.starts_with('-') && key != ANY;
-    let (_, meant) = guesses.copied().find(|(key, _)| is_word(key))?;
+    let page = tool.page();
+    let (_, suggestion) = page.guesses().find(|(key, _)| is_word(key))?;
     if Path::new(word).symlink_metadata().is_ok() || tool.full_command().has_subcommands() {
         return None;
     }
-    let hint = if meant.starts_with('-') {
-        format!("did you mean {} {meant}?", tool.name)
+    let hint = if suggestion.starts_with('-') {
+        format!("did you mean {} {suggestion}?", tool.name)
     } else {
-        meant.to_owned()
+        suggestion.to_owned()
     };
     Some(Failure::new(format_args!("there is no file {word}")).hint(hint))
 }
@@ -80,11 +80,11 @@ pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
 /// The key in a table of guesses for any operand that is too many.
 const ANY: &str = "FILE";
 
-/// What was typed was typed for this.
+/// A command line as the user typed it, with its command.
 struct Usage<'t> {
     tool: &'t Tool,
     command: Command,
-    /// As it is called: `ctx-memory search`.
+    /// The full name, such as `ctx-memory search`.
     name: String,
 }
 
@@ -99,22 +99,18 @@ impl<'t> Usage<'t> {
                 command = of_tool.clone();
             }
         }
-        Self {
-            tool,
-            command,
-            name,
-        }
+        Self { tool, command, name }
     }
 
-    fn meant(&self, typed: &str) -> Option<String> {
-        meant(self.tool.page.guesses, typed, &self.command)
+    fn suggestion(&self, typed: &str) -> Option<String> {
+        suggestion(&self.tool.page(), typed, &self.command)
     }
 
     fn see(&self) -> String {
         format!("see {} -h", self.name)
     }
 
-    /// A tip; where it is a question, also where the flags are to be seen.
+    /// A tip; if it is a question, also where to see the flags.
     fn hint(&self, tip: Option<String>) -> String {
         match tip {
             Some(tip) if tip.ends_with('?') => format!("{tip} ({} -h)", self.name),
@@ -125,36 +121,30 @@ impl<'t> Usage<'t> {
 
     fn unknown_flag(&self, typed: &str) -> Failure {
         let typed = typed.split('=').next().unwrap_or(typed);
-        let tip = self.meant(typed);
+        let tip = self.suggestion(typed);
         let tip = tip.or_else(|| {
             let is_long = typed.starts_with("--");
-            is_long.then(|| near_flags(typed, &self.command)).flatten()
+            is_long.then(|| similar_flags(typed, &self.command)).flatten()
         });
         Failure::new(format_args!("there is no flag {typed}")).hint(self.hint(tip))
     }
 
-    /// An operand behind the last that is taken.
+    /// An operand after the last one that is accepted.
     fn too_many(&self, typed: &str) -> Failure {
         let word = shell_word(typed);
-        let tip = self.meant(typed).or_else(|| self.as_value(typed));
-        let tip = tip.or_else(|| self.meant(ANY));
+        let tip = self.suggestion(typed).or_else(|| self.as_value(typed));
+        let tip = tip.or_else(|| self.suggestion(ANY));
         let taken: Vec<String> = self.command.get_positionals().map(operand).collect();
         let what = match taken.as_slice() {
             [] => format!("it takes no file, and {word} is one"),
-            taken => format!(
-                "it takes {}, and {word} is one too many",
-                taken.join(" and ")
-            ),
+            taken => format!("it takes {}, and {word} is one too many", taken.join(" and ")),
         };
         Failure::new(what).hint(self.hint(tip))
     }
 
     /// A word that is a value of one of the flags.
     fn as_value(&self, typed: &str) -> Option<String> {
-        let mut arguments = self
-            .command
-            .get_arguments()
-            .filter(|arg| !arg.is_positional());
+        let mut arguments = self.command.get_arguments().filter(|arg| !arg.is_positional());
         let takes = |arg: &&Arg| {
             let values = arg.get_possible_values();
             values.iter().any(|value| value.get_name() == typed)
@@ -165,12 +155,12 @@ impl<'t> Usage<'t> {
 
     fn unknown_command(&self, typed: &str) -> Failure {
         let names = self.command.get_subcommands().map(Command::get_name);
-        let near = near(typed, names.filter(|name| *name != "help"));
-        let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
-        let guesses = self.tool.page.guesses.iter();
-        let guess = guesses.copied().find(|(key, _)| *key == typed);
-        let tip = guess.map(|(_, meant)| format!("did you mean {meant}?"));
-        let tip = tip.or_else(|| question(&near));
+        let similar = similar(typed, names.filter(|name| *name != "help"));
+        let similar: Vec<String> = similar.into_iter().map(str::to_owned).collect();
+        let page = self.tool.page();
+        let guess = page.guesses().find(|(key, _)| *key == typed);
+        let tip = guess.map(|(_, suggestion)| format!("did you mean {suggestion}?"));
+        let tip = tip.or_else(|| question(&similar));
         let hint = tip.map_or_else(|| self.commands(), |tip| self.hint(Some(tip)));
         Failure::new(format_args!("there is no command {}", shell_word(typed))).hint(hint)
     }
@@ -187,14 +177,8 @@ impl<'t> Usage<'t> {
         let arguments = self.command.get_arguments();
         let named = format!("--{}", flag.trim_start_matches('-'));
         let mut named = arguments.filter(|arg| arg.get_long() == named.strip_prefix("--"));
-        let values = named
-            .next()
-            .map(Arg::get_possible_values)
-            .unwrap_or_default();
-        let values: Vec<&str> = values
-            .iter()
-            .map(clap::builder::PossibleValue::get_name)
-            .collect();
+        let values = named.next().map(Arg::get_possible_values).unwrap_or_default();
+        let values: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         let hint = match values.as_slice() {
             [] => self.see(),
             values => format!("one of {}", values.join(", ")),
@@ -205,21 +189,17 @@ impl<'t> Usage<'t> {
     fn wrong_value(&self, argument: &str, value: &str, valid: &[String]) -> Failure {
         let flag = flag(argument);
         let typed = format!("{flag} {value}");
-        let guesses = self.tool.page.guesses.iter();
-        let guess = guesses.copied().find(|(key, _)| *key == typed);
-        let tip = guess.map(|(_, meant)| {
+        let page = self.tool.page();
+        let guess = page.guesses().find(|(key, _)| *key == typed);
+        let tip = guess.map(|(_, suggestion)| {
             // A sentence has a word that is no value.
-            let word = meant.split([',', ' ']).next().unwrap_or(meant);
+            let word = suggestion.split([',', ' ']).next().unwrap_or(suggestion);
             let is_value = valid.iter().any(|value| value == word);
-            if is_value {
-                format!("did you mean {meant}?")
-            } else {
-                meant.to_owned()
-            }
+            if is_value { format!("did you mean {suggestion}?") } else { suggestion.to_owned() }
         });
         let tip = tip.or_else(|| {
-            let near = near(value, valid.iter().map(String::as_str));
-            question(&near.into_iter().map(str::to_owned).collect::<Vec<_>>())
+            let similar = similar(value, valid.iter().map(String::as_str));
+            question(&similar.into_iter().map(str::to_owned).collect::<Vec<_>>())
         });
         let valid = format!("one of {}", valid.join(", "));
         let hint = tip.map_or_else(|| valid.clone(), |tip| format!("{tip} ({valid})"));
@@ -230,7 +210,7 @@ impl<'t> Usage<'t> {
         let what: Vec<String> = missing.iter().map(|it| plain(it)).collect();
         let usage = self.command.clone().render_usage().to_string();
         let usage = usage.trim_start_matches("Usage:").trim();
-        let hint = self.meant(missing.first().map_or("", String::as_str));
+        let hint = self.suggestion(missing.first().map_or("", String::as_str));
         let hint = hint.unwrap_or_else(|| format!("usage: {usage}"));
         let verb = if what.len() > 1 { "are" } else { "is" };
         Failure::new(format_args!("{} {verb} missing", what.join(" and "))).hint(hint)
@@ -248,7 +228,7 @@ fn conflict(argument: &str, prior: &[String]) -> Failure {
     Failure::new(format_args!("{one} does not go with {others}")).hint("leave one of them out")
 }
 
-/// What clap says of an error, as a list.
+/// A list from the context of a clap error.
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(one)) => vec![one.clone()],
@@ -263,7 +243,7 @@ fn flag(argument: &str) -> &str {
     flag.trim_matches(['<', '>', '.'])
 }
 
-/// How an operand is called.
+/// The name of an operand.
 fn operand(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     let names = names.iter().map(|name| format!("one {name}"));

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use ctx_convert::{Converter, Reading, Report, SourceId};
-use ctx_transcript::dialect::{ALL, Anthropic};
-use ctx_transcript::{Options, Origin, Records, Role, Spool};
+use ctx_format::convert::{Converter, Reading, Report, SourceId};
+use ctx_format::dialect::{ALL, Anthropic};
+use ctx_format::{Options, Origin, Records, Role, Spool};
 
 pub(crate) fn run(bytes: &[u8]) {
     // One of them each time: an altered input has another length.
@@ -14,27 +14,20 @@ pub(crate) fn run(bytes: &[u8]) {
         for line in written.lines() {
             let record = Origin::ALONE.record(line.as_bytes());
             let object = record.whole_object().expect("a record is an object");
-            // A log has lines that are no messages, and an item that nobody knows stays one.
+            // A log has lines that are not messages, and an unknown item stays one.
             let is_linear = !to.is_log() && object.get("type").is_none();
             let is_message = to.outline(object).is_some() || !is_linear;
             assert!(is_message, "{}: {line}", to.name());
         }
     }
-    let lowering = Converter {
-        mark: Some("_source"),
-        whole_records: true,
-        ..Converter::new(&Anthropic)
-    };
+    let lowering =
+        Converter { mark: Some("_source"), whole_records: true, ..Converter::new(&Anthropic) };
     let Some((written, report)) = convert(bytes, lowering) else {
         return;
     };
     whole_records(&written, &report);
-    let of_report: BTreeSet<u64> = report
-        .sources
-        .iter()
-        .flat_map(|it| &it.origins)
-        .map(|it| it.record)
-        .collect();
+    let of_report: BTreeSet<u64> =
+        report.sources.iter().flat_map(|it| &it.origins).map(|it| it.record).collect();
     assert_eq!(of_report, inside(bytes), "a record is lost");
 }
 
@@ -69,7 +62,7 @@ fn inside(bytes: &[u8]) -> BTreeSet<u64> {
     inside
 }
 
-/// A record is in one message, or in a reply and the results right behind it.
+/// A record is in one message, or in a reply and the results directly after it.
 fn whole_records(written: &str, report: &Report) {
     let mut seen = BTreeSet::new();
     let mut before: &[SourceId] = &[];

@@ -1,8 +1,8 @@
 //! Dialects: whatever a record holds, reading it harms nothing, and what is read as an
 //! outline agrees with what is read as a message.
 
-use ctx_transcript::dialect::ALL;
-use ctx_transcript::{Dialect, Options, Records, Role, Validator};
+use ctx_format::dialect::ALL;
+use ctx_format::{Dialect, Options, Records, Role, Validator};
 
 pub(crate) fn run(bytes: &[u8]) {
     for dialect in ALL {
@@ -12,10 +12,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
-    let options = Options {
-        dialect: Some(dialect),
-        ..Options::default()
-    };
+    let options = Options { dialect: Some(dialect), ..Options::default() };
     let mut records = Records::open(bytes, &options).expect("memory does not fail");
     let mut rules = Validator::new(dialect.rules());
     while let Some(record) = records.next().expect("memory does not fail") {
@@ -26,11 +23,7 @@ fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
         };
         rules.push(record.line, &outline);
         let owned = message.clone().into_owned();
-        assert_eq!(
-            owned.texts(),
-            message.texts(),
-            "an owned message says the same"
-        );
+        assert_eq!(owned.texts(), message.texts(), "an owned message says the same");
         let object = record.whole_object().expect("a message is an object");
         let _ = dialect.summary_text(object);
     }
@@ -44,7 +37,7 @@ fn summary(bytes: &[u8], dialect: &dyn Dialect) {
     let text = String::from_utf8_lossy(bytes);
     for role in [Role::User, Role::System] {
         let line = dialect.summary_record(dialect.summary_role(role), &text);
-        let object = ctx_transcript::Object::parse(&line).expect("a summary is an object");
+        let object = ctx_format::Object::parse(&line).expect("a summary is an object");
         let read = dialect.summary_text(&object).expect("a summary is known");
         assert_eq!(read.trim(), text.trim(), "a summary says something else");
     }

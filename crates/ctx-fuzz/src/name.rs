@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use ctx_select::duration::{FixedSpan, calendar};
-use ctx_select::parse_count;
-use ctx_select::share::Share;
+use ctx_format::Handle;
+use ctx_policy::duration::{FixedSpan, calendar};
+use ctx_policy::parse_count;
+use ctx_policy::share::Share;
 use ctx_store::{SessionId, SnapshotId, Stamp};
-use ctx_transcript::Handle;
 
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -15,10 +15,7 @@ pub(crate) fn run(bytes: &[u8]) {
         assert_eq!(id.as_str(), text, "an id is what was given");
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         assert!(text.bytes().all(is_plain), "an id that is no file name");
-        assert!(
-            !text.starts_with(['.', '-']),
-            "an id that is a flag or hidden"
-        );
+        assert!(!text.starts_with(['.', '-']), "an id that is a flag or hidden");
     }
     if let Some(stamp) = Stamp::parse(&text) {
         assert_eq!(stamp.to_string(), text, "a time is written in one way");
@@ -35,10 +32,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let _ = Share::from_str(&text);
     let _ = parse_count(&text);
     if let Some((body, handle)) = Handle::split(&text) {
-        assert!(
-            text.starts_with(body),
-            "the body of a note is its beginning"
-        );
+        assert!(text.starts_with(body), "the body of a note is its beginning");
         let _ = handle.behind(body);
     }
 }

@@ -1,16 +1,10 @@
 //! The record reader: all that is read is given back, however it is cut.
 
-use ctx_transcript::{Options, Records};
+use ctx_format::{Options, Records};
 
 pub(crate) fn run(bytes: &[u8]) {
-    let raw = Options {
-        raw: true,
-        ..Options::default()
-    };
-    let batch = Options {
-        batch: true,
-        ..Options::default()
-    };
+    let raw = Options { raw: true, ..Options::default() };
+    let batch = Options { batch: true, ..Options::default() };
     for options in [raw, batch, Options::default()] {
         read(bytes, &options);
     }

@@ -22,10 +22,8 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn sha256(body: &str) -> String {
-    Sha256::digest(body.as_bytes())
-        .iter()
-        .fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    Sha256::digest(body.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }

@@ -1,6 +1,6 @@
-//! Tags in records: put in and taken out again, every other byte stays.
+//! Tags in records: adding and removing them changes no other byte.
 
-use ctx_transcript::{Edits, Origin, Slot, Tag, Zone};
+use ctx_format::{Edits, Origin, Slot, Tag, Zone};
 
 pub(crate) fn run(bytes: &[u8]) {
     let record = Origin::ALONE.record(bytes);
@@ -17,9 +17,7 @@ pub(crate) fn run(bytes: &[u8]) {
     };
     for tag in [Some(plain), record.tag()].into_iter().flatten() {
         let mut tagged = Vec::new();
-        splice
-            .write(&untagged, &tag, &mut tagged)
-            .expect("memory does not fail");
+        splice.write(&untagged, &tag, &mut tagged).expect("memory does not fail");
         let again = Origin::ALONE.record(&tagged);
         assert_eq!(again.untagged(), untagged, "the tag took more than itself");
         assert_eq!(again.tag(), Some(tag), "another tag");
@@ -35,19 +33,13 @@ fn edit(bytes: &[u8]) {
     let Some(object) = record.whole_object() else {
         return;
     };
-    for member in object
-        .members()
-        .iter()
-        .filter(|member| member.key != Tag::KEY)
-    {
+    for member in object.members().iter().filter(|member| member.key != Tag::KEY) {
         let mut edits = Edits::new();
         edits.put(&Slot::text(object, member.value), NEW);
         let edited = record.edited(&edits);
         let edited = Origin::ALONE.record(&edited);
-        let edited = edited
-            .whole_object()
-            .expect("an edit keeps the object whole");
-        let has_it = |member: &ctx_transcript::Member<'_>| {
+        let edited = edited.whole_object().expect("an edit keeps the object whole");
+        let has_it = |member: &ctx_format::Member<'_>| {
             member.value.contains("new") && member.value.contains("text")
         };
         assert!(edited.members().iter().any(has_it), "the edit is not there");

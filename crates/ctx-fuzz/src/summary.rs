@@ -1,12 +1,12 @@
 //! Summaries: those of earlier compactions, which anybody may have written, and those that a
 //! model answers with.
 
-use ctx_ledger::Ledger;
+use ctx_format::dialect::ALL;
+use ctx_format::{Message, Object, Part, Role, Zone};
 use ctx_summary::check::{Rules, Source, check};
+use ctx_summary::ledger::Ledger;
 use ctx_summary::{Recognizer, RuleSummary, extractive};
 use ctx_tokens::Encoding;
-use ctx_transcript::dialect::ALL;
-use ctx_transcript::{Message, Object, Part, Role, Zone};
 
 /// Tokens of a summary.
 const LIMIT: u64 = 200;
@@ -50,7 +50,7 @@ fn sum_up(text: &str) {
     let _ = rule.finish(Some(LIMIT), counter);
 }
 
-/// The first half is what was said, the second what a model makes of it.
+/// The first half is the session, the second the model's summary.
 fn answer(text: &str) {
     let middle = (text.len() / 2..=text.len())
         .find(|at| text.is_char_boundary(*at))

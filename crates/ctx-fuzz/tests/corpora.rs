@@ -62,12 +62,7 @@ fn on_its_corpus(target: &str) {
     for (path, bytes) in files {
         let holds = |bytes: &[u8]| {
             let ended = std::panic::catch_unwind(|| run(target, bytes));
-            assert!(
-                ended.is_ok(),
-                "{}: {}",
-                path.display(),
-                bytes.escape_ascii()
-            );
+            assert!(ended.is_ok(), "{}: {}", path.display(), bytes.escape_ascii());
         };
         holds(&bytes);
         if bytes.is_empty() {

@@ -1,41 +1,58 @@
-//! Asking over HTTP.
+//! Asking over HTTP, with retries.
 
 use std::io::Read;
+use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
 
-use ureq::http::{HeaderMap, Response};
-use ureq::unversioned::transport::DefaultConnector;
+use chrono::{DateTime, Utc};
+use ctx_redact::redact;
+use ureq::config::Config;
+use ureq::http::{HeaderMap, Response, Uri};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout, time};
 use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 
-use ctx_redact::redact;
+use crate::wire::{self, ListedWindow};
+use crate::{Api, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Usage};
 
-use super::resolve::Resolve;
-use super::retry::retry_after;
-use super::window::{self, Told};
-use super::{
-    Api, Clock, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Tries, Usage, wire,
-};
-
-/// Everything a client needs; the caller has read flags and environment.
+/// Everything a client needs. The caller has read flags and environment.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to ask.
+    /// The server and its path.
     pub endpoint: Endpoint,
-    /// Model name; many local servers need none.
+    /// The name of the model; many local servers need none.
     pub model: Option<String>,
     /// The server's key.
     pub key: Option<Key>,
-    /// Whether the key may go through a network without encryption.
+    /// Whether the key may cross a network unencrypted.
     pub key_in_clear: bool,
-    /// Until there is a connection.
+    /// The time to connect.
     pub connect_timeout: Duration,
-    /// Until one whole answer is there; each try has it anew.
+    /// The time for one complete answer. Each try has all of it.
     pub answer_timeout: Duration,
     /// How often to try.
     pub tries: Tries,
-    /// A proxy between us and the server.
+    /// A proxy on the way to the server.
     pub proxy: Option<Proxy>,
+}
+
+/// How often to ask, and how long to wait between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tries {
+    /// The number of tries, at least one.
+    pub most: u64,
+    /// The wait before the second try. The wait before the third is twice as long, and so on.
+    pub step: Duration,
+}
+
+/// The time as the caller has it. Tests bring their own.
+#[derive(Clone, Copy)]
+pub struct Clock<'a> {
+    /// The current time.
+    pub now: &'a dyn Fn() -> DateTime<Utc>,
+    /// Waits.
+    pub sleep: &'a dyn Fn(Duration),
 }
 
 /// Asks one server.
@@ -44,90 +61,82 @@ pub struct Client {
     agent: Agent,
 }
 
-/// In bytes. A summary has some kilobytes; a server may put much around it.
+/// In bytes. A summary has a few kilobytes, but a server may add much to it.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
-/// In bytes. Of an answer that is an error, only the message is read.
+/// In bytes. Only the message of an error is read.
 const LARGEST_ERROR: u64 = 64 * 1024;
-/// What is asked besides, before a question that takes long, must be there within that.
+/// The time for a request that only prepares the question.
 const QUICK: Duration = Duration::from_secs(5);
-/// A server's message is shown up to here, in characters.
+/// The longest wait, whatever the server asks for.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How much of a server's message is shown, in characters.
 const SHOWN_CHARS: usize = 300;
 
 impl Client {
-    /// Connects to nothing yet.
+    /// Makes a client, without a connection yet.
     pub fn new(settings: Settings) -> Result<Self, KeyInClear> {
         let endpoint = &settings.endpoint;
-        if settings.key.is_some() && endpoint.can_be_read() && !settings.key_in_clear {
-            let host = endpoint.host().to_owned();
-            return Err(KeyInClear { host });
+        if settings.key.is_some() && endpoint.is_readable() && !settings.key_in_clear {
+            return Err(KeyInClear { host: endpoint.host().to_owned() });
         }
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirected POST would lose its body, or take it and the key to a host
-            // nobody named.
+            // A redirect would drop the body of a POST, or carry it and the key to another host.
             .max_redirects(0)
             .proxy(settings.proxy.clone())
             .user_agent(concat!("ctx-tools/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(settings.connect_timeout))
             .timeout_global(Some(settings.answer_timeout))
             .build();
-        Ok(Self {
-            agent: Agent::with_parts(config, DefaultConnector::new(), Resolve(Builder::new)),
-            settings,
-        })
+        let resolver = ThreadResolver(Builder::new);
+        Ok(Self { agent: Agent::with_parts(config, DefaultConnector::new(), resolver), settings })
     }
 
-    /// Where it asks.
+    /// The endpoint of the requests.
     pub fn endpoint(&self) -> &Endpoint {
         &self.settings.endpoint
     }
 
-    /// Asks, again if that may help, and returns text or the reason why there is none. What that
-    /// took is added to `usage`.
+    /// Asks, and tries again where that may help. Adds the cost to `usage`, also that of an
+    /// answer that cannot be used.
     pub fn ask(
         &self,
         question: &Question<'_>,
         clock: Clock<'_>,
         usage: &mut Usage,
     ) -> Result<Completion, LlmError> {
-        let Settings {
-            endpoint, model, ..
-        } = &self.settings;
+        let Settings { endpoint, model, tries, .. } = &self.settings;
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
-        let begun = (clock.now)();
-        let tries = &self.settings.tries;
+        let start = (clock.now)();
         let outcome = tries.run(clock, || self.ask_once(&body, clock, usage));
-        // A clock that was set back says nothing.
-        usage.time += ((clock.now)() - begun).to_std().unwrap_or_default();
+        // The duration is negative if the clock was set back.
+        usage.time += ((clock.now)() - start).to_std().unwrap_or_default();
         outcome
     }
 
-    /// The window that the server says its model has. One quick request, two to a llama.cpp
-    /// server that tells but half; `None` whatever goes wrong.
+    /// The window that the server states for its model, or `None` if anything goes wrong. This
+    /// is one quick request, and a second one to a llama.cpp server that states only what the
+    /// model was trained with.
     pub fn window(&self) -> Option<u64> {
-        let Settings {
-            endpoint, model, ..
-        } = &self.settings;
-        match window::of_models(&self.get(&endpoint.models())?, model.as_deref()) {
-            Told::Window(window) => Some(window),
-            Told::AtMost(trained) => {
-                let running = self.get(&endpoint.props());
-                let running = running.and_then(|body| window::of_props(&body));
+        let Settings { endpoint, model, .. } = &self.settings;
+        match wire::listed_window(&self.get(&endpoint.models())?, model.as_deref())? {
+            ListedWindow::Running(window) => Some(window),
+            ListedWindow::Trained(trained) => {
+                let props = self.get(&endpoint.props());
+                let running = props.and_then(|body| wire::running_window(&body));
                 Some(running.map_or(trained, |running| running.min(trained)))
             }
-            Told::Nothing => None,
         }
     }
 
-    /// What stands at an address of the server, if it is there at once.
     fn get(&self, url: &str) -> Option<Vec<u8>> {
-        let request = self.agent.get(url);
         let quick = QUICK.min(self.settings.answer_timeout);
-        let request = request.config().timeout_global(Some(quick)).build();
+        let request = self.agent.get(url).config().timeout_global(Some(quick)).build();
         let mut response = self.authorized(request).ok()?.call().ok()?;
-        let is_there = response.status().as_u16() == 200;
-        let body = is_there.then(|| self.read(&mut response, LARGEST_ANSWER));
-        body?.ok()
+        if response.status().as_u16() != 200 {
+            return None;
+        }
+        self.read(&mut response, LARGEST_ANSWER).ok()
     }
 
     fn ask_once(
@@ -137,35 +146,30 @@ impl Client {
         usage: &mut Usage,
     ) -> Result<Completion, LlmError> {
         usage.calls += 1;
-        let request = self
-            .agent
-            .post(self.settings.endpoint.url())
-            .header("content-type", "application/json");
-        let mut response = self
-            .authorized(request)?
-            .send(body)
-            .map_err(|error| self.failed(error))?;
+        let endpoint = &self.settings.endpoint;
+        let request = self.agent.post(endpoint.url()).header("content-type", "application/json");
+        let sent = self.authorized(request)?.send(body);
+        let mut response = sent.map_err(|error| self.transport_error(error))?;
         let status = response.status().as_u16();
         if status != 200 {
-            return Err(self.refused(status, &mut response, clock));
+            return Err(self.status_error(status, &mut response, clock));
         }
         let bytes = self.read(&mut response, LARGEST_ANSWER)?;
-        *usage += Usage::of_answer(self.settings.endpoint.api(), &bytes);
-        wire::answer(self.settings.endpoint.api(), &bytes)
-            .map(|completion| Completion {
-                text: self.clean(&completion.text),
-                ..completion
-            })
-            .map_err(|error| self.shown(error))
+        *usage += Usage::of_answer(endpoint.api(), &bytes);
+        match wire::answer(endpoint.api(), &bytes) {
+            Ok(completion) => Ok(Completion { text: self.clean(&completion.text), ..completion }),
+            Err(LlmError::Refused(text)) => Err(LlmError::Refused(self.shorten(&text))),
+            Err(LlmError::Rejected { status, message }) => {
+                Err(LlmError::Rejected { status, message: self.shorten(&message) })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn authorized<B>(&self, request: RequestBuilder<B>) -> Result<RequestBuilder<B>, LlmError> {
         let (request, name, prefix) = match self.settings.endpoint.api() {
             Api::OpenAi => (request, "authorization", "Bearer "),
-            Api::Anthropic => {
-                let request = request.header("anthropic-version", "2023-06-01");
-                (request, "x-api-key", "")
-            }
+            Api::Anthropic => (request.header("anthropic-version", "2023-06-01"), "x-api-key", ""),
         };
         Ok(match &self.settings.key {
             Some(key) => request.header(name, key.header(prefix)?),
@@ -175,37 +179,33 @@ impl Client {
 
     fn read(&self, response: &mut Response<Body>, limit: u64) -> Result<Vec<u8>, LlmError> {
         let mut bytes = Vec::new();
-        response
-            .body_mut()
-            .as_reader()
-            .take(limit + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| self.failed(error.into()))?;
+        let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.transport_error(error.into()))?;
         if bytes.len() as u64 > limit {
             return Err(LlmError::TooLarge(limit));
         }
         Ok(bytes)
     }
 
-    /// An answer that is not 200.
-    fn refused(&self, status: u16, response: &mut Response<Body>, clock: Clock<'_>) -> LlmError {
+    fn status_error(
+        &self,
+        status: u16,
+        response: &mut Response<Body>,
+        clock: Clock<'_>,
+    ) -> LlmError {
         let headers = response.headers().clone();
         if (300..400).contains(&status) {
-            return LlmError::Redirect {
-                status,
-                location: host_of(&headers),
-            };
+            return LlmError::Redirect { status, location: redirect_host(&headers) };
         }
-        // The status says enough when its body cannot be read.
+        // The status says enough if the body cannot be read.
         let body = self.read(response, LARGEST_ERROR).unwrap_or_default();
         let message = self.shorten(&wire::error_message(&body));
         match status {
-            408 | 425 | 429 | 500.. => LlmError::Busy {
-                status,
-                message,
-                retry_after: header(&headers, "retry-after")
-                    .and_then(|value| retry_after(value, (clock.now)())),
-            },
+            408 | 425 | 429 | 500.. => {
+                let wait = header(&headers, "retry-after");
+                let retry_after = wait.and_then(|value| retry_after(value, (clock.now)()));
+                LlmError::Busy { status, message, retry_after }
+            }
             401 if self.settings.key.is_none() => LlmError::NoKey(message),
             413 => LlmError::TooLong(message),
             400 | 422 if wire::says_too_long(&message) => LlmError::TooLong(message),
@@ -213,7 +213,7 @@ impl Client {
         }
     }
 
-    fn failed(&self, error: ureq::Error) -> LlmError {
+    fn transport_error(&self, error: ureq::Error) -> LlmError {
         match error {
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
                 LlmError::Timeout(self.settings.connect_timeout)
@@ -224,26 +224,15 @@ impl Client {
         }
     }
 
-    /// Text of a server is not trusted: it may quote the key, or be very long.
-    fn shown(&self, error: LlmError) -> LlmError {
-        match error {
-            LlmError::Refused(text) => LlmError::Refused(self.shorten(&text)),
-            LlmError::Rejected { status, message } => LlmError::Rejected {
-                status,
-                message: self.shorten(&message),
-            },
-            other => other,
-        }
-    }
-
+    /// A server's message on one line. It is not trusted: it may quote the key, or be very long.
     fn shorten(&self, text: &str) -> String {
         let clean = self.clean(text);
-        let mut words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some((end, _)) = words.char_indices().nth(SHOWN_CHARS) {
-            words.truncate(end);
-            words.push('…');
+        let mut line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((end, _)) = line.char_indices().nth(SHOWN_CHARS) {
+            line.truncate(end);
+            line.push('…');
         }
-        words
+        line
     }
 
     fn clean(&self, text: &str) -> String {
@@ -259,10 +248,190 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Where a redirect points: the host is what the user has to know.
-fn host_of(headers: &HeaderMap) -> String {
-    header(headers, "location")
-        .and_then(|location| location.parse::<ureq::http::Uri>().ok())
-        .and_then(|uri| uri.host().map(str::to_owned))
-        .unwrap_or_default()
+/// The host that a redirect points to: the user has to know it.
+fn redirect_host(headers: &HeaderMap) -> String {
+    let uri = header(headers, "location").and_then(|location| location.parse::<Uri>().ok());
+    uri.and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
+}
+
+impl Tries {
+    /// Asks until there is an answer, an error that waiting does not cure, or no try left.
+    fn run<T>(
+        &self,
+        clock: Clock<'_>,
+        mut ask: impl FnMut() -> Result<T, LlmError>,
+    ) -> Result<T, LlmError> {
+        let mut tried: u32 = 1;
+        loop {
+            match ask() {
+                Err(error) if error.is_passing() && u64::from(tried) < self.most => {
+                    (clock.sleep)(self.wait(tried, &error));
+                    tried = tried.saturating_add(1);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn wait(&self, tried: u32, error: &LlmError) -> Duration {
+        let wait = match error {
+            LlmError::Busy { retry_after: Some(wait), .. } => *wait,
+            _ => self.step.saturating_mul(tried),
+        };
+        wait.min(LONGEST_WAIT)
+    }
+}
+
+/// The wait that a `Retry-After` header asks for: seconds, or an HTTP date. There is no wait if
+/// the date has passed.
+fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = DateTime::parse_from_rfc2822(value).ok()?;
+    Some((date.to_utc() - now).to_std().unwrap_or(Duration::ZERO))
+}
+
+/// Looks up a name in a thread, so that the time for it is limited. The resolver of ureq panics
+/// if the system gives no thread. This one then uses the calling thread, without a limit.
+#[derive(Debug)]
+struct ThreadResolver(fn() -> Builder);
+
+impl Resolver for ThreadResolver {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let unlimited = NextTimeout { after: time::Duration::NotHappening, ..timeout };
+        let (sender, receiver) = channel();
+        let (own_uri, own_config) = (uri.clone(), config.clone());
+        let look_up = move || {
+            let addresses = DefaultResolver::default().resolve(&own_uri, &own_config, unlimited);
+            // The receiver is gone if the answer comes too late.
+            drop(sender.send(addresses));
+        };
+        match self.0().spawn(look_up) {
+            Err(_) => DefaultResolver::default().resolve(uri, config, unlimited),
+            Ok(_) => receiver
+                .recv_timeout(*timeout.after)
+                .unwrap_or(Err(ureq::Error::Timeout(timeout.reason))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::thread::Builder;
+    use std::time::Duration;
+
+    use chrono::{DateTime, TimeZone, Utc};
+    use ureq::Timeout;
+    use ureq::config::Config;
+    use ureq::unversioned::resolver::Resolver;
+    use ureq::unversioned::transport::{NextTimeout, time};
+
+    use super::{Clock, ThreadResolver, Tries, retry_after};
+    use crate::LlmError;
+
+    fn noon() -> DateTime<Utc> {
+        Utc.with_ymd_and_hms(2026, 1, 2, 12, 0, 0).unwrap()
+    }
+
+    fn busy(retry_after: Option<u64>) -> LlmError {
+        LlmError::Busy {
+            status: 429,
+            message: String::new(),
+            retry_after: retry_after.map(Duration::from_secs),
+        }
+    }
+
+    /// The waits, in seconds, if each try ends in the next of `errors`.
+    fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
+        waits_of(tries(4, 1), errors)
+    }
+
+    fn tries(most: u64, step: u64) -> Tries {
+        let step = Duration::from_secs(step);
+        Tries { most, step }
+    }
+
+    fn waits_of(tries: Tries, errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
+        let slept = RefCell::new(Vec::new());
+        let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
+        let clock = Clock { now: &noon, sleep: &sleep };
+        let mut errors = errors.iter();
+        let outcome = tries.run(clock, || errors.next().map_or(Ok(()), |e| Err(e.clone())));
+        (outcome, slept.into_inner())
+    }
+
+    #[test]
+    fn waits_grow_by_the_step() {
+        let error = LlmError::Connection("cut".to_owned());
+        assert_eq!(waits(&[error.clone(), error.clone()]), (Ok(()), vec![1, 2]));
+        let four = vec![error.clone(); 4];
+        assert_eq!(waits(&four), (Err(error), vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn the_number_of_tries_is_a_total() {
+        let error = LlmError::Connection("cut".to_owned());
+        for (most, step, slept) in [
+            (0, 9, vec![]),
+            (1, 9, vec![]),
+            (2, 0, vec![0]),
+            (3, 5, vec![5, 10]),
+            (5, 20, vec![20, 40, 60, 60]),
+        ] {
+            let enough = vec![error.clone(); 9];
+            let (outcome, waited) = waits_of(tries(most, step), &enough);
+            assert_eq!((outcome, waited), (Err(error.clone()), slept), "{most}");
+        }
+    }
+
+    #[test]
+    fn the_server_sets_the_wait_up_to_a_limit() {
+        assert_eq!(waits(&[busy(Some(7)), busy(Some(3600))]), (Ok(()), vec![7, 60]));
+        assert_eq!(waits(&[busy(Some(0)), busy(None)]), (Ok(()), vec![0, 2]));
+    }
+
+    #[test]
+    fn an_error_that_waiting_does_not_cure_ends_at_once() {
+        let error = LlmError::Refused(String::new());
+        assert_eq!(waits(std::slice::from_ref(&error)), (Err(error), vec![]));
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let after = |value| retry_after(value, noon()).map(|time| time.as_secs());
+        assert_eq!(after("5"), Some(5));
+        assert_eq!(after("Fri, 02 Jan 2026 12:00:30 GMT"), Some(30));
+        assert_eq!(after("Fri, 02 Jan 2026 11:00:00 GMT"), Some(0));
+        assert_eq!(after("soon"), None);
+        assert_eq!(after("-1"), None);
+    }
+
+    /// The system gives no thread under `ulimit -u 1`.
+    #[test]
+    fn a_name_is_looked_up_with_and_without_threads() {
+        let uri = "http://127.0.0.1:8080/".parse().expect("a URI");
+        let limited = |limit| NextTimeout {
+            after: limit,
+            reason: Timeout::Resolve,
+            ..NextTimeout::default()
+        };
+        // No system has room for such a stack.
+        let none = || Builder::new().stack_size(usize::MAX / 4);
+        for thread in [Builder::new, none] {
+            for limit in [Duration::from_secs(9).into(), time::Duration::NotHappening] {
+                let found =
+                    ThreadResolver(thread).resolve(&uri, &Config::default(), limited(limit));
+                let found = found.expect("an address");
+                assert_eq!(found[0].to_string(), "127.0.0.1:8080");
+            }
+        }
+    }
 }

@@ -1,72 +1,71 @@
-//! What can go wrong between us and a model.
+//! Why a model gives no answer.
 
 use std::time::Duration;
 
-/// Why there is no answer. No variant holds a key, and text of a server is cut
-/// short and redacted before it comes in here.
+/// Why there is no answer. No variant holds a key. Text of a server is redacted and cut short.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LlmError {
     /// The key cannot be sent.
     #[error("the key holds characters that no header can carry")]
     BadKey,
-    /// The whole answer was not there in time.
+    /// The answer was not complete in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// No connection, or one that broke.
+    /// There is no connection, or it broke.
     #[error("connection failed: {0}")]
     Connection(String),
-    /// The host's name is not known.
+    /// The name of the host is unknown.
     #[error("host not found")]
     HostNotFound,
-    /// 429 and its like, or 5xx: the server says that later may be better.
+    /// Status 408, 425, 429 or 5xx: the request may succeed later.
     #[error("the server is busy or failing (status {status}){}", colon(.message))]
     Busy {
         /// HTTP status.
         status: u16,
-        /// What the server said.
+        /// The server's message.
         message: String,
-        /// How long it asked us to wait.
+        /// How long the server asks to wait.
         retry_after: Option<Duration>,
     },
     /// The input is longer than the model can take.
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
-    /// The server wants a key, and there is none for it.
+    /// The server requires a key, and none is set.
     #[error("the server wants a key, and none was sent (status 401){}", colon(.0))]
     NoKey(String),
-    /// Another refusal of the request: key, model name, …
+    /// The server refuses the request for another reason, such as the key or the model's name.
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {
         /// HTTP status.
         status: u16,
-        /// What the server said.
+        /// The server's message.
         message: String,
     },
-    /// Redirects are not followed: neither session nor key goes to an address
-    /// that the user did not name.
+    /// The server redirects. That is not followed: session and key only go to an address that
+    /// the user named.
     #[error("the server redirects (status {status}){}", colon(.location))]
     Redirect {
         /// HTTP status.
         status: u16,
-        /// Host it points to.
+        /// The host that it points to.
         location: String,
     },
-    /// More bytes than an answer may have.
+    /// The answer has more bytes than allowed.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
-    /// A body that is no JSON.
+    /// The answer is not JSON.
     #[error("the answer is not JSON: {0}")]
     NotJson(String),
-    /// JSON, but not what this API answers.
+    /// The answer is JSON, but not an answer of this API.
     #[error("the answer has not the shape of this API: {0}")]
     WrongShape(&'static str),
-    /// An answer without text.
+    /// The answer has no text.
     #[error("the answer is empty{}", reason(.finish.as_deref()))]
     Empty {
-        /// Why the model stopped, if it says so.
+        /// Why the model stopped, if the server says so.
         finish: Option<String>,
     },
-    /// Recorded answers that cannot be used.
+    /// The recorded answers cannot be used.
     #[error(transparent)]
     Tape(#[from] TapeError),
     /// The model declined to answer.
@@ -75,7 +74,7 @@ pub enum LlmError {
 }
 
 impl LlmError {
-    /// Whether the same question may be answered a little later.
+    /// Whether asking again a little later may help.
     pub fn is_passing(&self) -> bool {
         matches!(
             self,
@@ -91,10 +90,10 @@ impl LlmError {
 /// Why a question cannot be recorded or replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
-    /// Another question was asked then.
+    /// This question was not recorded.
     #[error("no answer is recorded for this question ({0})")]
     Missing(String),
-    /// A file that this did not write, or that was changed.
+    /// The file was written by another program, or changed.
     #[error("{0}: not a recorded answer")]
     Damaged(String),
     /// The directory cannot be used.
@@ -103,11 +102,7 @@ pub enum TapeError {
 }
 
 fn colon(message: &str) -> String {
-    if message.is_empty() {
-        String::new()
-    } else {
-        format!(": {message}")
-    }
+    if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
 fn reason(finish: Option<&str>) -> String {

@@ -1,34 +1,20 @@
-//! One question to a language model, one answer: OpenAI-compatible chat
-//! completions and Anthropic messages.
+//! A client that asks a language model one question: OpenAI-compatible chat completions and
+//! Anthropic messages.
 //!
-//! The client is made for a summary at the end of a pipe: no streaming, no
-//! tools, few tries, a typed error when it did not work. It has no default
-//! address, and its key appears in no message.
+//! It writes summaries at the end of a pipe, so it neither streams nor calls tools. It has no
+//! default address, and no message shows its key.
 
-mod chosen;
 mod client;
 mod endpoint;
 mod error;
 mod key;
-mod question;
-mod resolve;
-mod retry;
-mod said;
 mod tape;
-mod usage;
-mod vendor;
-mod window;
 mod wire;
 
-pub use chosen::{ChosenKey, KeyFileError};
-pub use client::{Client, Settings};
+pub use client::{Client, Clock, Settings, Tries};
 pub use endpoint::{Api, Endpoint, EndpointError};
 pub use error::{LlmError, TapeError};
-pub use key::{Key, KeyInClear};
-pub use question::{Completion, Question};
-pub use retry::{Clock, Tries};
-pub use said::is_refusal;
+pub use key::{ChosenKey, Key, KeyFileError, KeyInClear};
 pub use tape::Tape;
 pub use ureq::Proxy;
-pub use usage::Usage;
-pub use vendor::Vendor;
+pub use wire::{Completion, Question, Usage, is_refusal};

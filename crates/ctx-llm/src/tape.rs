@@ -1,7 +1,7 @@
-//! Answers on file: a run with a model that can be repeated without it.
+//! Recorded answers: a run with a model can be repeated without the model.
 //!
-//! A directory holds one file for each question, named by the sha256 of the
-//! question and `.json`:
+//! A directory holds one file for each question. Its name is the SHA-256 of the question and
+//! `.json`:
 //!
 //! ```json
 //! {"answer":{"cut":false,"text":"…"},
@@ -9,11 +9,11 @@
 //!  "request":{"max_tokens":600,"message":"…","model":"small","system":"…"}}
 //! ```
 //!
-//! The hash is that of the JSON text of `request`: its keys in this order, no blanks
-//! between them. It is what is sent, without address and key; the caller has redacted
-//! it. Instead of `answer` stands `"error":{"kind":"too-long","message":"…"}` where the model
-//! said no; kinds are `too-long`, `refused` and `empty`. Failures of the network
-//! are not recorded. `window.json` has the window that the server told, where it was asked.
+//! The hash is taken over the JSON text of `request`, with its keys in this order and without
+//! blanks between them. The request has neither address nor key, and the caller has redacted it.
+//! If the model declined, the file has `"error":{"kind":"too-long","message":"…"}` instead of
+//! `answer`; the kinds are `too-long`, `refused` and `empty`. Failures of the network are not
+//! recorded. `window.json` holds the window that the server stated, if it was asked.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -26,38 +26,33 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Completion, LlmError, Question, TapeError};
+use crate::{Completion, LlmError, Question, TapeError};
 
-/// A directory of answers.
+/// A directory of recorded answers.
 #[derive(Debug)]
 pub struct Tape {
     dir: PathBuf,
     model: Option<String>,
-    /// Recorded in this run: a question that comes again has the same answer, as
-    /// it will have when it is replayed.
+    /// Files written in this run. A repeated question gets the same answer, as it will when it
+    /// is replayed.
     recorded: RefCell<HashSet<String>>,
 }
 
 const VERSION: u64 = 1;
-/// The file with the window that the server told.
-const WINDOW: &str = "window.json";
+const WINDOW_FILE: &str = "window.json";
 
 impl Tape {
-    /// Answers of `model` in `dir`, which is made when the first one is recorded.
+    /// Answers of `model` in `dir`, which is created when the first one is recorded.
     pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
-        Self {
-            dir: dir.into(),
-            model: model.map(str::to_owned),
-            recorded: RefCell::default(),
-        }
+        Self { dir: dir.into(), model: model.map(str::to_owned), recorded: RefCell::default() }
     }
 
-    /// Where the answers are.
+    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Asks, and records what came of it.
+    /// Asks, and records the answer.
     pub fn record(
         &self,
         question: &Question<'_>,
@@ -69,58 +64,56 @@ impl Tape {
             return self.replay(question);
         }
         let outcome = ask();
-        let (member, value) = match &outcome {
-            Ok(completion) => ("answer", json!(completion)),
-            Err(error) => match written(error) {
-                Some(value) => ("error", value),
+        let mut file = json!({"ctx_llm": VERSION, "request": request});
+        match &outcome {
+            Ok(completion) => file["answer"] = json!(completion),
+            Err(error) => match error_to_json(error) {
+                Some(value) => file["error"] = value,
                 None => return outcome,
             },
-        };
-        let file = json!({"ctx_llm": VERSION, "request": request, member: value});
-        self.write(&name, &file)
-            .map_err(|error| self.failed(&name, &error))?;
+        }
+        self.write(&name, &file)?;
         self.recorded.borrow_mut().insert(name);
         outcome
     }
 
-    /// Records the window that a server tells: questions are as long as it allows.
+    /// Records the window that a server states: it decides how long the questions are.
     pub fn record_window(
         &self,
         ask: impl FnOnce() -> Option<u64>,
     ) -> Result<Option<u64>, LlmError> {
-        let name = WINDOW;
         let window = ask();
-        let file = json!({"ctx_llm": VERSION, "window": window});
-        self.write(name, &file)
-            .map_err(|error| self.failed(name, &error))?;
+        self.write(WINDOW_FILE, &json!({"ctx_llm": VERSION, "window": window}))?;
         Ok(window)
     }
 
-    /// The recorded window, if one was.
+    /// The recorded window, if there is one.
     pub fn replay_window(&self) -> Option<u64> {
-        let bytes = fs::read(self.dir.join(WINDOW)).ok()?;
+        let bytes = fs::read(self.dir.join(WINDOW_FILE)).ok()?;
         let file: Value = serde_json::from_slice(&bytes).ok()?;
         file["window"].as_u64()
     }
 
-    /// The recorded answer; nobody is asked.
+    /// The recorded answer, without asking anybody.
     pub fn replay(&self, question: &Question<'_>) -> Result<Completion, LlmError> {
         let request = self.request(question);
         let name = file_name(&request);
         let path = self.dir.join(&name);
         let bytes = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => TapeError::Missing(path.display().to_string()).into(),
-            _ => self.failed(&name, &error),
+            io::ErrorKind::NotFound => TapeError::Missing(path.display().to_string()),
+            _ => self.io_error(&name, &error),
         })?;
         let damaged = || LlmError::Tape(TapeError::Damaged(path.display().to_string()));
-        let file: Value = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
+        let Ok(file) = serde_json::from_slice::<Value>(&bytes) else {
+            return Err(damaged());
+        };
         if file["ctx_llm"] != json!(VERSION) || file["request"] != request {
             return Err(damaged());
         }
         if let Ok(completion) = Completion::deserialize(&file["answer"]) {
             return Ok(completion);
         }
-        Err(read_error(&file["error"]).ok_or_else(damaged)?)
+        Err(error_from_json(&file["error"]).unwrap_or_else(damaged))
     }
 
     fn request(&self, question: &Question<'_>) -> Value {
@@ -132,34 +125,34 @@ impl Tape {
         })
     }
 
-    /// Beside, then renamed: a run that is stopped leaves no half answer.
-    fn write(&self, name: &str, file: &Value) -> io::Result<()> {
-        // What a session says is in there: for its owner only.
-        let mut folder = fs::DirBuilder::new();
-        folder.recursive(true).mode(0o700).create(&self.dir)?;
-        let mut beside = tempfile::Builder::new()
-            .prefix(".ctx-")
-            .tempfile_in(&self.dir)?;
-        serde_json::to_writer_pretty(&mut beside, file)?;
-        beside.write_all(b"\n")?;
-        beside.as_file().sync_all()?;
-        beside.persist(self.dir.join(name))?;
-        Ok(())
+    /// Writes a file under a temporary name and renames it, so that a run that is stopped leaves
+    /// no half answer.
+    fn write(&self, name: &str, file: &Value) -> Result<(), LlmError> {
+        let write = || {
+            // The answers quote the session, so only its owner may read them.
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+            let mut temporary = tempfile::Builder::new().prefix(".ctx-").tempfile_in(&self.dir)?;
+            serde_json::to_writer_pretty(&mut temporary, file)?;
+            temporary.write_all(b"\n")?;
+            temporary.as_file().sync_all()?;
+            temporary.persist(self.dir.join(name))?;
+            Ok(())
+        };
+        write().map_err(|error: io::Error| self.io_error(name, &error).into())
     }
 
-    fn failed(&self, name: &str, error: &io::Error) -> LlmError {
-        let path = self.dir.join(name);
-        TapeError::Io(path.display().to_string(), error.to_string()).into()
+    fn io_error(&self, name: &str, error: &io::Error) -> TapeError {
+        TapeError::Io(self.dir.join(name).display().to_string(), error.to_string())
     }
 }
 
 fn file_name(request: &Value) -> String {
     let digest = Sha256::digest(request.to_string().as_bytes());
-    let digits = digest.iter().map(|byte| format!("{byte:02x}"));
-    digits.collect::<Vec<_>>().concat() + ".json"
+    let digits: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.concat() + ".json"
 }
 
-fn written(error: &LlmError) -> Option<Value> {
+fn error_to_json(error: &LlmError) -> Option<Value> {
     Some(match error {
         LlmError::TooLong(message) => json!({"kind": "too-long", "message": message}),
         LlmError::Refused(message) => json!({"kind": "refused", "message": message}),
@@ -168,7 +161,7 @@ fn written(error: &LlmError) -> Option<Value> {
     })
 }
 
-fn read_error(value: &Value) -> Option<LlmError> {
+fn error_from_json(value: &Value) -> Option<LlmError> {
     let message = value["message"].as_str().map(str::to_owned);
     Some(match value["kind"].as_str()? {
         "too-long" => LlmError::TooLong(message?),
@@ -180,42 +173,35 @@ fn read_error(value: &Value) -> Option<LlmError> {
 
 #[cfg(test)]
 mod tests {
-    use super::Tape;
-    use crate::{Completion, LlmError, Question, TapeError};
     use std::fs;
 
+    use super::Tape;
+    use crate::{Completion, LlmError, Question, TapeError};
+
     fn question(text: &str) -> Question<'_> {
-        Question {
-            instructions: "sum up",
-            text,
-            max_tokens: 9,
-            part: (1, 1),
-        }
+        Question { instructions: "sum up", text, max_tokens: 9, part: (1, 1) }
     }
 
     fn said(text: &str) -> Completion {
-        Completion {
-            text: text.to_owned(),
-            cut: true,
-        }
+        Completion { text: text.to_owned(), cut: true }
     }
 
     #[test]
-    fn what_is_recorded_is_replayed() {
+    fn a_recorded_answer_is_replayed() {
         let dir = tempfile::tempdir().expect("a directory");
         let tape = Tape::new(dir.path().join("new/answers"), Some("m"));
         let outcome = tape.record(&question("a"), || Ok(said("yes")));
         assert_eq!(outcome, Ok(said("yes")));
-        // The same question again has the same answer, and nobody is asked.
+        // A repeated question gets the same answer, without a request.
         let again = tape.record(&question("a"), || Err(LlmError::HostNotFound));
         assert_eq!(again, Ok(said("yes")));
         let later = Tape::new(tape.dir(), Some("m"));
         assert_eq!(later.replay(&question("a")), Ok(said("yes")));
         let names: Vec<_> = fs::read_dir(tape.dir()).expect("files").collect();
         assert_eq!(names.len(), 1);
-        // A new run asks anew.
-        let anew = later.record(&question("a"), || Ok(said("no")));
-        assert_eq!(anew, Ok(said("no")));
+        // A new run asks again.
+        let second = later.record(&question("a"), || Ok(said("no")));
+        assert_eq!(second, Ok(said("no")));
         assert_eq!(later.replay(&question("a")), Ok(said("no")));
     }
 
@@ -223,13 +209,9 @@ mod tests {
     fn another_question_or_model_is_missing() {
         let dir = tempfile::tempdir().expect("a directory");
         let tape = Tape::new(dir.path(), Some("m"));
-        tape.record(&question("a"), || Ok(said("yes")))
-            .expect("recorded");
+        tape.record(&question("a"), || Ok(said("yes"))).expect("recorded");
         let missing = |outcome| {
-            matches!(
-                outcome,
-                Err::<Completion, _>(LlmError::Tape(TapeError::Missing(_)))
-            )
+            matches!(outcome, Err::<Completion, _>(LlmError::Tape(TapeError::Missing(_))))
         };
         assert!(missing(tape.replay(&question("b"))));
         assert!(missing(Tape::new(dir.path(), None).replay(&question("a"))));
@@ -255,11 +237,10 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_is_told() {
+    fn a_changed_file_is_damaged() {
         let dir = tempfile::tempdir().expect("a directory");
         let tape = Tape::new(dir.path(), None);
-        tape.record(&question("a"), || Ok(said("yes")))
-            .expect("recorded");
+        tape.record(&question("a"), || Ok(said("yes"))).expect("recorded");
         let path = fs::read_dir(dir.path())
             .expect("files")
             .next()
@@ -274,10 +255,7 @@ mod tests {
         ] {
             fs::write(&path, changed).expect("written");
             let outcome = tape.replay(&question("a"));
-            assert!(
-                matches!(outcome, Err(LlmError::Tape(TapeError::Damaged(_)))),
-                "{outcome:?}"
-            );
+            assert!(matches!(outcome, Err(LlmError::Tape(TapeError::Damaged(_)))), "{outcome:?}");
         }
     }
 
@@ -287,9 +265,6 @@ mod tests {
         let file = dir.path().join("file");
         fs::write(&file, "x").expect("written");
         let outcome = Tape::new(&file, None).record(&question("a"), || Ok(said("yes")));
-        assert!(
-            matches!(outcome, Err(LlmError::Tape(TapeError::Io(..)))),
-            "{outcome:?}"
-        );
+        assert!(matches!(outcome, Err(LlmError::Tape(TapeError::Io(..)))), "{outcome:?}");
     }
 }

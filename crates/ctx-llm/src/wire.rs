@@ -1,32 +1,102 @@
-//! The JSON of the two APIs: what is asked, and what an answer means.
+//! The JSON of both APIs: the question, the answer and its usage, the model's window.
 
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::said::completion;
-use super::{Api, Completion, Endpoint, LlmError, Question, Vendor};
+use crate::{Api, Endpoint, LlmError};
 
-/// The body of a request. No temperature is set: newer models refuse any but
-/// their own.
-pub(super) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
-    let user = json!({"role": "user", "content": question.text});
-    let system = Some(question.instructions).filter(|text| !text.is_empty());
+/// A question to a model.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The system prompt.
+    pub instructions: &'a str,
+    /// The user message.
+    pub text: &'a str,
+    /// The most tokens of the answer.
+    pub max_tokens: u64,
+    /// The number of this question, from 1, and the total if known.
+    pub part: (usize, usize),
+}
+
+/// An answer with text.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Completion {
+    /// Trimmed, never empty.
+    pub text: String,
+    /// Whether the model reached `max_tokens`, so that the end is missing.
+    pub cut: bool,
+}
+
+/// The cost of the calls of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Requests. Each try counts, with or without an answer.
+    pub calls: u64,
+    /// Tokens that the model read, if the server says so.
+    pub tokens_in: Option<u64>,
+    /// Tokens that the model wrote, if the server says so.
+    pub tokens_out: Option<u64>,
+    /// The time, with the pauses between tries.
+    pub time: Duration,
+}
+
+impl Usage {
+    /// The tokens that an answer states. An answer that cannot be used was paid for, too.
+    pub(crate) fn of_answer(api: Api, body: &[u8]) -> Self {
+        let value: Value = serde_json::from_slice(body).unwrap_or_default();
+        let sum = |names: &str| {
+            let counts = names.split(' ').filter_map(|name| value["usage"][name].as_u64());
+            counts.reduce(u64::saturating_add)
+        };
+        let (tokens_in, tokens_out) = match api {
+            Api::OpenAi => ("prompt_tokens", "completion_tokens"),
+            // `input_tokens` does not include what comes out of the API's cache.
+            Api::Anthropic => (
+                "input_tokens cache_read_input_tokens cache_creation_input_tokens",
+                "output_tokens",
+            ),
+        };
+        Self { tokens_in: sum(tokens_in), tokens_out: sum(tokens_out), ..Self::default() }
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        self.calls += other.calls;
+        self.time += other.time;
+        self.tokens_in = sum(self.tokens_in, other.tokens_in);
+        self.tokens_out = sum(self.tokens_out, other.tokens_out);
+    }
+}
+
+/// The body of a request. It sets no temperature, because newer models refuse all but their own.
+pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
+    let mut messages = vec![json!({"role": "user", "content": question.text})];
+    let system = question.instructions;
     let mut body = match endpoint.api() {
         Api::OpenAi => {
-            // OpenAI's servers refuse `max_tokens` for their newer models; most other
-            // servers know nothing else.
-            let limit = if endpoint.vendor() == Some(Vendor::OpenAi) {
-                "max_completion_tokens"
-            } else {
-                "max_tokens"
+            if !system.is_empty() {
+                messages.insert(0, json!({"role": "system", "content": system}));
+            }
+            // OpenAI refuses `max_tokens` for its newer models. Most other servers know nothing
+            // else.
+            let limit = match endpoint.vendor() {
+                Some(Api::OpenAi) => "max_completion_tokens",
+                _ => "max_tokens",
             };
-            let system = system.map(|text| json!({"role": "system", "content": text}));
-            let messages: Vec<Value> = system.into_iter().chain([user]).collect();
             json!({"messages": messages, limit: question.max_tokens, "stream": false})
         }
         Api::Anthropic => {
-            let mut body = json!({"messages": [user], "max_tokens": question.max_tokens});
-            if let Some(text) = system {
-                body["system"] = json!(text);
+            let mut body = json!({"messages": messages, "max_tokens": question.max_tokens});
+            if !system.is_empty() {
+                body["system"] = json!(system);
             }
             body
         }
@@ -37,8 +107,8 @@ pub(super) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
     body
 }
 
-/// The text of an answer, or why it holds none.
-pub(super) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
+/// Reads an answer.
+pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
     let value: Value =
         serde_json::from_slice(body).map_err(|error| LlmError::NotJson(error.to_string()))?;
     if !value.is_object() {
@@ -46,10 +116,7 @@ pub(super) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
     }
     // Some gateways report an error with status 200.
     if !value["error"].is_null() {
-        return Err(LlmError::Rejected {
-            status: 200,
-            message: error_message(body),
-        });
+        return Err(LlmError::Rejected { status: 200, message: error_message(body) });
     }
     match api {
         Api::OpenAi => open_ai(&value),
@@ -58,13 +125,10 @@ pub(super) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
 }
 
 fn open_ai(value: &Value) -> Result<Completion, LlmError> {
-    let choice = value.pointer("/choices/0");
-    let choice = choice.ok_or(LlmError::WrongShape("no choices"))?;
-    let message = choice.get("message");
-    let message = message.ok_or(LlmError::WrongShape("no message"))?;
+    let choice = value.pointer("/choices/0").ok_or(LlmError::WrongShape("no choices"))?;
+    let message = choice.get("message").ok_or(LlmError::WrongShape("no message"))?;
     let finish = choice["finish_reason"].as_str();
-    let refusal = message["refusal"].as_str();
-    if let Some(refusal) = refusal.filter(|refusal| !refusal.is_empty()) {
+    if let Some(refusal) = message["refusal"].as_str().filter(|refusal| !refusal.is_empty()) {
         return Err(LlmError::Refused(refusal.to_owned()));
     }
     if finish == Some("content_filter") {
@@ -80,8 +144,7 @@ fn open_ai(value: &Value) -> Result<Completion, LlmError> {
 }
 
 fn anthropic(value: &Value) -> Result<Completion, LlmError> {
-    let blocks = value["content"].as_array();
-    let blocks = blocks.ok_or(LlmError::WrongShape("no content"))?;
+    let blocks = value["content"].as_array().ok_or(LlmError::WrongShape("no content"))?;
     let finish = value["stop_reason"].as_str();
     if finish == Some("refusal") {
         return Err(LlmError::Refused(texts(blocks)));
@@ -91,48 +154,118 @@ fn anthropic(value: &Value) -> Result<Completion, LlmError> {
 
 fn texts(parts: &[Value]) -> String {
     let parts = parts.iter().filter(|part| part["type"] == "text");
-    let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
-    texts.join("\n")
+    parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// What a failed answer says went wrong, in any of the shapes servers use.
-pub(super) fn error_message(body: &[u8]) -> String {
-    let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        return String::new();
-    };
-    ["/error/message", "/message", "/error", "/detail"]
-        .iter()
-        .find_map(|place| value.pointer(place).and_then(Value::as_str))
-        .unwrap_or_default()
-        .to_owned()
+/// A text that can be a summary. `finish` is why the model stopped; `limit` is the API's word
+/// for "at `max_tokens`".
+fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion, LlmError> {
+    let mut text = text.trim_start();
+    // Some local servers leave the model's thoughts at the head of its text.
+    if let Some(thoughts) = text.strip_prefix("<think>") {
+        text = thoughts.split_once("</think>").map_or("", |(_, rest)| rest);
+    }
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(LlmError::Empty { finish: finish.map(str::to_owned) });
+    }
+    if is_refusal(text) {
+        return Err(LlmError::Refused(text.to_owned()));
+    }
+    Ok(Completion { text: text.to_owned(), cut: finish == Some(limit) })
+}
+
+/// Whether a text is short and begins like an apology. That is no summary: the next model would
+/// read it as its own past.
+pub fn is_refusal(text: &str) -> bool {
+    const BEGINNINGS: &str = "i'm sorry, but|i am sorry, but|sorry, but i|i'm sorry, i can|\
+        i can't help|i can't assist|i cannot help|i cannot assist|i'm unable to|i am unable to|\
+        i won't be able to|i'm not able to|as an ai language model|抱歉，我|很抱歉，我|对不起，我";
+    // A text of more characters says more than sorry.
+    const SHORT: usize = 400;
+    if text.chars().count() > SHORT {
+        return false;
+    }
+    let text = text.to_lowercase().replace('’', "'");
+    BEGINNINGS.split('|').any(|beginning| text.starts_with(beginning))
+}
+
+/// The message of an error, in any of the shapes that servers use.
+pub(crate) fn error_message(body: &[u8]) -> String {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let members = ["/error/message", "/message", "/error", "/detail"];
+    let message = members.iter().find_map(|member| value.pointer(member).and_then(Value::as_str));
+    message.unwrap_or_default().to_owned()
 }
 
 /// Whether a server's message means that the input does not fit.
-pub(super) fn says_too_long(message: &str) -> bool {
-    const SIGNS: [&str; 7] = [
-        "context length",
-        "context size",
-        "context window",
-        "context_length",
-        "too long",
-        "too many tokens",
-        "maximum number of tokens",
-    ];
+pub(crate) fn says_too_long(message: &str) -> bool {
+    const SIGNS: &str = "context length|context size|context window|context_length|too long|\
+        too many tokens|maximum number of tokens";
     let message = message.to_lowercase();
-    SIGNS.iter().any(|sign| message.contains(sign))
+    SIGNS.split('|').any(|sign| message.contains(sign))
+}
+
+/// The window of a model in the list of `GET /v1/models`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListedWindow {
+    /// The window that the server runs it with.
+    Running(u64),
+    /// The window that it was trained with. The server may run it with less.
+    Trained(u64),
+}
+
+/// Members with the window that a model runs with, the most reliable first:
+/// - `max_model_len`: vLLM, `SGLang`,
+/// - `meta.n_ctx`: llama.cpp since 2026,
+/// - `loaded_context_length`, `max_context_length`: LM Studio, Mistral,
+/// - `context_length`: `OpenRouter`, Together,
+/// - `context_window`: Groq,
+/// - `max_input_tokens`: Anthropic.
+const RUNNING: &str = "/max_model_len /meta/n_ctx /loaded_context_length /context_length \
+    /context_window /max_context_length /max_input_tokens";
+/// The longest window of a model of llama.cpp.
+const TRAINED: &str = "/meta/n_ctx_train";
+/// The path, in the answer to `GET /props` of llama.cpp, of the window that the model runs with.
+const PROPS_RUNNING: &str = "/default_generation_settings/n_ctx";
+/// A smaller number is a mistake.
+const SMALLEST_WINDOW: u64 = 256;
+
+/// The window that a list of models states for a model. Without a name, or if the server has
+/// only one model, it is that one's.
+pub(crate) fn listed_window(body: &[u8], model: Option<&str>) -> Option<ListedWindow> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let models = value["data"].as_array()?;
+    let named = models.iter().find(|entry| model.is_some() && entry["id"].as_str() == model);
+    let ((Some(entry), _) | (None, [entry])) = (named, models.as_slice()) else {
+        return None;
+    };
+    let running = RUNNING.split(' ').find_map(|member| window(entry, member));
+    running.map(ListedWindow::Running).or_else(|| window(entry, TRAINED).map(ListedWindow::Trained))
+}
+
+/// The window in the properties of a llama.cpp server.
+pub(crate) fn running_window(props: &[u8]) -> Option<u64> {
+    window(&serde_json::from_slice(props).ok()?, PROPS_RUNNING)
+}
+
+fn window(value: &Value, member: &str) -> Option<u64> {
+    let window = value.pointer(member)?.as_u64()?;
+    (window >= SMALLEST_WINDOW).then_some(window)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{answer, error_message, request, says_too_long};
+    use std::time::Duration;
+
+    use super::{
+        ListedWindow, Usage, answer, completion, error_message, listed_window, request,
+        running_window, says_too_long,
+    };
     use crate::{Api, Completion, Endpoint, LlmError, Question};
 
-    const QUESTION: Question<'_> = Question {
-        instructions: "be short",
-        text: "a\n\"b\"",
-        max_tokens: 600,
-        part: (1, 1),
-    };
+    const QUESTION: Question<'_> =
+        Question { instructions: "be short", text: "a\n\"b\"", max_tokens: 600, part: (1, 1) };
 
     fn body(url: &str) -> String {
         let endpoint = Endpoint::new(url, None).expect("an address");
@@ -162,10 +295,7 @@ mod tests {
 
     #[expect(clippy::unnecessary_wraps, reason = "compared with results")]
     fn said(text: &str, cut: bool) -> Result<Completion, LlmError> {
-        Ok(Completion {
-            text: text.to_owned(),
-            cut,
-        })
+        Ok(Completion { text: text.to_owned(), cut })
     }
 
     #[test]
@@ -204,19 +334,13 @@ mod tests {
 
     #[test]
     fn empty_and_wrong_shapes_are_told_apart() {
-        let empty = |finish: Option<&str>| {
-            Err(LlmError::Empty {
-                finish: finish.map(str::to_owned),
-            })
-        };
+        let empty =
+            |finish: Option<&str>| Err(LlmError::Empty { finish: finish.map(str::to_owned) });
         assert_eq!(
             open_ai(r#"{"choices":[{"message":{"content":null},"finish_reason":"tool_calls"}]}"#),
             empty(Some("tool_calls"))
         );
-        assert_eq!(
-            open_ai(r#"{"choices":[{"message":{"content":" \n"}}]}"#),
-            empty(None)
-        );
+        assert_eq!(open_ai(r#"{"choices":[{"message":{"content":" \n"}}]}"#), empty(None));
         assert_eq!(anthropic(r#"{"content":[]}"#), empty(None));
         for wrong in [
             "{}",
@@ -225,45 +349,30 @@ mod tests {
             r#"{"choices":[{}]}"#,
             r#"{"choices":[{"message":{"content":7}}]}"#,
         ] {
-            assert!(
-                matches!(open_ai(wrong), Err(LlmError::WrongShape(_))),
-                "{wrong}"
-            );
+            assert!(matches!(open_ai(wrong), Err(LlmError::WrongShape(_))), "{wrong}");
         }
-        assert!(matches!(
-            anthropic(r#"{"choices":[]}"#),
-            Err(LlmError::WrongShape("no content"))
-        ));
+        assert!(matches!(anthropic(r#"{"choices":[]}"#), Err(LlmError::WrongShape("no content"))));
         for no_json in ["", "<html>", r#"{"choices":[{"mess"#] {
-            assert!(
-                matches!(open_ai(no_json), Err(LlmError::NotJson(_))),
-                "{no_json}"
-            );
+            assert!(matches!(open_ai(no_json), Err(LlmError::NotJson(_))), "{no_json}");
         }
     }
 
     #[test]
-    fn refusals_are_no_summaries() {
+    fn refusals_are_not_summaries() {
         for refusal in [
             r#"{"choices":[{"message":{"content":null,"refusal":"no"}}]}"#,
             r#"{"choices":[{"message":{"content":"x"},"finish_reason":"content_filter"}]}"#,
             r#"{"choices":[{"message":{"content":"I’m sorry, but I can’t help with that."}}]}"#,
             r#"{"choices":[{"message":{"content":"抱歉，我无法完成这个请求。"}}]}"#,
         ] {
-            assert!(
-                matches!(open_ai(refusal), Err(LlmError::Refused(_))),
-                "{refusal}"
-            );
+            assert!(matches!(open_ai(refusal), Err(LlmError::Refused(_))), "{refusal}");
         }
         assert!(matches!(
             anthropic(r#"{"content":[],"stop_reason":"refusal"}"#),
             Err(LlmError::Refused(_))
         ));
         // A summary of a session about an apology is a summary.
-        for fine in [
-            "## Goal\nI'm sorry, but …",
-            "Sorry state of the build: 3 errors",
-        ] {
+        for fine in ["## Goal\nI'm sorry, but …", "Sorry state of the build: 3 errors"] {
             let json = serde_json::json!({"choices": [{"message": {"content": fine}}]});
             assert_eq!(open_ai(&json.to_string()), said(fine, false));
         }
@@ -273,10 +382,7 @@ mod tests {
     fn errors_are_found_in_every_shape() {
         for (body, message) in [
             (r#"{"error":{"message":"no such model"}}"#, "no such model"),
-            (
-                r#"{"type":"error","error":{"type":"x","message":"busy"}}"#,
-                "busy",
-            ),
+            (r#"{"type":"error","error":{"type":"x","message":"busy"}}"#, "busy"),
             (r#"{"error":"plain"}"#, "plain"),
             (r#"{"detail":"not found"}"#, "not found"),
             ("<html>", ""),
@@ -285,10 +391,7 @@ mod tests {
         }
         assert_eq!(
             open_ai(r#"{"error":{"message":"upstream died"}}"#),
-            Err(LlmError::Rejected {
-                status: 200,
-                message: "upstream died".to_owned()
-            })
+            Err(LlmError::Rejected { status: 200, message: "upstream died".to_owned() })
         );
     }
 
@@ -302,5 +405,120 @@ mod tests {
             assert!(says_too_long(message), "{message}");
         }
         assert!(!says_too_long("invalid x-api-key"));
+    }
+
+    fn text_of(text: &str) -> Result<String, LlmError> {
+        completion(text, Some("length"), "length").map(|completion| completion.text)
+    }
+
+    #[test]
+    fn thoughts_are_not_text() {
+        assert_eq!(text_of("<think>hm</think>\n\nyes").as_deref(), Ok("yes"));
+        let error = text_of("<think>hm, ").expect_err("thoughts only");
+        assert_eq!(
+            error.to_string(),
+            "the answer is empty (its tokens were used up before any text)"
+        );
+    }
+
+    #[test]
+    fn a_short_apology_is_a_refusal() {
+        for refusal in [
+            "I’m sorry, but I can’t help with that.",
+            "I'M SORRY, BUT no",
+            "抱歉，我无法完成这个请求。",
+        ] {
+            assert!(matches!(text_of(refusal), Err(LlmError::Refused(_))), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_summary_that_mentions_a_refusal_is_fine() {
+        for fine in [
+            "## Goal\nI'm sorry, but …",
+            "Sorry state of the build: 3 errors",
+            "抱歉这个词出现了两次",
+        ] {
+            assert_eq!(text_of(fine).as_deref(), Ok(fine));
+        }
+        let long = format!("I'm sorry, but {}", "there is much to tell. ".repeat(30));
+        assert_eq!(text_of(&long).as_deref(), Ok(long.trim()));
+    }
+
+    fn tokens_of(api: Api, body: &str) -> (Option<u64>, Option<u64>) {
+        let usage = Usage::of_answer(api, body.as_bytes());
+        (usage.tokens_in, usage.tokens_out)
+    }
+
+    #[test]
+    fn both_apis_say_what_they_read_and_wrote() {
+        let body = r#"{"usage":{"prompt_tokens":900,"completion_tokens":70,"total_tokens":970}}"#;
+        assert_eq!(tokens_of(Api::OpenAi, body), (Some(900), Some(70)));
+        let body =
+            r#"{"usage":{"input_tokens":9,"cache_read_input_tokens":800,"output_tokens":7}}"#;
+        assert_eq!(tokens_of(Api::Anthropic, body), (Some(809), Some(7)));
+    }
+
+    #[test]
+    fn an_unknown_number_of_tokens_is_not_zero() {
+        for body in ["", "no JSON", "{}", r#"{"usage":null}"#, r#"{"usage":{"prompt_tokens":-1}}"#]
+        {
+            assert_eq!(tokens_of(Api::OpenAi, body), (None, None), "{body}");
+        }
+        let mut all = Usage { calls: 1, ..Usage::default() };
+        all += all;
+        assert_eq!((all.calls, all.tokens_in, all.tokens_out), (2, None, None));
+        all += Usage {
+            calls: 1,
+            tokens_in: Some(0),
+            tokens_out: Some(3),
+            time: Duration::from_millis(5),
+        };
+        all += Usage {
+            calls: 1,
+            tokens_in: None,
+            tokens_out: Some(4),
+            time: Duration::from_millis(7),
+        };
+        assert_eq!(all.time.as_millis(), 12);
+        assert_eq!((all.calls, all.tokens_in, all.tokens_out), (4, Some(0), Some(7)));
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "compared with options")]
+    fn running(window: u64) -> Option<ListedWindow> {
+        Some(ListedWindow::Running(window))
+    }
+
+    #[test]
+    fn each_server_has_its_own_member() {
+        for (entry, told) in [
+            (r#""max_model_len":32768"#, running(32_768)),
+            (r#""context_length":131072"#, running(131_072)),
+            (r#""context_window":131072"#, running(131_072)),
+            (r#""meta":{"n_ctx":8192,"n_ctx_train":131072}"#, running(8_192)),
+            (r#""meta":{"n_ctx_train":131072}"#, Some(ListedWindow::Trained(131_072))),
+            (r#""max_model_len":0"#, None),
+            (r#""max_model_len":"many""#, None),
+            (r#""owned_by":"x""#, None),
+        ] {
+            let body = format!(r#"{{"object":"list","data":[{{"id":"m",{entry}}}]}}"#);
+            assert_eq!(listed_window(body.as_bytes(), Some("m")), told, "{entry}");
+            // A server with one model takes any name.
+            assert_eq!(listed_window(body.as_bytes(), None), told, "{entry}");
+        }
+        let props = br#"{"default_generation_settings":{"n_ctx":4096}}"#;
+        assert_eq!(running_window(props), Some(4_096));
+        assert_eq!(running_window(b"{}"), None);
+    }
+
+    #[test]
+    fn the_named_model_counts() {
+        let body = br#"{"data":[{"id":"a","max_model_len":1000},{"id":"b","max_model_len":2000}]}"#;
+        assert_eq!(listed_window(body, Some("b")), running(2_000));
+        assert_eq!(listed_window(body, Some("c")), None);
+        assert_eq!(listed_window(body, None), None);
+        for body in [&b"no"[..], b"[]", b"{}", br#"{"data":{}}"#] {
+            assert_eq!(listed_window(body, None), None);
+        }
     }
 }

@@ -34,10 +34,7 @@ fn settings(url: &str, api: Api) -> Settings {
         key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: LONG,
-        tries: Tries {
-            most: 4,
-            step: Duration::from_secs(1),
-        },
+        tries: Tries { most: 4, step: Duration::from_secs(1) },
         proxy: None,
     }
 }
@@ -56,16 +53,9 @@ fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
 fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Usage) {
     let slept = RefCell::new(Vec::new());
     let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
-    let question = Question {
-        instructions: "summarize",
-        text: "user: hello",
-        max_tokens: 50,
-        part: (1, 1),
-    };
-    let clock = Clock {
-        now: &noon,
-        sleep: &sleep,
-    };
+    let question =
+        Question { instructions: "summarize", text: "user: hello", max_tokens: 50, part: (1, 1) };
+    let clock = Clock { now: &noon, sleep: &sleep };
     let mut usage = Usage::default();
     let client = Client::new(settings).unwrap();
     let outcome = client.ask(&question, clock, &mut usage);
@@ -97,14 +87,8 @@ fn open_ai_request_carries_model_key_and_text() {
     assert_eq!(text(outcome), "done");
     assert!(slept.is_empty(), "{slept:?}");
     let request = server.requests().concat();
-    assert!(
-        request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"),
-        "{request}"
-    );
-    assert!(
-        request.contains(&format!("authorization: Bearer {KEY}\r\n")),
-        "{request}"
-    );
+    assert!(request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("authorization: Bearer {KEY}\r\n")), "{request}");
     assert!(request.contains(r#""model":"m""#), "{request}");
     assert!(request.contains("user: hello"), "{request}");
 }
@@ -116,22 +100,13 @@ fn anthropic_request_has_its_own_headers() {
     let (outcome, _) = ask_with(settings(&server.url, Api::Anthropic));
     assert_eq!(text(outcome), "done");
     let request = server.requests().concat();
-    assert!(
-        request.starts_with("POST /v1/messages HTTP/1.1\r\n"),
-        "{request}"
-    );
-    assert!(
-        request.contains(&format!("x-api-key: {KEY}\r\n")),
-        "{request}"
-    );
-    assert!(
-        request.contains("anthropic-version: 2023-06-01\r\n"),
-        "{request}"
-    );
+    assert!(request.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains(&format!("x-api-key: {KEY}\r\n")), "{request}");
+    assert!(request.contains("anthropic-version: 2023-06-01\r\n"), "{request}");
     assert!(!request.contains("authorization:"), "{request}");
 }
 
-/// D13: whoever listens in the network could read the key.
+/// Others on the network could read the key.
 #[test]
 fn a_key_goes_through_no_network_in_clear() {
     let server = Server::new(vec![ok("done")]);
@@ -147,49 +122,29 @@ fn a_key_goes_through_no_network_in_clear() {
         settings("https://models.example", Api::OpenAi),
         settings("http://localhost:1", Api::OpenAi),
         settings("http://[::1]:1", Api::Anthropic),
-        Settings {
-            key: None,
-            ..settings(&beyond, Api::OpenAi)
-        },
+        Settings { key: None, ..settings(&beyond, Api::OpenAi) },
     ] {
         assert!(Client::new(harmless).is_ok());
     }
-    let allowed = Settings {
-        key_in_clear: true,
-        ..settings(&beyond, Api::OpenAi)
-    };
+    let allowed = Settings { key_in_clear: true, ..settings(&beyond, Api::OpenAi) };
     assert_eq!(text(ask_with(allowed).0), "done");
     assert!(server.requests().concat().contains(KEY));
 }
 
 #[test]
 fn a_server_that_wants_a_key_is_told_from_one_that_refuses_it() {
-    let keyless = |url: &str| Settings {
-        key: None,
-        ..settings(url, Api::OpenAi)
-    };
+    let keyless = |url: &str| Settings { key: None, ..settings(url, Api::OpenAi) };
     let server = Server::new(vec![Act::answer("401 Unauthorized", "", "{}")]);
     let error = ask_with(keyless(&server.url)).0.expect_err("no key");
-    assert_eq!(
-        error.to_string(),
-        "the server wants a key, and none was sent (status 401)"
-    );
+    assert_eq!(error.to_string(), "the server wants a key, and none was sent (status 401)");
 }
 
 #[test]
 fn too_many_requests_waits_as_long_as_the_server_says() {
     let busy = |after: &str| {
-        Act::answer(
-            "429 Too Many Requests",
-            &format!("Retry-After: {after}\r\n"),
-            "{}",
-        )
+        Act::answer("429 Too Many Requests", &format!("Retry-After: {after}\r\n"), "{}")
     };
-    let (outcome, slept) = ask(vec![
-        busy("7"),
-        busy("Fri, 02 Jan 2026 12:00:20 GMT"),
-        ok("done"),
-    ]);
+    let (outcome, slept) = ask(vec![busy("7"), busy("Fri, 02 Jan 2026 12:00:20 GMT"), ok("done")]);
     assert_eq!(text(outcome), "done");
     assert_eq!(slept, [7, 20]);
 }
@@ -257,46 +212,31 @@ fn nobody_listening_is_a_failed_connection() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let (outcome, slept) = ask_with(settings(&url, Api::OpenAi));
-    assert!(
-        matches!(outcome, Err(LlmError::Connection(_))),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(LlmError::Connection(_))), "{outcome:?}");
     assert_eq!(slept, [1, 2, 3]);
 }
 
 #[test]
 fn no_http_is_a_failed_connection() {
-    let error = error(
-        (0..3)
-            .map(|_| Act::Send(b"SSH-2.0-OpenSSH_9.6\r\n\r\n".to_vec()))
-            .collect(),
-    );
+    let error = error((0..3).map(|_| Act::Send(b"SSH-2.0-OpenSSH_9.6\r\n\r\n".to_vec())).collect());
     assert!(matches!(error, LlmError::Connection(_)), "{error}");
 }
 
 #[test]
 fn invalid_json_and_empty_text_are_errors_of_their_own() {
     let html = || Act::ok("<html>gateway</html>");
-    assert!(matches!(
-        error(vec![html(), html(), html(), html()]),
-        LlmError::NotJson(_)
-    ));
+    assert!(matches!(error(vec![html(), html(), html(), html()]), LlmError::NotJson(_)));
     let empty = || ok("  \n");
     assert_eq!(
         error(vec![empty(), empty(), empty(), empty()]),
-        LlmError::Empty {
-            finish: Some("stop".to_owned())
-        }
+        LlmError::Empty { finish: Some("stop".to_owned()) }
     );
     assert_eq!(text(ask(vec![html(), empty(), ok("done")]).0), "done");
 }
 
 #[test]
 fn a_refusal_is_not_asked_again() {
-    let (outcome, slept) = ask(vec![
-        ok("I'm sorry, but I can't help with that."),
-        ok("done"),
-    ]);
+    let (outcome, slept) = ask(vec![ok("I'm sorry, but I can't help with that."), ok("done")]);
     assert_eq!(
         outcome.expect_err("a refusal").to_string(),
         "the model refused: I'm sorry, but I can't help with that."
@@ -307,10 +247,7 @@ fn a_refusal_is_not_asked_again() {
 #[test]
 fn a_wrong_shape_is_not_asked_again() {
     let (outcome, slept) = ask(vec![Act::ok(r#"{"ok":true}"#), ok("done")]);
-    assert!(
-        matches!(outcome, Err(LlmError::WrongShape(_))),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(LlmError::WrongShape(_))), "{outcome:?}");
     assert!(slept.is_empty(), "{slept:?}");
 }
 
@@ -327,27 +264,21 @@ fn a_rejected_key_is_told_without_the_key() {
 
 #[test]
 fn an_answer_that_quotes_the_key_loses_it() {
-    assert_eq!(
-        text(ask(vec![ok(&format!("the key was {KEY}"))]).0),
-        "the key was [key]"
-    );
+    assert_eq!(text(ask(vec![ok(&format!("the key was {KEY}"))]).0), "the key was [key]");
 }
 
 #[test]
 fn too_long_an_input_is_its_own_error() {
     let body =
         r#"{"error":{"code":400,"message":"the request exceeds the available context size"}}"#;
-    assert!(matches!(
-        error(vec![Act::answer("400 Bad Request", "", body)]),
-        LlmError::TooLong(_)
-    ));
+    assert!(matches!(error(vec![Act::answer("400 Bad Request", "", body)]), LlmError::TooLong(_)));
     assert!(matches!(
         error(vec![Act::answer("413 Payload Too Large", "", "")]),
         LlmError::TooLong(_)
     ));
 }
 
-/// D13: a redirect takes the key nowhere, whatever its status.
+/// A redirect carries the key nowhere, whatever its status.
 #[test]
 fn redirects_are_not_followed() {
     let other = Server::new(vec![ok("stolen")]);
@@ -359,11 +290,8 @@ fn redirects_are_not_followed() {
         "307 Temporary Redirect",
         "308 Permanent Redirect",
     ] {
-        let redirect = Act::answer(
-            status,
-            &format!("Location: {elsewhere}/v1/chat/completions\r\n"),
-            "",
-        );
+        let redirect =
+            Act::answer(status, &format!("Location: {elsewhere}/v1/chat/completions\r\n"), "");
         let error = error(vec![redirect]);
         assert!(matches!(error, LlmError::Redirect { .. }), "{error}");
         assert!(error.to_string().ends_with("): 127.0.0.1"), "{error}");
@@ -390,13 +318,10 @@ fn long_messages_of_a_server_are_shortened() {
     assert!(error.ends_with("长…"), "{error}");
 }
 
-/// What the server says its model's window is, and the addresses that were asked for.
+/// The window that the server states, and the addresses that were requested.
 fn window(acts: Vec<Act>) -> (Option<u64>, Vec<String>) {
     let server = Server::new(acts);
-    let settings = Settings {
-        answer_timeout: SHORT,
-        ..settings(&server.url, Api::OpenAi)
-    };
+    let settings = Settings { answer_timeout: SHORT, ..settings(&server.url, Api::OpenAi) };
     let window = Client::new(settings).unwrap().window();
     let requests = server.requests();
     let first = requests.iter().filter_map(|request| request.lines().next());
@@ -435,7 +360,7 @@ fn a_server_that_does_not_tell_its_window_is_asked_once() {
     }
 }
 
-/// 15 A8: an answer that cannot be used was paid for, too.
+/// An answer that cannot be used was paid for, too.
 #[test]
 fn every_try_counts_and_every_answer_that_tells_its_tokens() {
     let told = |content: &str, usage: &str| {
@@ -444,14 +369,8 @@ fn every_try_counts_and_every_answer_that_tells_its_tokens() {
     };
     let usage = r#"{"prompt_tokens":900,"completion_tokens":40}"#;
     for (acts, expected) in [
-        (
-            vec![Act::Cut, told("done", usage)],
-            (2, Some(900), Some(40)),
-        ),
-        (
-            vec![told("I'M SORRY, BUT no", usage)],
-            (1, Some(900), Some(40)),
-        ),
+        (vec![Act::Cut, told("done", usage)], (2, Some(900), Some(40))),
+        (vec![told("I'M SORRY, BUT no", usage)], (1, Some(900), Some(40))),
         (vec![ok("done")], (1, None, None)),
     ] {
         let server = Server::new(acts);

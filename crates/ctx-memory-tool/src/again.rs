@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, BufReader};
 
+use ctx_format::{Dialect, Object};
 use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
-use ctx_transcript::{Dialect, Object};
 
 use crate::place::Place;
 use crate::said::said;
@@ -13,8 +13,7 @@ use crate::stored::Stored;
 /// How much is read at a time: most records are shorter.
 const BUFFER: usize = 16 << 10;
 
-/// Reads texts again. A snapshot stays open: who asks in the order of the offsets goes through
-/// a packed one once.
+/// Reads texts again. A snapshot stays open: offsets in ascending order read a packed one once.
 pub(crate) struct Again<'a> {
     stored: &'a Stored<'a>,
     open: Option<Open>,
@@ -33,10 +32,10 @@ impl<'a> Again<'a> {
         Self { stored, open: None }
     }
 
-    /// The text of a result; `None` where it cannot be read any more.
+    /// The text of a result, or `None` if it can no longer be read.
     pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
         let quick = self.in_snapshot(hit);
-        // Where the bytes are no record alone, the session is read from its beginning.
+        // If the bytes alone are not a record, read the session from its beginning.
         quick.or_else(|| {
             let held = self.stored.held(&hit.source, Place::from_number(hit.line));
             held.ok().flatten().map(|held| held.text)

@@ -2,40 +2,33 @@
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line, printable};
-use ctx_memory::consolidate::{Answer, Asked, Report};
+use ctx_format::counted;
+use ctx_memory::consolidate::Report;
 use ctx_memory::{Change, Consolidated, Consolidation};
-use ctx_select::parse_count;
-use ctx_tools::counting::CountingArgs;
-use ctx_tools::llm::ServerArgs;
+use ctx_policy::parse_count;
+use ctx_tools::args::counting::CountingArgs;
 use ctx_tools::store::{StoreArgs, failure, merge_failure, warn_edits};
-use ctx_transcript::counted;
 use serde::Serialize;
 use similar::TextDiff;
 
-use crate::model::Model;
-
 /// Consolidate the memory of all sessions into one file
 ///
-/// What is new in STORE/memory/daily goes into STORE/memory/extracted, and from there into
-/// STORE/memory/summary/master.md, which `inject` begins sessions with: rules and preferences,
-/// decisions, facts, and what does not hold any more, each once, with its sources. A decision that a
-/// later one gives up ("tabs instead of blanks") is marked in extracted, and is only told with what
-/// took its place.
+/// New entries of STORE/memory/daily go into STORE/memory/extracted, and from there into
+/// STORE/memory/summary/master.md, which `inject` uses: rules and preferences, decisions, facts,
+/// and what no longer holds, each topic once, with its sources. A decision that a later one gives
+/// up ("tabs instead of blanks") is marked in extracted and appears in the master only with what
+/// replaced it.
 ///
-/// You may edit all of these files. What you write in master.md stays; what you change or delete in the part
-/// that is written for you is not written again, and what you strike out (~~...~~) in any of them is
-/// not told. What is replaced is kept in STORE/memory/history.
+/// You may edit all of these files. Your text in master.md stays. Lines that you change or delete
+/// in the generated part are not written again, and text that you strike out (~~...~~) in any file
+/// is not repeated. Replaced versions are kept in STORE/memory/history.
 ///
-/// Under --max-tokens rules get 30 % of the room, decisions 40, facts 20 and the past 10, and what one
-/// does not need goes to the others in this order. Of each what you wrote by hand comes first,
-/// then what the user said, then the rest; of those what more sessions tell, then what is newer.
-/// What is left out stays in extracted. What you wrote counts, and is never left out.
+/// Of --max-tokens, rules get 30 %, decisions 40, facts 20 and the past 10; unused shares go to the
+/// others in this order. In each section your own lines come first, then statements of users, then
+/// the rest; within these, statements from more sessions and newer ones come first. Entries without
+/// room stay in extracted. Your own text counts and is never omitted.
 ///
-/// A second run changes nothing. -n shows what would change as a diff, and asks no model.
-///
-/// With --llm-url or `CTX_LLM_URL` a language model is asked to put what belongs together into one line, once
-/// for what is new. A line that lost a name, a number or a denial, or has one that is not there, is
-/// not taken. Without an answer the entries are told in their own words.
+/// A second run changes nothing. -n shows the changes as a diff.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Show what would change as a diff, and change nothing
@@ -51,8 +44,6 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     counting: CountingArgs,
-    #[command(flatten, next_help_heading = "Language model")]
-    server: ServerArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -75,20 +66,14 @@ impl Args {
             self.tell(&plan, io);
             return Ok(ExitStatus::Done);
         }
-        let model = Model::of(&self.server, counting.counter.encoding().counter(), io)?;
-        let mut heard = None;
-        let mut ask = |asked: &Asked| {
-            heard = model.as_ref()?.ask(asked, io);
-            heard.clone()
-        };
-        let done = consolidation.run(&mut ask).map_err(merge_failure)?;
+        let done = consolidation.run().map_err(merge_failure)?;
         if !done.changes.is_empty() {
             io.committed("the memory is consolidated");
         }
         warn_edits(&done.edits, io);
         self.tell(&done, io);
         if self.json {
-            io.write(json_line(&Told::of(&done, heard.as_ref())).as_bytes())?;
+            io.write(json_line(&Told::of(&done)).as_bytes())?;
         }
         Ok(ExitStatus::Done)
     }
@@ -113,7 +98,7 @@ impl Args {
             io.note(format_args!("{}: changed", change.name));
         }
         io.note(format_args!(
-            "{} new in extracted, {} taken back; {} of {} in master.md, {}",
+            "{} new in extracted, {} superseded; {} of {} in master.md, {}",
             report.imported,
             report.taken_back,
             report.shown,
@@ -136,7 +121,7 @@ fn show(change: &Change, io: &mut Io) -> Result<(), Failure> {
     io.write(lines.collect::<String>().as_bytes())
 }
 
-/// What was done, for programs.
+/// The report in JSON.
 #[derive(Serialize)]
 struct Told<'a> {
     changed: Vec<&'a str>,
@@ -148,23 +133,12 @@ struct Told<'a> {
     own: usize,
     shown: usize,
     left_out: usize,
-    worded: usize,
     tokens: u64,
     edited: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<Heard>,
-}
-
-/// What became of the lines of a model's answer.
-#[derive(Serialize)]
-struct Heard {
-    used: usize,
-    refused: usize,
-    invented: usize,
 }
 
 impl<'a> Told<'a> {
-    fn of(done: &'a Consolidated, heard: Option<&Answer>) -> Self {
+    fn of(done: &'a Consolidated) -> Self {
         let Report {
             imported,
             taken_back,
@@ -174,7 +148,6 @@ impl<'a> Told<'a> {
             own,
             shown,
             left_out,
-            worded,
             tokens,
             was_edited: edited,
             is_full: _,
@@ -190,14 +163,8 @@ impl<'a> Told<'a> {
             own,
             shown,
             left_out,
-            worded,
             tokens,
             edited,
-            model: heard.map(|answer| Heard {
-                used: answer.used,
-                refused: answer.refused,
-                invented: answer.invented,
-            }),
         }
     }
 }

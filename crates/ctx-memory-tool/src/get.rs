@@ -9,9 +9,9 @@ use crate::stored::Stored;
 
 /// Print what a result of `ctx-memory search` refers to
 ///
-/// Of a message in a snapshot the bytes of its record, of a memory file the entry or the
-/// paragraph, of an offloaded result all of its text. On a terminal control characters are
-/// shown as escapes; into a file or a pipe the bytes go as they are.
+/// For a message in a snapshot: the bytes of its record. For a memory file: the entry or the
+/// paragraph. For an offloaded result: all of its text. On a terminal, control characters are shown
+/// as escapes; a file or a pipe gets the bytes unchanged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The `ref` of a result
@@ -42,8 +42,7 @@ impl Args {
     }
 }
 
-/// What is named can only be one of the sources of the store: a name is looked up among
-/// them, and never opened as a path.
+/// Looks the name up among the sources of the store. The name is never opened as a path.
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>, Failure> {
     let Some((name, place)) = Place::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
@@ -53,8 +52,7 @@ fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>, Failure> {
     let hint = "it may have been removed or changed; search again";
     let source = stored.source(name).ok_or_else(|| missing().hint(hint))?;
     let held = stored.held(source, place)?;
-    held.map(|held| held.bytes)
-        .ok_or_else(|| missing().hint(hint))
+    held.map(|held| held.bytes).ok_or_else(|| missing().hint(hint))
 }
 
 fn print(bytes: &[u8], io: &mut Io) -> Result<(), Failure> {

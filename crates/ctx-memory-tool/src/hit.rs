@@ -34,11 +34,11 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Agai
     let text = again.text(hit);
     let time = DateTime::from_timestamp_millis(hit.time);
     let entry = text.as_deref().and_then(entry_of);
-    let of_entry = entry.map(|entry| entry.place.session);
+    let of_entry = entry.map(|entry| entry.citation.session);
     json_line(&Found {
         reference: format!("{}:{place}", source.name),
         kind: source.kind.as_str(),
-        session: source.session.as_deref().or(of_entry),
+        session: source.session.as_deref().or(of_entry.as_deref()),
         path: stored.path(source).to_string_lossy().into_owned(),
         line: place.line,
         role: hit.role,

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_engine::{ErrorKind, PassError};
+use ctx_format::{Dialect, Record, Role, counted};
 use ctx_memory::inject::{Context, Layer, assemble};
-use ctx_passes::{ErrorKind, PassError};
 use ctx_store::{Growth, SessionId};
-use ctx_tools::counting::CountingArgs;
+use ctx_tools::args::counting::CountingArgs;
 use ctx_tools::output::Output;
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
 use ctx_tools::store::{StoreArgs, session_id};
 use ctx_tools::target::OutputArgs;
-use ctx_transcript::{Dialect, Record, Role, counted};
 use serde::Serialize;
 
 use crate::layers::Layers;
@@ -27,18 +27,17 @@ const WITH_SYSTEM_RECORDS: &str = "chat";
 
 /// Assemble the context that a session starts with
 ///
-/// The parts stand in this order, empty ones left out: base (--base FILE), soul
-/// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md; as long
-/// as there is none preferences, decisions and facts of STORE/memory/extracted), runtime (runtime.md
+/// The parts come in this order, empty ones omitted: base (--base FILE), soul
+/// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md, or
+/// without it preferences, decisions and facts of STORE/memory/extracted), runtime (runtime.md
 /// there), and with -s the newest summary of that session.
 ///
-/// With --max-tokens, lines give way until it fits: first those of runtime, the oldest first; then
-/// the last ones of the memory, of the summary, of the soul. The base never does. What is left out
-/// stands there as a number of lines, and is told on stderr.
+/// --max-tokens removes lines until the text fits: first the oldest of runtime, then the last ones
+/// of memory, summary and soul. The base always stays. The number of omitted lines is shown in
+/// their place and on stderr.
 ///
-/// With --transcript the session goes on to stdout, with the context as a system message behind
-/// those at its beginning; one that an earlier run put there is replaced. All other records stay
-/// byte for byte as they are.
+/// With --transcript the session is passed on to stdout, with the context as a system message after
+/// those at its beginning; one from an earlier run is replaced. All other records keep their bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// File with the base prompt; - is stdin
@@ -104,7 +103,7 @@ impl Args {
         let paths = [path.clone()];
         let (source, target) = self.output.session(&paths, None, &store, Growth::Follows)?;
         let mut session = ReadArgs::default().session(source.open(path)?)?;
-        session.tell_of_document(io);
+        session.note_document(io);
         let dialect = session.dialect();
         if let Some(dialect) = dialect.filter(|it| it.name() != WITH_SYSTEM_RECORDS) {
             return Err(Failure::new(format_args!(
@@ -122,9 +121,7 @@ impl Args {
             placing.push(record)
         })?;
         let placed = placing.finish();
-        placed
-            .map_err(|error| passes::failure(error, &session.name))?
-            .finish()?;
+        placed.map_err(|error| passes::failure(error, &session.name))?.finish()?;
         session.report(io);
         Ok(ExitStatus::Done)
     }
@@ -133,14 +130,9 @@ impl Args {
         let counting = self.counting.resolve()?;
         counting.report(io);
         let store = self.store.open(&crate::TOOL, matches)?;
-        let layers = Layers {
-            store: &store,
-            session: self.session.as_ref(),
-            base: self.base.as_deref(),
-        };
-        let wanted = Layer::ALL
-            .into_iter()
-            .filter(|it| !self.without.contains(it));
+        let layers =
+            Layers { store: &store, session: self.session.as_ref(), base: self.base.as_deref() };
+        let wanted = Layer::ALL.into_iter().filter(|it| !self.without.contains(it));
         let parts = wanted.map(|layer| Ok((layer, layers.read(layer)?)));
         let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
         let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
@@ -149,9 +141,7 @@ impl Args {
         })?;
         for (layer, lines) in &context.left_out {
             let lines = counted(*lines as u64, "line");
-            io.warn(format_args!(
-                "{lines} of {layer} left out, for lack of room"
-            ));
+            io.warn(format_args!("{lines} of {layer} left out, for lack of room"));
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));
         Ok(context)
@@ -165,7 +155,7 @@ struct SystemMessage<'a> {
     content: &'a str,
 }
 
-/// Puts the message where it belongs, and hands all else on.
+/// Inserts the message at its place and passes all other records on.
 struct Placing<'a> {
     message: Vec<u8>,
     dialect: Option<&'a dyn Dialect>,
@@ -176,11 +166,7 @@ struct Placing<'a> {
 
 impl<'a> Placing<'a> {
     fn new(context: &Context, dialect: Option<&'a dyn Dialect>, output: Output<'a>) -> Self {
-        let message = SystemMessage {
-            role: "system",
-            name: NAME,
-            content: &context.text,
-        };
+        let message = SystemMessage { role: "system", name: NAME, content: &context.text };
         Self {
             message: ctx_cli::json_line(&message).into_bytes(),
             dialect,
@@ -193,9 +179,8 @@ impl<'a> Placing<'a> {
 
     fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         let message = record.message(self.dialect);
-        let is_system = message
-            .as_ref()
-            .is_some_and(|it| matches!(it.role, Role::System | Role::Developer));
+        let is_system =
+            message.as_ref().is_some_and(|it| matches!(it.role, Role::System | Role::Developer));
         if is_system && message.is_some_and(|it| it.name.as_deref() == Some(NAME)) {
             return Ok(());
         }
@@ -203,9 +188,7 @@ impl<'a> Placing<'a> {
             self.place()?;
         }
         self.ends_a_line = record.bytes.ends_with(b"\n");
-        self.output
-            .write_all(record.bytes)
-            .map_err(PassError::output)
+        self.output.write_all(record.bytes).map_err(PassError::output)
     }
 
     fn place(&mut self) -> Result<(), PassError> {

@@ -7,15 +7,16 @@ use chrono::DateTime;
 use ctx_cli::{Failure, Input};
 use ctx_memory::consolidate::is_mark;
 use ctx_memory::inject::Layer;
+use ctx_memory::summary_path;
 use ctx_store::{SessionId, Store};
 
 use crate::stored::read_text;
 
-/// The memory files that stand for the master, as long as there is none: their first lines are
-/// of no more weight than the last.
+/// The memory files that are read while there is no master. Their first lines matter no more than
+/// their last.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// Where each layer comes from.
+/// Where the text of each layer comes from.
 pub(crate) struct Layers<'a> {
     pub(crate) store: &'a Store,
     pub(crate) session: Option<&'a SessionId>,
@@ -23,7 +24,7 @@ pub(crate) struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// The text of a layer; empty where there is none.
+    /// The text of a layer, empty if there is none.
     pub(crate) fn read(&self, layer: Layer) -> Result<String, Failure> {
         let memory = self.store.memory();
         match layer {
@@ -45,7 +46,7 @@ impl Layers<'_> {
             }
             Layer::Runtime => stored(&memory.join("extracted/runtime.md")),
             Layer::Summary => {
-                let path = self.session.map(|it| self.store.summary_path(it));
+                let path = self.session.map(|it| summary_path(self.store, it));
                 let all = path.map_or(Ok(String::new()), |path| stored(&path))?;
                 Ok(newest(&all).to_owned())
             }

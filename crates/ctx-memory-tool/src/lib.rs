@@ -1,7 +1,7 @@
 //! `ctx-memory`: the memory of all sessions.
 //!
-//! A package of its own, for it alone builds and links the search engine. Each command is a
-//! module: its flags, and what it does.
+//! It is a package of its own because only this tool builds and links the search engine. Each
+//! command is a module with its flags and its work.
 
 mod again;
 mod consolidate;
@@ -9,8 +9,6 @@ mod get;
 mod hit;
 mod inject;
 mod layers;
-mod model;
-mod page;
 mod paragraph;
 mod place;
 mod said;
@@ -50,7 +48,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-memory",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "limit session kind since base max-tokens transcript dry-run output json",
+    page: include_str!("page.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

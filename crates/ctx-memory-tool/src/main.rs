@@ -1,8 +1,5 @@
 //! Searches the memory of all sessions.
 
 fn main() -> std::process::ExitCode {
-    ctx_tools::main(
-        &ctx_memory_tool::TOOL,
-        include_str!("../../../man/ctx-memory.1"),
-    )
+    ctx_tools::main(&ctx_memory_tool::TOOL, include_str!("../../../man/ctx-memory.1"))
 }

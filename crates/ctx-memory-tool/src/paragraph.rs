@@ -33,7 +33,7 @@ pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
     found
 }
 
-/// Whether a paragraph begins here, whatever stands in the line above.
+/// Whether a paragraph begins here, whatever the line above is.
 fn begins(line: &str) -> bool {
     let is_numbered = || {
         let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -49,7 +49,7 @@ mod tests {
     use super::paragraphs;
     use proptest::prelude::*;
 
-    /// 16: an entry of a memory file is found alone.
+    /// An entry of a memory file is a paragraph of its own.
     #[test]
     fn an_entry_is_a_paragraph() {
         let text = "# Facts\n- one\n  more\n- two\n\nplain\nlines\n1. first\n2) second\r\n\n\n* x";

@@ -1,4 +1,4 @@
-//! Where something lies: the name of a source and a line, written as `NAME:LINE`.
+//! A position in a source: its name and a line, written as `NAME:LINE`.
 
 use std::fmt;
 
@@ -24,10 +24,7 @@ impl Place {
     }
 
     pub(crate) fn from_number(number: u64) -> Self {
-        Self {
-            line: number & ((1 << LINE_BITS) - 1),
-            nth: number >> LINE_BITS,
-        }
+        Self { line: number & ((1 << LINE_BITS) - 1), nth: number >> LINE_BITS }
     }
 
     /// Reads `NAME:LINE`, or `NAME:LINE.N`.
@@ -36,10 +33,7 @@ impl Place {
         let (line, nth) = place.split_once('.').unwrap_or((place, "1"));
         let number = |digits: &str| {
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            digits
-                .parse()
-                .ok()
-                .filter(|number: &u64| is_number && *number > 0)
+            digits.parse().ok().filter(|number: &u64| is_number && *number > 0)
         };
         let nth = number(nth)? - 1;
         let line = number(line)?;
@@ -68,9 +62,7 @@ mod tests {
             assert_eq!(Place::parse(text), Some(("a:b", place)));
             assert_eq!(Place::from_number(place.to_number()), place);
         }
-        for bad in [
-            "", "a", "a:", "a:x", "a:0", "a:1.0", "a:+1", "a:1.", "a:1.2.3",
-        ] {
+        for bad in ["", "a", "a:", "a:x", "a:0", "a:1.0", "a:+1", "a:1.", "a:1.2.3"] {
             assert_eq!(Place::parse(bad), None, "{bad}");
         }
     }

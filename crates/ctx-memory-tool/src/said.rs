@@ -1,16 +1,16 @@
-//! What a record says, as the text that is searched.
+//! The searchable text of a record.
 
+use ctx_format::{Dialect, Message, Object, Part};
 use ctx_search::ROLES;
-use ctx_transcript::{Dialect, Message, Object, Part};
 use serde_json::Value;
 
-/// A message as it is searched.
+/// The searchable text of a message.
 pub(crate) struct Said {
     pub(crate) role: Option<&'static str>,
     pub(crate) text: String,
 }
 
-/// What an object says in `dialect`; `None` where that is nothing.
+/// The searchable text of an object in `dialect`, or `None` if it has none.
 pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Said> {
     let message = dialect.message(object)?;
     let mut text = String::new();
@@ -19,7 +19,7 @@ pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Said> {
     (!text.trim().is_empty()).then_some(Said { role, text })
 }
 
-/// A message of the user that holds results only was said by tools.
+/// A user message with only results is the tools'.
 fn role_of(message: &Message<'_>) -> Option<&'static str> {
     let is_result = |part: &Part<'_>| matches!(part, Part::Result(_));
     let role = if !message.parts.is_empty() && message.parts.iter().all(is_result) {
@@ -82,11 +82,11 @@ fn add(said: &str, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Object, dialect};
+    use ctx_format::{Object, dialect};
 
     use super::said;
 
-    /// 16: what a call is given is searched as it was meant, not as JSON writes it.
+    /// The arguments of a call are searched as plain text, without the escapes of JSON.
     #[test]
     fn arguments_are_read_as_what_they_hold() {
         let line = r#"{"role":"assistant","content":"Look","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"a\\nb\",\"max\":3,\"in\":[\"x\"]}"}}]}"#;

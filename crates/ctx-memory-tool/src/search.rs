@@ -18,21 +18,20 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Search the store for words, the best results first
 ///
-/// Searched are memory files (an entry or a paragraph at a time), summaries of sessions,
-/// messages in snapshots, and offloaded results. Prints an object a line: `ref` (for
-/// `ctx-memory get`), `path` and `line`, `session`, `kind`, `role`, `time`, `holds`, `score` and
-/// `snippet`; of two with the same score the newer one comes first. docs/json.md has all keys.
+/// Searches memory files (by entry or paragraph), summaries of sessions, messages in snapshots, and
+/// offloaded results. Prints one object per line: `ref` (for `ctx-memory get`), `path` and `line`,
+/// `session`, `kind`, `role`, `time`, `holds`, `score` and `snippet`; equal scores are ordered
+/// newest first. docs/json.md lists all keys.
 ///
-/// What holds the query as it is written comes first, and before all the earliest message that
-/// does: a name, a path or a line of code leads to where it comes from. Case counts where the
-/// query has capitals. Then comes what has any of the words (BM25); rare ones count more. Upper
-/// and lower case are the same there. Names are found whole and by their parts
-/// (src/tools/check.rs, parseHeader, `max_line`), a hash also by its first 7, 8 or 12 digits,
-/// Chinese, Japanese and Korean by each two characters, traditional and simplified being the
-/// same. There are no operators.
+/// Results with the literal query come first, and the earliest such message before all: a name, a
+/// path or a line of code leads to its origin. Case counts if the query has capitals. Then come
+/// results with any of the words (BM25, in any case); rare words count more. Names are found whole
+/// and by their parts (src/tools/check.rs, parseHeader, `max_line`), a hash also by its first 7, 8
+/// or 12 digits, Chinese, Japanese and Korean by pairs of characters, in traditional or simplified
+/// form. There are no operators.
 ///
-/// The index lies in the store, in index/search. Each run first reads what is new. An index
-/// that is damaged is made anew.
+/// The index is in the store, in index/search. Each run first reads what is new. A damaged index is
+/// rebuilt.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Words to look for
@@ -51,9 +50,9 @@ pub(crate) struct Args {
         help_heading = "Filters"
     )]
     kind: Vec<Kind>,
-    /// Search only what this role said (can be repeated)
+    /// Search only messages of this role (can be repeated)
     ///
-    /// Results are said by tool.
+    /// Results have the role tool.
     #[arg(
         long,
         value_name = "ROLE",
@@ -127,19 +126,15 @@ fn open(
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.state() == State::Damaged {
-        io.warn("the search index was damaged or of another version; it is made anew");
+        io.warn("the search index was damaged or of another version; it is rebuilt");
     }
     if index.is_locked_by_another() {
         io.warn("another run updates the search index; what is new may be missing");
     }
     let read = |source: &_, take: &mut dyn FnMut(_)| stored.read(source, take);
     let changes = index.update(&stored.sources, read).map_err(unusable)?;
-    let Changes {
-        read, forgotten, ..
-    } = changes;
-    io.note(format_args!(
-        "indexed {read} files and snapshots, forgot {forgotten}"
-    ));
+    let Changes { read, forgotten, .. } = changes;
+    io.note(format_args!("indexed {read} files and snapshots, forgot {forgotten}"));
     let failed = changes.failed.into_iter();
     let failed = failed.map(|(_, failure)| failure.status(ExitStatus::Partial));
     Ok((index, failed.collect()))
@@ -151,10 +146,9 @@ fn search_failure(error: &SearchError, store: &Store) -> Failure {
     match error {
         SearchError::Busy => failure.status(ExitStatus::Busy).hint("try again"),
         SearchError::Io { .. } => failure.hint("look at the disk and at who may write there"),
-        SearchError::Engine(_) => failure.hint(format!(
-            "remove {}, and it is made anew",
-            store.search_index().display()
-        )),
+        SearchError::Engine(_) => {
+            failure.hint(format!("remove {}, and it is rebuilt", store.search_index().display()))
+        }
     }
 }
 

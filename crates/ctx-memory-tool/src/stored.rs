@@ -1,4 +1,4 @@
-//! What of a store is searched, and how it is read.
+//! The searchable content of a store, and how to read it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure};
+use ctx_format::{Dialect, Object, Options, Record, Records, dialect};
 use ctx_memory::Entry as MemoryEntry;
 use ctx_search::{Document, Kind, Source};
 use ctx_store::{Entry, Flaw, OffloadedFile, SnapshotBytes, Store, open_plain};
 use ctx_tools::store::failure;
-use ctx_transcript::{Dialect, Object, Options, Record, Records, dialect};
 
 use crate::paragraph::paragraphs;
 use crate::place::Place;
@@ -27,22 +27,22 @@ const FOLDERS: [(&str, Kind); 5] = [
     ("memory/session-summaries", Kind::Summary),
 ];
 
-/// What a store holds that can be searched.
+/// The searchable content of a store.
 pub(crate) struct Stored<'a> {
     store: &'a Store,
     /// All of it, in the order in which it is indexed.
     pub(crate) sources: Vec<Source>,
     snapshots: HashMap<String, Entry>,
     offloaded: HashMap<String, OffloadedFile>,
-    /// What cannot be read, and why.
+    /// Sources that cannot be read, with the reason.
     pub(crate) failed: Vec<Failure>,
 }
 
-/// What a place holds.
+/// The content at a position.
 pub(crate) struct Held {
-    /// Its bytes, as they are kept.
+    /// The bytes as stored.
     pub(crate) bytes: Vec<u8>,
-    /// Its text, as it is searched.
+    /// The text in searchable form.
     pub(crate) text: String,
 }
 
@@ -88,12 +88,7 @@ impl<'a> Stored<'a> {
                 name: format!("{folder}/{name}"),
                 kind,
                 session: session.map(str::to_owned),
-                mark: format!(
-                    "{} {}.{time} {}.{change}",
-                    meta.len(),
-                    meta.mtime(),
-                    meta.ctime()
-                ),
+                mark: format!("{} {}.{time} {}.{change}", meta.len(), meta.mtime(), meta.ctime()),
             });
         }
     }
@@ -120,8 +115,7 @@ impl<'a> Stored<'a> {
 
     fn fail(&mut self, what: impl std::fmt::Display) {
         let failure = Failure::new(what).status(ExitStatus::Partial);
-        self.failed
-            .push(failure.hint("ctx-snapshot --verify --read-data checks all of them"));
+        self.failed.push(failure.hint("ctx-snapshot --verify --read-data checks all of them"));
     }
 
     fn list_offloaded(&mut self) -> Result<(), Failure> {
@@ -143,7 +137,7 @@ impl<'a> Stored<'a> {
         self.sources.iter().find(|source| source.name == name)
     }
 
-    /// Where a source lies now.
+    /// The current path of a source.
     pub(crate) fn path(&self, source: &Source) -> PathBuf {
         let Some(entry) = self.snapshots.get(&source.name) else {
             return self.store.root().join(&source.name);
@@ -188,7 +182,7 @@ impl<'a> Stored<'a> {
             let plain = document(line, text);
             take(match entry_of(text) {
                 Some(entry) => Document {
-                    session: Some(entry.place.session.to_owned()),
+                    session: Some(entry.citation.session),
                     role: known_role(entry.role),
                     time: entry.date.map_or(plain.time, start_of),
                     ..plain
@@ -221,15 +215,12 @@ impl<'a> Stored<'a> {
         .map_err(|error| cannot_read(&self.path_of(entry), &error))
     }
 
-    /// What stands at a place; `None` where nothing begins there.
+    /// The content at a position; `None` if nothing begins there.
     pub(crate) fn held(&self, source: &Source, place: Place) -> Result<Option<Held>, Failure> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
         }
-        let held = |text: &str| Held {
-            bytes: text.as_bytes().to_vec(),
-            text: text.to_owned(),
-        };
+        let held = |text: &str| Held { bytes: text.as_bytes().to_vec(), text: text.to_owned() };
         if let Some(file) = self.offloaded.get(&source.name) {
             let is_there = place == Place::of_line(1);
             let content = is_there.then(|| self.store.read_offloaded(file));
@@ -242,7 +233,7 @@ impl<'a> Stored<'a> {
         Ok(found.map(|(_, text)| held(&format!("{text}\n"))))
     }
 
-    /// The bytes of a snapshot and its dialect; `None` where one of them is not known.
+    /// The bytes of a snapshot and its dialect, or `None` if either is unknown.
     pub(crate) fn open_snapshot(
         &self,
         name: &str,
@@ -256,7 +247,7 @@ impl<'a> Stored<'a> {
         let unread = |error| cannot_read(&self.path_of(entry), &error);
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
-        // Nearly always the line is the record, and what stands before it need not be parsed.
+        // Nearly always the line is the record, and what precedes it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
             let line = line_of(open()?, place.line).map_err(unread)?;
             let text = std::str::from_utf8(&line).ok();
@@ -271,10 +262,7 @@ impl<'a> Stored<'a> {
         each_record(open()?, |at, record, dialect| {
             if at == place {
                 let said = record.whole_object().and_then(|it| said(dialect, it));
-                found = said.map(|said| Held {
-                    bytes: record.bytes.to_vec(),
-                    text: said.text,
-                });
+                found = said.map(|said| Held { bytes: record.bytes.to_vec(), text: said.text });
             }
             at != place
         })
@@ -319,11 +307,7 @@ fn cannot_read(path: &Path, error: &io::Error) -> Failure {
 
 /// The day that a file of a day is of.
 fn day_of(source: &Source) -> Option<i64> {
-    let name = source
-        .name
-        .rsplit('/')
-        .next()
-        .filter(|_| source.kind == Kind::Daily)?;
+    let name = source.name.rsplit('/').next().filter(|_| source.kind == Kind::Daily)?;
     name.strip_suffix(".md")?.parse().ok().map(start_of)
 }
 
@@ -332,13 +316,13 @@ fn start_of(day: NaiveDate) -> i64 {
     day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()
 }
 
-/// What one of our tools wrote as an entry of a list.
+/// The entry in a paragraph, if one of our tools wrote it.
 pub(crate) fn entry_of(paragraph: &str) -> Option<MemoryEntry<'_>> {
     let entry = paragraph.strip_prefix("- ")?;
     MemoryEntry::parse(entry.trim_end())
 }
 
-/// When a record was written, where it says so.
+/// The time of a record, if it has one.
 fn time_of(object: &Object<'_>) -> Option<i64> {
     let time = object.text_of("timestamp")?;
     let time = DateTime::parse_from_rfc3339(&time).ok()?;
@@ -363,7 +347,7 @@ fn each_record(
     mut take: impl FnMut(Place, &Record<'_>, &dyn Dialect) -> bool,
 ) -> io::Result<()> {
     let options = Options {
-        // What the model is not sent any more is searched, too.
+        // Messages that are no longer sent to the model are searched, too.
         unseen: true,
         temp: Some(std::env::temp_dir()),
         ..Options::default()
@@ -375,10 +359,7 @@ fn each_record(
     let mut place = Place::of_line(0);
     while let Some(record) = records.next()? {
         place = if record.line == place.line {
-            Place {
-                nth: place.nth + 1,
-                ..place
-            }
+            Place { nth: place.nth + 1, ..place }
         } else {
             Place::of_line(record.line)
         };
@@ -389,7 +370,7 @@ fn each_record(
     Ok(())
 }
 
-/// The bytes of a line, its end included; empty where there is no such line.
+/// The bytes of a line with its end, empty if there is no such line.
 fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::with_capacity(256 << 10, bytes);
     let mut left = line.saturating_sub(1);

@@ -1,92 +1,142 @@
-//! An entry of a memory file: what was said, and where and when.
+//! A memory item as an extraction prints it, and as an entry of a memory file:
 //!
 //! ```text
 //! We will keep SQLite. (user, demo:42, 2026-11-20, taken back in demo:97)
 //! ```
 //!
-//! Its date and what takes it back are left out where nothing is known of them.
+//! The date and the citation of a later decision are omitted if they are unknown.
+
+use std::fmt;
 
 use chrono::NaiveDate;
+use ctx_format::Role;
+use ctx_summary::ledger::rules::MemoryKind;
+use serde::Serialize;
 
-/// What stands before the place of the decision that takes one back.
-const TAKEN_BACK: &str = "taken back in ";
-
-/// What we write of an item, and read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'t> {
-    /// What was said, on one line.
-    pub text: &'t str,
-    /// Who said it: a role's word.
-    pub role: &'t str,
-    /// Where it was said.
-    pub place: Place<'t>,
-    /// The day on which it was said (UTC).
+/// One extracted item. The order of the fields is the order of the keys in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemoryItem {
+    /// Which memory file the item belongs to.
+    pub kind: MemoryKind,
+    /// The sentence verbatim, on one line, or the digest of a call or an error.
+    pub text: String,
+    /// The author's role.
+    pub role: Role,
+    /// Line of the message in its session, from 1.
+    pub line: u64,
+    /// Id of the session.
+    pub session: String,
+    /// The tool of a [`MemoryKind::Runtime`] item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The reason that the sentence of a decision gives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The words of a preference that limit when or where it applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The UTC day of the message, if its record has a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<NaiveDate>,
-    /// Where a later decision takes it back.
-    pub taken_back: Option<Place<'t>>,
+    /// Line of the later decision that takes this one back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_back: Option<u64>,
 }
 
-/// A line of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place<'t> {
-    /// The session's name.
-    pub session: &'t str,
+#[cfg(test)]
+impl MemoryItem {
+    /// A decision of the user in the session `demo`.
+    pub(crate) fn example(text: &str, line: u64) -> Self {
+        Self {
+            kind: MemoryKind::Decision,
+            text: text.to_owned(),
+            role: Role::User,
+            line,
+            session: "demo".to_owned(),
+            tool: None,
+            why: None,
+            scope: None,
+            date: None,
+            taken_back: None,
+        }
+    }
+}
+
+/// The line that a statement is cited by: of its session, or of a memory file if a person wrote
+/// the statement there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Citation {
+    /// Name of the session, or path of the memory file within the store.
+    pub session: String,
     /// From 1.
     pub line: u64,
 }
 
+/// An entry of a memory file that our tools wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<'t> {
+    /// The statement, on one line.
+    pub text: &'t str,
+    /// The role that said it.
+    pub role: &'t str,
+    /// Session and line of the source.
+    pub citation: Citation,
+    /// The day, in UTC.
+    pub date: Option<NaiveDate>,
+    /// The later decision that takes it back.
+    pub taken_back: Option<Citation>,
+}
+
+/// Precedes the citation of the decision that takes an entry back.
+const TAKEN_BACK: &str = "taken back in ";
+
 impl<'t> Entry<'t> {
-    /// Reads an entry that we wrote, without the marker of its list. `None` is what people
-    /// wrote, or changed so that the bracket at its end is none of ours.
+    /// Parses an entry without its list marker. `None` if a person wrote it, or edited it so that
+    /// the parenthesis at its end is no longer in our form.
     pub fn parse(entry: &'t str) -> Option<Self> {
-        let (text, bracket) = entry.rsplit_once(" (")?;
-        let mut members = bracket.strip_suffix(')')?.split(", ");
-        let role = members.next()?;
-        let place = Place::parse(members.next()?)?;
-        let mut rest = members.next();
-        let date = rest.and_then(|text| text.parse().ok());
+        let (text, details) = entry.rsplit_once(" (")?;
+        let mut details = details.strip_suffix(')')?.split(", ");
+        let role = details.next()?;
+        let citation = Citation::parse(details.next()?)?;
+        let mut next = details.next();
+        let date = next.and_then(|text| text.parse().ok());
         if date.is_some() {
-            rest = members.next();
+            next = details.next();
         }
-        let taken_back = match rest {
-            Some(text) => Some(Place::parse(text.strip_prefix(TAKEN_BACK)?)?),
+        let taken_back = match next {
+            Some(text) => Some(Citation::parse(text.strip_prefix(TAKEN_BACK)?)?),
             None => None,
         };
-        let is_ours = role.bytes().all(|b| b.is_ascii_lowercase()) && members.next().is_none();
-        is_ours.then_some(Self {
-            text,
-            role,
-            place,
-            date,
-            taken_back,
-        })
+        let is_ours = role.bytes().all(|b| b.is_ascii_lowercase()) && details.next().is_none();
+        is_ours.then_some(Self { text, role, citation, date, taken_back })
     }
 }
 
-impl std::fmt::Display for Entry<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({}, {}", self.text, self.role, self.place)?;
+impl fmt::Display for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {}", self.text, self.role, self.citation)?;
         if let Some(date) = self.date {
             write!(f, ", {date}")?;
         }
-        if let Some(back) = self.taken_back {
-            write!(f, ", {TAKEN_BACK}{back}")?;
+        if let Some(citation) = &self.taken_back {
+            write!(f, ", {TAKEN_BACK}{citation}")?;
         }
         f.write_str(")")
     }
 }
 
-impl<'t> Place<'t> {
-    fn parse(text: &'t str) -> Option<Self> {
+impl Citation {
+    fn parse(text: &str) -> Option<Self> {
         let (session, line) = text.rsplit_once(':')?;
-        let is_place = !session.contains(' ') && line.bytes().all(|b| b.is_ascii_digit());
-        let line = line.parse().ok().filter(|_| is_place)?;
-        Some(Self { session, line })
+        if session.contains(' ') || !line.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        Some(Self { session: session.to_owned(), line: line.parse().ok()? })
     }
 }
 
-impl std::fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Citation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.session, self.line)
     }
 }
@@ -95,11 +145,28 @@ impl std::fmt::Display for Place<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Entry, Place};
+    use super::{Citation, Entry, MemoryItem};
 
-    /// 16: what is written is read again.
     #[test]
-    fn an_entry_is_read_as_it_was_written() {
+    fn json_keys_have_a_fixed_order() {
+        let mut item = MemoryItem::example("a", 3);
+        let json = |item: &MemoryItem| serde_json::to_string(item).expect("strings and a number");
+        assert_eq!(
+            json(&item),
+            r#"{"kind":"decision","text":"a","role":"user","line":3,"session":"demo"}"#
+        );
+        item.tool = Some("t".to_owned());
+        assert!(json(&item).ends_with(r#","session":"demo","tool":"t"}"#));
+        item.why = Some("w".to_owned());
+        item.scope = Some("x".to_owned());
+        item.date = "2026-11-20".parse().ok();
+        item.taken_back = Some(9);
+        let end = r#","tool":"t","why":"w","scope":"x","date":"2026-11-20","taken_back":9}"#;
+        assert!(json(&item).ends_with(end));
+    }
+
+    #[test]
+    fn our_entries_are_parsed_and_printed_unchanged() {
         for text in [
             "Use A. (user, demo:1)",
             "Use A (or B). (assistant, other-1.2:77, 2026-11-20)",
@@ -112,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_wrote_is_none() {
+    fn entries_of_people_are_not_parsed() {
         for text in [
             "Use A.",
             "Use A (see b:1)",
@@ -132,24 +199,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_gives_what_was_written(
+        fn a_printed_entry_parses_to_itself(
             text in "[a-z (),:0-9.决]{0,20}",
             session in "[a-z:.0-9-]{1,8}",
             line in any::<u64>(),
             days in prop::option::of(0_i32..3_000_000),
-            back in prop::option::of(any::<u64>()),
+            taken_back in prop::option::of(any::<u64>()),
         ) {
-            let place = |line| Place { session: &session, line };
+            let citation = |line| Citation { session: session.clone(), line };
             let entry = Entry {
                 text: &text,
                 role: "user",
-                place: place(line),
+                citation: citation(line),
                 date: days.and_then(chrono::NaiveDate::from_num_days_from_ce_opt),
-                taken_back: back.map(place),
+                taken_back: taken_back.map(citation),
             };
-            let written = entry.to_string();
-            // A text of our own is on one line and has no blank at its end, but may end like an entry.
-            prop_assert_eq!(Entry::parse(&written), Some(entry));
+            let printed = entry.to_string();
+            prop_assert_eq!(Entry::parse(&printed), Some(entry));
         }
     }
 }

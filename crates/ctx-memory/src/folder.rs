@@ -1,36 +1,38 @@
-//! Items into the memory files of a folder: locked, recorded, and never over somebody's
-//! edit.
+//! Adds items to the memory files of a folder: under a lock, recorded in the audit log, and never
+//! over an edit.
 
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use ctx_ledger::rules::MemoryKind;
-use ctx_store::{Digest, Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
-use ctx_transcript::counted;
+use ctx_format::counted;
+use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
+use ctx_summary::ledger::rules::MemoryKind;
 
-use crate::{Item, Merged, file_name, merge};
+use crate::MemoryItem;
+use crate::files::daily_log::DailyEntry;
+use crate::memory_file::{Merge, file_name, merge};
 
 /// A folder of memory files.
 pub struct MemoryFolder<'a> {
     dir: PathBuf,
-    /// The store that it lies in: what is written there is recorded there.
+    /// The store that contains the folder and records what is written there.
     store: Option<&'a Store>,
 }
 
-/// What was merged.
+/// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounts {
     /// How many files were replaced.
     pub files: usize,
     /// How many items are new.
     pub added: usize,
-    /// How many stood there already, or came twice.
+    /// How many items the files had, or came twice.
     pub known: usize,
-    /// Files that hold what people wrote and killed runs took out: [`SharedFile::edits`].
+    /// Files with people's edits that killed runs set aside: [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
-    /// The new items, as the log of the day has them: `decision: TEXT (ROLE, SESSION:LINE)`.
+    /// The new items as the daily log lists them: `decision: TEXT (ROLE, SESSION:LINE)`.
     pub entries: Vec<String>,
-    /// The session that all items are of.
+    /// The session of all items, if there is only one.
     pub session: Option<String>,
 }
 
@@ -40,65 +42,55 @@ pub struct MergeCounts {
 pub struct MergeError {
     /// Why.
     pub source: StoreError,
-    /// Whether other files were merged before.
+    /// Whether other files had been merged before.
     pub is_partial: bool,
 }
 
 impl<'a> MemoryFolder<'a> {
     /// The folder of a store.
     pub fn of_store(store: &'a Store) -> Self {
-        Self {
-            dir: store.memory().join("extracted"),
-            store: Some(store),
-        }
+        Self { dir: store.memory().join("extracted"), store: Some(store) }
     }
 
-    /// `dir/extracted`; `store` is the one that it lies in, if it lies in one.
+    /// `dir/extracted`; `store` is the one that contains it, if any.
     pub fn within(dir: &Path, store: Option<&'a Store>) -> Self {
-        Self {
-            dir: dir.join("extracted"),
-            store,
-        }
+        Self { dir: dir.join("extracted"), store }
     }
 
-    /// Its path.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.dir
     }
 
-    /// Tells in the log of the day, which lies beside the memory files, what a merge of items
-    /// brought; nothing, where nothing was new.
+    /// Adds a section on a merge to the daily log next to the folder, unless nothing was new.
     pub fn log(&self, merged: &MergeCounts, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let own = || self.dir.with_file_name("daily");
+        let daily = self.dir.with_file_name("daily");
         if merged.added == 0 {
             if self.store.is_none() {
-                Digest::clean_up(&own());
+                SharedFolder::remove_unfinished(&daily);
             }
             return Ok(());
         }
-        // Tool runs have no entries there.
-        let of_runs = match merged.added - merged.entries.len() {
+        // The log does not list tool runs, so it says how many there are.
+        let runs = match merged.added - merged.entries.len() {
             0 => String::new(),
             runs => format!(" ({})", counted(runs, "tool run")),
         };
         let (added, known) = (counted(merged.added, "new item"), merged.known);
-        let digest = Digest {
+        let entry = DailyEntry {
             session: merged.session.clone(),
-            what: format!("extracted {added}{of_runs}, {known} known"),
-            entries: merged.entries.clone(),
+            what: format!("extracted {added}{runs}, {known} known"),
+            items: merged.entries.clone(),
         };
         match self.store {
-            Some(store) => store.log_digest(&digest),
-            None => digest.append(&own(), now),
+            Some(store) => entry.log(store),
+            None => entry.append(&daily, now),
         }
     }
 
     /// Merges all items, each into the file of its kind.
-    pub fn merge(&self, items: &[Item]) -> Result<MergeCounts, MergeError> {
-        let mut counts = MergeCounts {
-            session: only_session(items),
-            ..MergeCounts::default()
-        };
+    pub fn merge(&self, items: &[MemoryItem]) -> Result<MergeCounts, MergeError> {
+        let mut counts = MergeCounts { session: only_session(items), ..MergeCounts::default() };
         match self.write(items, &mut counts) {
             Ok(()) => Ok(counts),
             Err(source) => Err(MergeError {
@@ -108,7 +100,7 @@ impl<'a> MemoryFolder<'a> {
         }
     }
 
-    fn write(&self, items: &[Item], counts: &mut MergeCounts) -> Result<(), StoreError> {
+    fn write(&self, items: &[MemoryItem], counts: &mut MergeCounts) -> Result<(), StoreError> {
         if items.is_empty() {
             return Ok(());
         }
@@ -116,89 +108,74 @@ impl<'a> MemoryFolder<'a> {
             store.prepare()?;
         }
         let folder = SharedFolder::lock(&self.dir)?;
-        // All files are read, and their new versions written, before the first
-        // one is replaced: what must be refused or finds no space stops the
-        // merge while nothing is changed.
-        let mut plans = Vec::new();
+        // All new versions are written before the first one takes its place, so that a refused
+        // file or a full disk stops the merge while nothing has changed.
+        let mut staged = Vec::new();
         for kind in MemoryKind::ALL {
-            let (file, merged) = plan(&folder, kind, items)?;
-            counts.known += merged.known;
+            let (file, merge) = merge_with_file(&folder, kind, items)?;
+            counts.known += merge.known;
             counts.edits.extend_from_slice(file.edits());
-            if merged.added > 0 {
-                plans.push((kind, file.stage(&merged.appended)?, merged));
+            if merge.added > 0 {
+                staged.push((kind, file.stage(&merge.appended)?, merge));
             }
         }
-        if plans.is_empty() {
+        if staged.is_empty() {
             return Ok(());
         }
-        let intent = Facts {
-            session: counts.session.clone(),
-            ..Facts::default()
-        };
-        let operation = self
-            .store
-            .map(|store| store.begin("extract", &intent))
-            .transpose()?;
+        let intent = Facts { session: counts.session.clone(), ..Facts::default() };
+        let operation = self.store.map(|store| store.begin("extract", &intent)).transpose()?;
         let mut bytes = 0;
-        for (kind, staged, merged) in plans {
-            let merged = commit(&folder, kind, items, staged, merged)?;
+        for (kind, staged, merge) in staged {
+            let merge = commit(&folder, kind, items, staged, merge)?;
             counts.files += 1;
-            counts.added += merged.added;
-            counts.entries.extend(merged.entries);
-            bytes += merged.appended.len() as u64;
+            counts.added += merge.added;
+            counts.entries.extend(merge.logged);
+            bytes += merge.appended.len() as u64;
         }
         if let (Some(store), Some(operation)) = (self.store, operation) {
-            let facts = Facts {
-                count: Some(counts.added as u64),
-                bytes: Some(bytes),
-                ..intent
-            };
+            let facts = Facts { count: Some(counts.added as u64), bytes: Some(bytes), ..intent };
             store.done(&operation, &facts)?;
         }
         Ok(())
     }
 }
 
-fn plan(
+fn merge_with_file(
     folder: &SharedFolder,
     kind: MemoryKind,
-    items: &[Item],
-) -> Result<(SharedFile, Merged), StoreError> {
+    items: &[MemoryItem],
+) -> Result<(SharedFile, Merge), StoreError> {
     let file = folder.read(&file_name(kind))?;
-    let merged = merge(file.bytes(), kind, items);
-    Ok((file, merged))
+    let merge = merge(file.bytes(), kind, items);
+    Ok((file, merge))
 }
 
-/// Appends what is new; when somebody saved the file meanwhile, what is new to
-/// their version.
+/// Replaces a file. If it was edited meanwhile, merges the items with the edited version.
 fn commit(
     folder: &SharedFolder,
     kind: MemoryKind,
-    items: &[Item],
+    items: &[MemoryItem],
     mut staged: StagedFile,
-    mut merged: Merged,
-) -> Result<Merged, StoreError> {
+    mut merge: Merge,
+) -> Result<Merge, StoreError> {
     for _ in 1..SharedFolder::TRIES {
         match staged.commit() {
             Err(StoreError::Changed(_)) => {}
-            other => return other.map(|()| merged),
+            other => return other.map(|()| merge),
         }
         let file;
-        (file, merged) = plan(folder, kind, items)?;
-        if merged.added == 0 {
-            return Ok(merged);
+        (file, merge) = merge_with_file(folder, kind, items)?;
+        if merge.added == 0 {
+            return Ok(merge);
         }
-        staged = file.stage(&merged.appended)?;
+        staged = file.stage(&merge.appended)?;
     }
-    staged.commit().map(|()| merged)
+    staged.commit().map(|()| merge)
 }
 
-fn only_session(items: &[Item]) -> Option<String> {
+fn only_session(items: &[MemoryItem]) -> Option<String> {
     let first = &items.first()?.session;
-    items
-        .iter()
-        .all(|item| item.session == *first)
-        .then(|| first.clone())
+    items.iter().all(|item| item.session == *first).then(|| first.clone())
 }
 
 #[cfg(test)]
@@ -207,29 +184,17 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use ctx_ledger::rules::MemoryKind;
     use ctx_store::{Actor, SharedFolder, Store};
-    use ctx_transcript::Role;
+    use ctx_summary::ledger::rules::MemoryKind;
 
-    use super::{MemoryFolder, MergeCounts, commit, plan};
-    use crate::Item;
+    use super::{MemoryFolder, MergeCounts, commit, merge_with_file};
+    use crate::MemoryItem;
 
-    fn item(kind: MemoryKind, text: &str, session: &str) -> Item {
-        Item {
-            kind,
-            text: text.to_owned(),
-            role: Role::User,
-            line: 1,
-            session: session.to_owned(),
-            tool: None,
-            why: None,
-            scope: None,
-            date: None,
-            taken_back: None,
-        }
+    fn item(kind: MemoryKind, text: &str, session: &str) -> MemoryItem {
+        MemoryItem { kind, session: session.to_owned(), ..MemoryItem::example(text, 1) }
     }
 
-    fn items() -> Vec<Item> {
+    fn items() -> Vec<MemoryItem> {
         vec![
             item(MemoryKind::Decision, "We keep SQLite.", "demo"),
             item(MemoryKind::Decision, "We keep it.", "demo"),
@@ -238,10 +203,7 @@ mod tests {
     }
 
     fn store(dir: &Path) -> Store {
-        let actor = Actor {
-            tool: "test".into(),
-            flags: Vec::new(),
-        };
+        let actor = Actor { tool: "test".into(), flags: Vec::new() };
         Store::open(dir, actor, Box::new(chrono::Utc::now)).expect("a store")
     }
 
@@ -256,32 +218,23 @@ mod tests {
         let again = folder.merge(&items()).expect("merged");
         assert_eq!((again.files, again.added, again.known), (0, 0, 3));
         let decisions = fs::read_to_string(folder.path().join("decisions.md")).expect("a file");
-        assert!(
-            decisions.contains("- We keep SQLite. (user, demo:1)\n"),
-            "{decisions}"
-        );
+        assert!(decisions.contains("- We keep SQLite. (user, demo:1)\n"), "{decisions}");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
     }
 
-    /// 16: the log of the day lists no tool runs, and says how many there were.
     #[test]
-    fn the_log_says_what_it_does_not_list() {
+    fn the_daily_log_counts_tool_runs_without_listing_them() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = MemoryFolder::within(dir.path(), None);
         let merged = folder.merge(&items()).expect("merged");
-        folder
-            .log(&merged, chrono::DateTime::UNIX_EPOCH)
-            .expect("logged");
+        folder.log(&merged, chrono::DateTime::UNIX_EPOCH).expect("logged");
         let log = fs::read_to_string(dir.path().join("daily/1970-01-01.md")).expect("a file");
-        assert!(
-            log.contains("demo: extracted 3 new items (1 tool run), 0 known\n"),
-            "{log}"
-        );
+        assert!(log.contains("demo: extracted 3 new items (1 tool run), 0 known\n"), "{log}");
         assert!(!log.contains("make"), "{log}");
     }
 
     #[test]
-    fn what_is_refused_stops_the_merge_before_anything_is_changed() {
+    fn a_refused_file_stops_the_merge_before_anything_changes() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = MemoryFolder::within(dir.path(), None);
         fs::create_dir(folder.path()).expect("a folder");
@@ -293,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_records_what_is_merged_into_its_memory() {
+    fn a_store_records_the_merge() {
         let dir = tempfile::tempdir().expect("a folder");
         let root = dir.path().join("store");
         let log = || fs::read_to_string(root.join("context/events.jsonl")).unwrap_or_default();
@@ -301,19 +254,13 @@ mod tests {
         let folder = MemoryFolder::of_store(&store);
         assert_eq!(folder.path(), root.join("memory/extracted"));
         folder.merge(&items()).expect("merged");
-        let told = log();
-        let done = told.lines().last().expect("two records");
-        assert!(
-            done.contains(r#""phase":"done""#) && done.contains(r#""count":3"#),
-            "{told}"
-        );
-        assert!(
-            done.contains(r#""session":"demo""#) && !told.contains("SQLite"),
-            "{told}"
-        );
+        let before = log();
+        let done = before.lines().last().expect("two records");
+        assert!(done.contains(r#""phase":"done""#) && done.contains(r#""count":3"#), "{before}");
+        assert!(done.contains(r#""session":"demo""#) && !before.contains("SQLite"), "{before}");
         folder.merge(&items()).expect("merged");
-        assert_eq!(log(), told);
-        // Of two sessions none is named.
+        assert_eq!(log(), before);
+        // Items of two sessions name no session.
         let more = ["a", "b"].map(|id| item(MemoryKind::Fact, &format!("{id}.rs is long."), id));
         folder.merge(&more).expect("merged");
         let done = log().lines().last().map(str::to_owned).expect("a record");
@@ -328,7 +275,7 @@ mod tests {
         for (mine, added) in [("- Mine.\n", 2), ("- We keep it.\n", 1)] {
             let path = dir.path().join("decisions.md");
             let _ = fs::remove_file(&path);
-            let (file, merged) = plan(&shared, kind, &items).expect("no file yet");
+            let (file, merged) = merge_with_file(&shared, kind, &items).expect("no file yet");
             let staged = file.stage(&merged.appended).expect("room");
             fs::write(&path, mine).expect("written");
             let merged = commit(&shared, kind, &items, staged, merged).expect("merged");

@@ -1,37 +1,31 @@
-//! The context that a session begins with, out of the layers of the memory.
+//! Assembles the context that a session begins with from the layers of the memory.
 //!
-//! The parts stand in a fixed order: base prompt, soul, user memory, runtime, summary. Empty ones
-//! are left out. What is above a budget gives way line by line, in another order: what is soonest
-//! told again goes first, and the base prompt never.
+//! The layers come in a fixed order: base prompt, soul, user memory, runtime, summary. Above a
+//! budget, lines are left out in another order: those that the session would repeat soonest first,
+//! and those of the base prompt never.
 
 use std::fmt;
 
-/// A part of the context, in the order in which they stand.
+/// A layer of the context, in the order of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// The prompt of the agent itself.
+    /// The prompt of the agent.
     Base,
-    /// Who the agent is to be.
+    /// The agent's character and instructions.
     Soul,
-    /// What is remembered of the user and the work.
+    /// Facts about the user and the work.
     Memory,
-    /// What was run in this project.
+    /// Commands run in this project.
     Runtime,
-    /// What happened in this session so far.
+    /// The summary of this session.
     Summary,
 }
 
 impl Layer {
-    /// All of them, in that order.
-    pub const ALL: [Self; 5] = [
-        Self::Base,
-        Self::Soul,
-        Self::Memory,
-        Self::Runtime,
-        Self::Summary,
-    ];
+    /// All layers in order.
+    pub const ALL: [Self; 5] = [Self::Base, Self::Soul, Self::Memory, Self::Runtime, Self::Summary];
 
-    /// Its name.
+    /// The name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Base => "base",
@@ -42,8 +36,8 @@ impl Layer {
         }
     }
 
-    /// Which gives way first, and which of its lines: those of the runtime are written behind
-    /// each other, so the first are the oldest; the others have the most important ones first.
+    /// Which layer loses lines first, and at which end. The first lines of the runtime layer are
+    /// the oldest; the other layers begin with the most important ones.
     const SACRIFICE: [(Self, End); 4] = [
         (Self::Runtime, End::First),
         (Self::Memory, End::Last),
@@ -64,34 +58,34 @@ enum End {
     Last,
 }
 
-/// A context, put together.
+/// An assembled context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// Its text; empty where no part has any.
+    /// The text; empty if all layers are.
     pub text: String,
-    /// Its tokens.
+    /// Tokens of the text.
     pub tokens: u64,
-    /// How many lines of which parts were left out, in the order in which they gave way.
+    /// How many lines each layer lost, in the order of the sacrifice.
     pub left_out: Vec<(Layer, usize)>,
 }
 
-/// The base prompt alone is above the budget, in tokens.
+/// The base prompt alone exceeds the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the base prompt alone has {tokens} tokens, more than the budget of {budget}")]
 pub struct NoRoom {
-    /// Of the base prompt.
+    /// Tokens of the base prompt.
     pub tokens: u64,
-    /// What the context may have.
+    /// The most tokens that the context may have.
     pub budget: u64,
 }
 
-/// Puts the parts together, in not more than `budget` tokens as `count` has them.
+/// Assembles the layers in at most `budget` tokens, counted by `count`.
 pub fn assemble(
-    parts: &[(Layer, String)],
+    layers: &[(Layer, String)],
     budget: Option<u64>,
     count: impl Fn(&str) -> u64,
 ) -> Result<Context, NoRoom> {
-    let mut parts: Vec<Part<'_>> = parts.iter().map(Part::of).collect();
+    let mut parts: Vec<Part<'_>> = layers.iter().map(Part::of).collect();
     parts.sort_by_key(|part| part.layer);
     let budget = budget.unwrap_or(u64::MAX);
     let mut left_out = Vec::new();
@@ -99,78 +93,68 @@ pub fn assemble(
         if count(&joined(&parts)) <= budget {
             break;
         }
-        let Some(at) = parts
-            .iter()
-            .position(|part| part.layer == layer && !part.is_empty())
-        else {
+        let Some(at) = parts.iter().position(|part| part.layer == layer && !part.is_empty()) else {
             continue;
         };
-        let lines = parts[at].lines.len();
-        parts[at].end = Some(end);
-        // The fewest lines that have to go; all of them where that is not enough.
-        let (mut fits, mut too_large) = (lines, 0);
-        while fits - too_large > 1 {
-            parts[at].gone = usize::midpoint(too_large, fits);
-            let is_within = count(&joined(&parts)) <= budget;
-            let bound = if is_within { &mut fits } else { &mut too_large };
-            *bound = parts[at].gone;
+        parts[at].end = end;
+        // Bisects for the fewest lines that have to go; all of them if that is not enough.
+        let (mut enough, mut too_few) = (parts[at].lines.len(), 0);
+        while enough - too_few > 1 {
+            let middle = usize::midpoint(too_few, enough);
+            parts[at].left_out = middle;
+            if count(&joined(&parts)) <= budget {
+                enough = middle;
+            } else {
+                too_few = middle;
+            }
         }
-        parts[at].gone = fits;
-        left_out.push((layer, fits));
+        parts[at].left_out = enough;
+        left_out.push((layer, enough));
     }
     let text = joined(&parts);
     let tokens = count(&text);
     if tokens > budget {
         return Err(NoRoom { tokens, budget });
     }
-    Ok(Context {
-        text,
-        tokens,
-        left_out,
-    })
+    Ok(Context { text, tokens, left_out })
 }
 
 struct Part<'a> {
     layer: Layer,
     lines: Vec<&'a str>,
-    /// So many of its lines are left out, at that end.
-    gone: usize,
-    end: Option<End>,
+    /// How many lines are left out at that `end`.
+    left_out: usize,
+    end: End,
 }
 
 impl<'a> Part<'a> {
     fn of((layer, text): &'a (Layer, String)) -> Self {
-        Self {
-            layer: *layer,
-            lines: text.trim().lines().collect(),
-            gone: 0,
-            end: None,
-        }
+        let lines = text.trim().lines().collect();
+        Self { layer: *layer, lines, left_out: 0, end: End::Last }
     }
 
     fn is_empty(&self) -> bool {
-        self.gone == self.lines.len()
+        self.left_out == self.lines.len()
     }
 
     fn text(&self) -> String {
-        let note = match self.gone {
+        let note = match self.left_out {
             0 => return self.lines.join("\n"),
             1 => "⟦1 line left out⟧".to_owned(),
-            gone => format!("⟦{gone} lines left out⟧"),
+            count => format!("⟦{count} lines left out⟧"),
         };
         let mut lines = self.lines.clone();
-        if self.end == Some(End::First) {
-            lines.splice(..self.gone, [note.as_str()]);
-        } else {
-            lines.splice(lines.len() - self.gone.., [note.as_str()]);
-        }
+        match self.end {
+            End::First => lines.splice(..self.left_out, [note.as_str()]),
+            End::Last => lines.splice(lines.len() - self.left_out.., [note.as_str()]),
+        };
         lines.join("\n")
     }
 }
 
 fn joined(parts: &[Part<'_>]) -> String {
-    let there = parts.iter().filter(|part| !part.is_empty());
-    there.map(Part::text).collect::<Vec<_>>().join("\n\n")
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    parts.map(Part::text).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]
@@ -191,9 +175,8 @@ mod tests {
         assemble(parts, budget, words).expect("room for the base")
     }
 
-    /// 16: the order is that of the policy whatever they come in, and what is empty leaves no gap.
     #[test]
-    fn parts_stand_in_their_order_and_empty_ones_are_left_out() {
+    fn layers_come_in_their_order_without_empty_ones() {
         let context = of(
             &[
                 part(Layer::Summary, "so far\n"),
@@ -209,45 +192,27 @@ mod tests {
         assert_eq!(of(&[], Some(0)).text, "");
     }
 
-    /// 16: the oldest runs go first, then the least of the memory, of the summary, of the soul.
     #[test]
-    fn what_is_soonest_told_again_gives_way_first() {
+    fn runtime_memory_summary_and_soul_lose_lines_in_this_order() {
         let parts = Layer::ALL.map(|layer| part(layer, "aa bb\ncc dd\nee ff"));
         let left_out = |budget| of(&parts, Some(budget)).left_out;
         assert_eq!(left_out(30), []);
-        // A line has two words, the note of what is left out four.
+        // A line has two words, the note on lines left out four.
         let context = of(&parts, Some(28));
         assert_eq!(context.left_out, [(Layer::Runtime, 3)]);
-        let many = [
-            part(Layer::Base, "base"),
-            part(Layer::Runtime, "a b c d e\nf g h i j\nk l m n o"),
-        ];
+        let many =
+            [part(Layer::Base, "base"), part(Layer::Runtime, "a b c d e\nf g h i j\nk l m n o")];
         let context = of(&many, Some(15));
-        assert_eq!(
-            context.text,
-            "base\n\n⟦1 line left out⟧\nf g h i j\nk l m n o"
-        );
+        assert_eq!(context.text, "base\n\n⟦1 line left out⟧\nf g h i j\nk l m n o");
         assert_eq!(left_out(20), [(Layer::Runtime, 3), (Layer::Memory, 3)]);
         assert_eq!(
             left_out(8),
-            [
-                (Layer::Runtime, 3),
-                (Layer::Memory, 3),
-                (Layer::Summary, 3),
-                (Layer::Soul, 3),
-            ]
+            [(Layer::Runtime, 3), (Layer::Memory, 3), (Layer::Summary, 3), (Layer::Soul, 3),]
         );
-        assert_eq!(
-            assemble(&parts, Some(5), words),
-            Err(NoRoom {
-                tokens: 6,
-                budget: 5
-            })
-        );
+        assert_eq!(assemble(&parts, Some(5), words), Err(NoRoom { tokens: 6, budget: 5 }));
     }
 
     proptest! {
-        /// 16: never above the budget; the base stands whole in front; with room for all nothing goes.
         #[test]
         fn the_budget_holds(
             texts in prop::array::uniform5("([a-c ]{0,9}\n){0,5}"),

@@ -1,30 +1,21 @@
-//! What a session tells that is worth remembering, and the memory files.
+//! Memory files: what sessions decided, found out and asked for, kept beyond the session.
 //!
-//! [`Extractor`] reads messages and gives [`Item`]s: sentences that tell a
-//! decision, a fact or a preference, quoted as they were written, and digests of
-//! tool calls and errors. [`MemoryFolder`] puts items into memory files and keeps what
-//! people wrote there.
+//! [`Extractor`] reads messages and gives [`MemoryItem`]s: sentences that state a decision, a fact
+//! or a preference, quoted verbatim, and digests of tool calls and errors. [`MemoryFolder`] adds
+//! items to memory files and keeps everything people wrote there. [`Consolidation`] merges the
+//! memory of all sessions into one file, and [`inject`] assembles the context of a new session.
 
-mod alone;
 pub mod consolidate;
-mod consolidation;
 mod entry;
 mod extract;
+mod files;
 mod folder;
-mod hash;
 pub mod inject;
-mod item;
-mod lines;
-mod merge;
-mod near;
-mod options;
-mod scope;
-mod settle;
+mod memory_file;
+mod similarity;
 
-pub use consolidation::{Change, Consolidated, Consolidation};
-pub use entry::{Entry, Place};
-pub use extract::Extractor;
+pub use consolidate::run::{Change, Consolidated, Consolidation};
+pub use entry::{Citation, Entry, MemoryItem};
+pub use extract::{Extractor, MessageItems, reconcile};
+pub use files::{DailyEntry, append_summary, summary_path};
 pub use folder::{MemoryFolder, MergeCounts, MergeError};
-pub use item::Item;
-use merge::{Merged, file_name, merge};
-pub use settle::settle;

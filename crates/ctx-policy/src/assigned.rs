@@ -1,4 +1,4 @@
-//! Settings as they are typed: `trigger.turns=40`.
+//! Settings on the command line: `trigger.turns=40`.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::env::read;
 use crate::error::ConfigError;
 use crate::layer::{Layer, settings};
 
-/// What assignments `KEY=VALUE` say of a policy; the last one of a key holds.
+/// The layer that the assignments `KEY=VALUE` make. The last assignment of a key wins.
 pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer, ConfigError> {
     let mut layer = Layer::default();
     for assignment in assignments {
@@ -24,7 +24,8 @@ pub fn assigned<'a>(assignments: impl Iterator<Item = &'a str>) -> Result<Layer,
     Ok(layer)
 }
 
-/// There is no such setting; those with the same last part, or spelled alike, may be meant.
+/// The error for an unknown setting. It suggests settings with the same last part or similar
+/// spelling.
 fn unknown(key: &str) -> ConfigError {
     let settings = settings().into_iter().filter(|known| known != "name");
     let last = |key: &str| key.rsplit('.').next().map(|last| last.replace('-', "_"));
@@ -32,10 +33,7 @@ fn unknown(key: &str) -> ConfigError {
         let distance = strsim::damerau_levenshtein(key, known);
         distance <= 2 || last(key) == last(known)
     };
-    ConfigError::NoSetting {
-        key: key.to_owned(),
-        near: settings.filter(is_near).collect(),
-    }
+    ConfigError::NoSetting { key: key.to_owned(), near: settings.filter(is_near).collect() }
 }
 
 #[cfg(test)]
@@ -49,7 +47,7 @@ mod tests {
         policy.map_err(|error| error.to_string())
     }
 
-    /// 17: one flag sets every setting, as the file and the environment do.
+    /// One flag sets every setting, like the file and the environment.
     #[test]
     fn each_kind_of_value_is_understood() {
         let policy = of(&[
@@ -70,30 +68,24 @@ mod tests {
         assert_eq!(policy.target.share, None);
     }
 
-    /// 17: what is wrong is named as it was typed.
+    /// An error shows the value as it was typed.
     #[test]
     fn what_cannot_be_set_is_told() {
         for (assignment, error) in [
             ("trigger.turns", "\"trigger.turns\" is not KEY=VALUE"),
-            (
-                "turns=3",
-                "there is no setting turns; did you mean keep.turns or trigger.turns?",
-            ),
-            (
-                "trigger.turn=3",
-                "there is no setting trigger.turn; did you mean trigger.turns?",
-            ),
+            ("turns=3", "there is no setting turns; did you mean keep.turns or trigger.turns?"),
+            ("trigger.turn=3", "there is no setting trigger.turn; did you mean trigger.turns?"),
             (
                 "colour=red",
-                "there is no setting colour; docs/policies.md lists them",
+                "there is no setting colour; ctx-compact --show-preset built-in lists them",
             ),
             (
                 "name=mine",
-                "there is no setting name; docs/policies.md lists them",
+                "there is no setting name; ctx-compact --show-preset built-in lists them",
             ),
             (
                 "trigger.turns=many",
-                "trigger.turns: expected a whole number, 0 or more; or false for none, found \"many\"",
+                "trigger.turns: expected a whole number, 0 or more; or false to turn it off, found \"many\"",
             ),
         ] {
             assert_eq!(of(&[assignment]), Err(error.to_owned()));

@@ -1,8 +1,8 @@
-//! What a system takes of a share.
+//! The part of a share that each system gets.
 
 use std::fmt;
 
-use ctx_select::share::Share;
+use crate::share::Share;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The arithmetic of budgets: tokens in, tokens out.
 
-use ctx_select::share::Share;
-use ctx_select::trigger::without_reserve;
+use crate::share::Share;
+use crate::trigger::without_reserve;
 
 use crate::policy::{Policy, Summary, Target};
 use crate::words::{Fallback, Method};
@@ -12,14 +12,14 @@ fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
     share.of(window).min(without_reserve(window, reserve))
 }
 
-/// What a budget leaves for the conversation.
+/// The tokens that a budget leaves for the conversation.
 fn available(max: u64, system: u64, overhead: u64) -> u64 {
     max.saturating_sub(system).saturating_sub(overhead)
 }
 
 impl Target {
-    /// The most tokens that the result may have: the least of what is set.
-    /// `None` where nothing is: then it must only be smaller than before.
+    /// The largest size of the result in tokens: the smallest of the limits that are set. `None` if
+    /// none is set; then the result must only be smaller than the session.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
         let history = self
             .max_history_share
@@ -37,8 +37,7 @@ impl Summary {
         all.into_iter().flatten().min()
     }
 
-    /// The most that a model may write when asked for `length` tokens; `None` where
-    /// nothing is said of that.
+    /// The most that a model may write when asked for `length` tokens; `None` without a limit.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -59,14 +58,14 @@ impl Summary {
         }
     }
 
-    /// What the policy names to be done when a model gives no answer that can be used.
+    /// The fallback that the policy names for a model without a usable answer.
     pub fn named_fallback(&self) -> Option<Fallback> {
         let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
         let mut steps = self.fallback.iter();
         steps.find(|step| instead.contains(step)).copied()
     }
 
-    /// What is done when a model gives no answer that can be used.
+    /// The fallback for a model without a usable answer.
     pub fn on_failure(&self) -> Fallback {
         self.named_fallback().unwrap_or(match self.offline() {
             Method::Rule => Fallback::Rule,
@@ -76,8 +75,8 @@ impl Summary {
 }
 
 impl Policy {
-    /// How many tokens the recent part may have, beside what else is kept, for a
-    /// window and the tokens of the system messages.
+    /// How many tokens the recent part may have, given a window and the tokens of the system
+    /// messages.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
         let window = self.trigger.with_model(model_window).window();
         let left = || {
@@ -92,7 +91,7 @@ impl Policy {
 
 #[cfg(test)]
 mod tests {
-    use ctx_select::share::Share;
+    use crate::share::Share;
     use proptest::prelude::*;
 
     use super::{available, max_history};
@@ -105,7 +104,7 @@ mod tests {
     fn a_history_has_its_share_or_what_the_reserve_leaves() {
         for (window, reserve, max) in [
             (128_000, 20_000, 64_000),
-            // Where both are the same, and one beside.
+            // Two are equal and one differs.
             (40_000, 20_000, 20_000),
             (39_999, 20_000, 19_999),
             (40_001, 20_000, 20_000),

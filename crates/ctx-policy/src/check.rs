@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ctx_select::share::Share;
+use crate::share::Share;
 use serde_json::Value;
 
 use crate::error::ConfigError;
@@ -43,7 +43,7 @@ impl Policy {
             return wrong("summary.max_output_factor", &"a number from 1 to 10");
         }
         let tail = self.prune.tail_share;
-        // Of a million characters each share is a whole number.
+        // A million characters make each share a whole number.
         let left = 1_000_000 - self.prune.head_share.of(1_000_000);
         if tail.of(1_000_000) > left {
             let wanted = match u32::try_from(left).map(Share::of_millionths) {
@@ -58,7 +58,7 @@ impl Policy {
 
 #[cfg(test)]
 mod tests {
-    use ctx_select::share::Share;
+    use crate::share::Share;
 
     use crate::policy::Policy;
     use crate::presets::{names, preset};

@@ -1,15 +1,15 @@
 //! The environment: `CTX_…` for every setting, and the names that a preset has for
 //! some of them, because its system gave them those.
 
-use ctx_select::parse_count;
+use crate::parse_count;
 use serde_json::Value;
 
 use crate::error::ConfigError;
 use crate::layer::{Layer, settings};
 use crate::policy::Policy;
 
-/// What the environment says of a policy, above the layers that `below` has.
-/// `variable` looks a name up; an empty value is none.
+/// The layer that the environment makes, above the layers in `below`. `variable` looks a name up;
+/// an empty value counts as unset.
 pub fn environment(
     below: &Policy,
     variable: impl Fn(&str) -> Option<String>,
@@ -24,9 +24,7 @@ pub fn environment(
         // Our own name wins: it was written for this program.
         let others = below.environment.iter();
         let others = others.filter(|(_, of)| **of == key);
-        let names = variable_of(&key)
-            .into_iter()
-            .chain(others.map(|(name, _)| name.clone()));
+        let names = variable_of(&key).into_iter().chain(others.map(|(name, _)| name.clone()));
         for name in names {
             if let Some(text) = set(&name) {
                 read(&mut layer, &key, &text)
@@ -41,7 +39,7 @@ pub fn environment(
 /// The variable of a setting.
 pub fn variable_of(key: &str) -> Option<String> {
     Some(match key {
-        // It says whose policy this is, not what to do.
+        // The name belongs to the policy and is not a setting.
         "name" => return None,
         // One model writes summaries, whichever tool asks it.
         "summary.model" => "CTX_LLM_MODEL".to_owned(),
@@ -73,8 +71,8 @@ pub(crate) fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), Strin
 
 #[cfg(test)]
 mod tests {
-    use ctx_select::prune::Rule;
-    use ctx_select::share::Share;
+    use crate::Rule;
+    use crate::share::Share;
 
     use serde_json::json;
 
@@ -176,7 +174,7 @@ mod tests {
                 "COMPACT_TRIGGER",
                 "75",
                 "COMPACT_TRIGGER: expected a share such as 0.8, above 0 and up to 1; \
-                 or false for none, found \"75\"",
+                 or false to turn it off, found \"75\"",
             ),
             (
                 "default",

@@ -1,4 +1,4 @@
-//! What can be wrong with a policy, and what is worth a word.
+//! Errors and warnings about policies.
 
 use serde_json::Value;
 
@@ -10,19 +10,19 @@ pub enum ConfigError {
     Syntax {
         /// `TOML` or `JSON5`.
         format: &'static str,
-        /// Line of the text, from 1, where it is known.
+        /// The line in the text, from 1, if known.
         line: Option<u64>,
-        /// What the parser says.
+        /// The parser's message.
         why: String,
     },
     /// A value is of the wrong type or out of range.
     #[error("{key}: expected {wanted}, found {found}")]
     Wrong {
-        /// The key with the tables it stands in, or the environment variable.
+        /// The key with its tables, or the environment variable.
         key: String,
-        /// What is wanted.
+        /// The expected type.
         wanted: String,
-        /// What is there.
+        /// The type found.
         found: String,
     },
     /// Several systems have such tables, and no key that only one of them has.
@@ -40,9 +40,9 @@ pub enum ConfigError {
     /// An assignment to what is no setting.
     #[error("there is no setting {key}; {}", instead(near))]
     NoSetting {
-        /// As it was typed.
+        /// The key as typed.
         key: String,
-        /// What may have been meant.
+        /// Similar keys.
         near: Vec<String>,
     },
 }
@@ -50,18 +50,14 @@ pub enum ConfigError {
 /// The settings that may have been meant, or where all are listed.
 fn instead(near: &[String]) -> String {
     match near {
-        [] => "docs/policies.md lists them".to_owned(),
+        [] => "ctx-compact --show-preset built-in lists them".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     }
 }
 
 impl ConfigError {
     pub(crate) fn wrong(key: &str, wanted: impl Into<String>, found: &Value) -> Self {
-        Self::Wrong {
-            key: key.to_owned(),
-            wanted: wanted.into(),
-            found: describe(found),
-        }
+        Self::Wrong { key: key.to_owned(), wanted: wanted.into(), found: describe(found) }
     }
 }
 

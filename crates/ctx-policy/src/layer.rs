@@ -1,5 +1,5 @@
-//! What a preset, a file, the environment or the flags say of a policy: values in the
-//! shape of a configuration file, laid over each other.
+//! A layer: the settings of a preset, a file, the environment or the flags, in the shape of a
+//! configuration file. Layers are merged in order.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 /// Tables whose keys are no settings: a preset has any that it wants.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
-/// Some settings, with values that fit them; null where there are none.
+/// Some settings with valid values; all others are null.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer(Value);
 
@@ -73,14 +73,14 @@ impl Layer {
 }
 
 impl Default for Policy {
-    /// What is built in.
+    /// The built-in policy.
     fn default() -> Self {
         Self::read(built_in()).expect("what is built in is whole: a test reads it")
     }
 }
 
 impl Policy {
-    /// What is built in, with what `over` says instead.
+    /// The built-in policy with the settings of `over`.
     pub(crate) fn of(over: &Layer) -> Result<Self, String> {
         over.lay_on(built_in().clone())
     }
@@ -91,8 +91,7 @@ impl Policy {
         if over.0.is_null() {
             return self.clone();
         }
-        over.lay_on(self.values())
-            .expect("a layer holds only what fits")
+        over.lay_on(self.values()).expect("a layer holds only what fits")
     }
 
     /// Every setting with its value, as a configuration file would say it;
@@ -107,7 +106,7 @@ impl Policy {
     }
 }
 
-/// What is built in, as it is written.
+/// The built-in policy as data.
 pub(crate) fn built_in() -> &'static Value {
     static TREE: LazyLock<Value> =
         LazyLock::new(|| parse_toml(BUILT_IN).expect("TOML: a test reads it"));
@@ -120,7 +119,7 @@ pub fn settings() -> Vec<String> {
     known.map(|(key, _)| key).collect()
 }
 
-/// What stands at `key` or `table.key`.
+/// The value at `key` or `table.key`.
 pub(crate) fn find<'v>(tree: &'v Value, key: &str) -> Option<&'v Value> {
     tree.pointer(&format!("/{}", key.replacen('.', "/", 1)))
 }

@@ -1,8 +1,8 @@
-//! What flags say against a policy.
+//! The flags that change a policy.
 
+use crate::keep::Keep;
+use crate::parse_count;
 use clap::Args;
-use ctx_select::parse_count;
-use ctx_select::split::Keep;
 
 use crate::policy::{self, Policy};
 use crate::words::Method;
@@ -64,9 +64,7 @@ mod tests {
     }
 
     fn under(flags: &[&str], mut policy: Policy) -> Policy {
-        Line::parse_from([&["t"], flags].concat())
-            .over
-            .lay_on(&mut policy);
+        Line::parse_from([&["t"], flags].concat()).over.lay_on(&mut policy);
         policy
     }
 
@@ -75,23 +73,10 @@ mod tests {
         let turns = || preset("turns").expect("a preset");
         assert!(turns().target.share.is_some() && turns().keep.turns.is_some());
         assert_eq!(under(&[], turns()), turns());
-        let flags = [
-            "--target-tokens",
-            "900",
-            "--summary-tokens",
-            "70",
-            "--keep-messages",
-            "3",
-        ];
+        let flags = ["--target-tokens", "900", "--summary-tokens", "70", "--keep-messages", "3"];
         let policy = under(&flags, turns());
-        assert_eq!(
-            (policy.target.tokens, policy.target.share),
-            (Some(900), None)
-        );
-        assert_eq!(
-            (policy.summary.tokens, policy.summary.max_share),
-            (Some(70), None)
-        );
+        assert_eq!((policy.target.tokens, policy.target.share), (Some(900), None));
+        assert_eq!((policy.summary.tokens, policy.summary.max_share), (Some(70), None));
         assert_eq!((policy.keep.messages, policy.keep.turns), (Some(3), None));
     }
 }

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use ctx_select::duration::FixedSpan;
-use ctx_select::prune::{Glob, Rule};
-use ctx_select::share::Share;
-use ctx_select::trigger::Triggers;
+use crate::duration::FixedSpan;
+use crate::share::Share;
+use crate::trigger::Triggers;
+use crate::{Glob, Rule};
+use ctx_format::SummaryRole;
 use ctx_tokens::Encoding;
-use ctx_transcript::SummaryRole;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ use crate::presets::names;
 use crate::value::Reader;
 use crate::words::{Clear, Fallback, Method, Mode, When};
 
-/// What a compaction does, and when: every setting has its value.
+/// When a session is compacted, and how. Every setting has a value.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Policy {
     pub name: String,

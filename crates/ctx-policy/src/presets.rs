@@ -14,28 +14,21 @@ macro_rules! sources {
     };
 }
 
-const SOURCES: [(&str, &str); 7] = sources![
-    "default",
-    "openclaw",
-    "pomelobot",
-    "sanbot",
-    "synapse",
-    "turns",
-    "xopcbot",
-];
+const SOURCES: [(&str, &str); 7] =
+    sources!["default", "openclaw", "pomelobot", "sanbot", "synapse", "turns", "xopcbot",];
 
 /// The names of the presets.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SOURCES.iter().map(|(name, _)| *name)
 }
 
-/// A preset as it was written, with its comments.
+/// The text of a preset, with its comments.
 pub fn source(name: &str) -> Option<&'static str> {
     let (_, text) = SOURCES.iter().find(|(known, _)| *known == name)?;
     Some(text)
 }
 
-/// What a preset says.
+/// The settings of a preset.
 pub fn layer(name: &str) -> Option<Layer> {
     Some(Layer::of_preset(tree(name)?))
 }
@@ -44,10 +37,10 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
     Some(parse_toml(source(name)?).expect("a preset is TOML: a test reads them all"))
 }
 
-/// What the summaries of the presets begin with.
+/// The headers of the presets' summaries.
 ///
-/// Every start of a tool that recognises summaries needs them: their lines alone are
-/// read, as the whole of all presets would take longer than the rest of the start.
+/// Every tool that recognises summaries needs them at its start. Only their lines are read, because
+/// parsing the presets would take longer than the rest of the start.
 pub fn headers() -> &'static [String] {
     static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let texts = SOURCES.iter().map(|(_, text)| *text);

@@ -31,19 +31,14 @@ pub(crate) fn is_json(text: &str, name: Option<&str>) -> bool {
 const MAX_DEPTH: usize = 100;
 
 pub(crate) fn parse_json5(text: &str) -> Result<Value, ConfigError> {
-    let syntax = |line, why: &str| ConfigError::Syntax {
-        format: "JSON5",
-        line,
-        why: why.to_owned(),
-    };
+    let syntax =
+        |line, why: &str| ConfigError::Syntax { format: "JSON5", line, why: why.to_owned() };
     if is_too_deep(text) {
         return Err(syntax(None, "nested too deeply"));
     }
     let value: Value = json5::from_str(text).map_err(|error| {
         let line = error.position().map(|at| at.line as u64 + 1);
-        let why = error
-            .code()
-            .map_or_else(|| error.to_string(), |code| code.to_string());
+        let why = error.code().map_or_else(|| error.to_string(), |code| code.to_string());
         syntax(line, &why)
     })?;
     if value.is_object() {

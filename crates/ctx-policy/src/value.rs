@@ -15,7 +15,7 @@ use serde_json::{Number, Value};
 #[derive(Debug, thiserror::Error)]
 #[error("{wanted}")]
 pub(crate) struct Unfit {
-    /// What would fit, as it stands behind "expected".
+    /// The expected form, as it follows "expected".
     pub(crate) wanted: String,
 }
 
@@ -26,7 +26,7 @@ impl Error for Unfit {
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        // What serde calls the types of Rust, and what a user would.
+        // Replaces serde's names of Rust types by words for users.
         Self::custom(match expected.to_string().as_str() {
             "a boolean" => "true or false",
             "a string" => "a text",
@@ -46,7 +46,7 @@ impl Error for Unfit {
     }
 }
 
-/// Reads a value of a configuration as whatever type it is to be.
+/// Reads a value of a configuration as the type of its setting.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'v>(pub(crate) &'v Value);
 
@@ -86,13 +86,13 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         if is_off {
             return visitor.visit_none();
         }
-        let or_none = |unfit| Unfit::custom(format_args!("{unfit}; or false for none"));
+        let or_none = |unfit| Unfit::custom(format_args!("{unfit}; or false to turn it off"));
         visitor.visit_some(self).map_err(or_none)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        // What is no list is read as a list of null, so that the error says what the
-        // items should be.
+        // A value that is not a list is read as a list of null, so that the error names the type
+        // of the items.
         const NO_ITEM: &[Value] = &[Value::Null];
         let items = self.0.as_array().map_or(NO_ITEM, Vec::as_slice);
         visitor

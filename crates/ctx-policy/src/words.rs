@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a compaction may do.
+/// What a compaction may prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -28,7 +28,7 @@ pub enum When {
     Before,
     /// When the summary failed, or the result is still over its target.
     Fallback,
-    /// In what is sent to the model (stdout), never in a stored session.
+    /// In the request that goes to stdout, never in a stored session.
     Sent,
 }
 
@@ -36,7 +36,7 @@ pub enum When {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clear {
-    /// They are trimmed only.
+    /// Never removed, only trimmed.
     Never,
     /// When the context is still over its limit after trimming.
     IfNeeded,
@@ -61,7 +61,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// As policies and reports have it.
+    /// The word in policies and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extractive => "extractive",
@@ -78,8 +78,8 @@ impl fmt::Display for Method {
     }
 }
 
-/// What is tried when the summary failed or the result is too large. As the value of a
-/// flag, only what can take the place of a model's answer.
+/// What is tried if the summary failed or the result is too large. As the value of a flag, only
+/// methods that can replace a model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]

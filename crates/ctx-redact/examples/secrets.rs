@@ -1,10 +1,10 @@
-//! Lists what would be taken out of sessions, to be judged by eye:
+//! Lists the secrets that redaction finds in sessions, to be judged by eye:
 //!
 //!     cargo run --release -p ctx-redact --example secrets -- FOLDER
 //!
-//! Each distinct finding is a line: how often, and the secret between « and » with what
-//! stands around it. JSON is read string by string, as the tools read it; any other
-//! file as one text. It shows secrets: nothing of its output belongs into a file that stays.
+//! Each distinct secret is a line: how often it was found, and the secret between « and » with
+//! the text around it. JSON is read string by string, as the tools read it, any other file as one
+//! text. The output shows secrets, so do not keep it in a file.
 
 #![allow(clippy::print_stdout)]
 
@@ -15,7 +15,7 @@ use std::{env, fs, io};
 use ctx_redact::find;
 use serde_json::{Deserializer, Value};
 
-/// How much is shown on each side, in characters.
+/// How much is shown on each side of a secret, in characters.
 const AROUND: usize = 40;
 
 type Findings = BTreeMap<String, usize>;

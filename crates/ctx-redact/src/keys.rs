@@ -1,102 +1,108 @@
-//! Keys that show themselves by what their vendor put into them.
+//! Keys that show themselves: by what their vendor puts into them, or by their frame (PEM,
+//! OpenSSH, PGP, `PuTTY`).
 
 use std::ops::Range;
 
-use super::lines::line_end;
-use super::table::{self, Rest};
-use super::{encoded, is_word, run, run_back};
+use crate::rules::{Class, Rest, keys_with};
+use crate::value::{begins_private_key, is_long_number, line_end};
+use crate::{Cursor, is_word, run, run_back};
 
 /// Random text of 20 characters out of 64 nearly always has so many without a dash.
-const RUN: usize = 12;
+const UNBROKEN: usize = 12;
 
-/// No key that shows itself, and no random string, is shorter, in bytes.
+/// The shortest key and the shortest random string, in bytes.
 const SHORTEST: usize = 19;
 
-/// Whether a key or a random string may begin with this word: enough of their bytes
-/// follow it.
+/// Whether a key or a random string may begin with this word: enough of its bytes follow.
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     let rest = bytes.get(word.end..word.start + SHORTEST);
     let is_key = |byte: &u8| is_dashed(*byte) || b"./:+=".contains(byte);
     word.len() >= SHORTEST || rest.is_some_and(|rest| rest.iter().all(is_key))
 }
 
-/// A key with a known prefix at `at`, where a word starts.
-pub(super) fn prefixed(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let may_be = table::with_first(bytes[at]);
-    may_be.iter().find_map(|(prefix, rest)| {
-        let tail = bytes[at..].strip_prefix(prefix.as_bytes())?;
-        let length = match rest {
-            Rest::PrivateKey => encoded_key(&bytes[at..])? - prefix.len(),
-            rest => rest_length(*rest, tail)?,
+/// A key with a known prefix, at the start of a word.
+pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (at, bytes) = (cursor.at, cursor.rest());
+    keys_with(bytes[0]).iter().find_map(|key| {
+        let prefix = key.prefix.len();
+        let tail = bytes.strip_prefix(key.prefix.as_bytes())?;
+        let length = match &key.rest {
+            Rest::Run { class, length, is_exact } => run_of(tail, *class, *length, *is_exact)?,
+            Rest::Dotted(lengths) => dotted(tail, lengths)?,
+            Rest::Uuid => uuid(tail)?,
+            Rest::PrivateKey => encoded_key(bytes)? - prefix,
         };
-        // Of an address the host is no secret.
-        let start = match rest {
-            Rest::Path(_) => at + prefix.len(),
-            _ => at,
-        };
-        Some(start..at + prefix.len() + length)
+        let is_address = matches!(key.rest, Rest::Run { class: Class::Path, .. });
+        let start = if is_address { at + prefix } else { at };
+        Some(start..at + prefix + length)
     })
 }
 
-/// How long the rest of a key is; `None` when it is not what the vendor writes.
-fn rest_length(rest: Rest, tail: &[u8]) -> Option<usize> {
-    let exactly = |exact: usize, wanted: fn(u8) -> bool| {
-        let length = run(&tail[..tail.len().min(exact + 1)], wanted);
-        let ends = tail.get(length).is_none_or(|b| !is_word(*b));
-        (length == exact && ends).then_some(length)
+/// Length of a run of a class, if the vendor writes such runs.
+fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
+    let has = |byte: u8| match class {
+        Class::Letters => byte.is_ascii_alphanumeric(),
+        Class::Dashed => is_dashed(byte),
+        Class::Capitals => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        Class::Groups => byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
+        Class::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        Class::Base64 => byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte),
+        Class::Path => is_dashed(byte) || byte == b'/',
     };
-    match rest {
-        Rest::Plain(least) => {
-            let length = run(tail, |b| b.is_ascii_alphanumeric());
-            (length >= least).then_some(length)
-        }
-        Rest::Dashed(least) => {
-            let length = run(tail, is_dashed);
-            let random = tail[..length]
-                .split(|b| *b == b'-')
-                .any(|part| part.len() >= RUN && part.iter().any(u8::is_ascii_digit));
-            (length >= least && random).then_some(length)
-        }
-        Rest::Capitals(exact) => exactly(exact, |b| b.is_ascii_uppercase() || b.is_ascii_digit()),
-        Rest::Hex(exact) => exactly(exact, |b| matches!(b, b'0'..=b'9' | b'a'..=b'f')),
-        Rest::Base64(least) => {
-            let length = run(tail, |b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b));
-            (length >= least).then_some(length)
-        }
-        Rest::Uuid => (uuid(tail) && tail.get(UUID).is_none_or(|b| !is_word(*b))).then_some(UUID),
-        Rest::Groups(least) => {
-            let length = run(tail, |b| {
-                b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-'
-            });
-            let has_digit = tail[..length].iter().any(u8::is_ascii_digit);
-            (length >= least && has_digit).then_some(length)
-        }
-        Rest::PrivateKey => None,
-        Rest::Dotted(parts) => dotted(tail, parts),
-        Rest::Path(least) => {
-            let length = run(tail, |b| is_dashed(b) || b == b'/');
-            (length >= least && tail[..length].iter().any(u8::is_ascii_digit)).then_some(length)
-        }
+    if is_exact {
+        let length = run(&tail[..tail.len().min(wanted + 1)], has);
+        let ends = tail.get(length).is_none_or(|b| !is_word(*b));
+        return (length == wanted && ends).then_some(length);
     }
+    let length = run(tail, has);
+    let has_digit = |part: &[u8]| part.iter().any(u8::is_ascii_digit);
+    let is_key = match class {
+        Class::Dashed => tail[..length]
+            .split(|b| *b == b'-')
+            .any(|part| part.len() >= UNBROKEN && has_digit(part)),
+        Class::Groups | Class::Path => has_digit(&tail[..length]),
+        _ => true,
+    };
+    (length >= wanted && is_key).then_some(length)
 }
 
-/// Length of a UUID.
-const UUID: usize = 36;
+fn is_dashed(byte: u8) -> bool {
+    is_word(byte) || byte == b'-'
+}
 
-fn uuid(tail: &[u8]) -> bool {
-    tail.len() >= UUID
-        && tail[..UUID].iter().enumerate().all(|(at, b)| match at {
-            8 | 13 | 18 | 23 => *b == b'-',
-            _ => b.is_ascii_hexdigit(),
-        })
+fn uuid(tail: &[u8]) -> Option<usize> {
+    const LENGTH: usize = 36;
+    let is_uuid = tail.get(..LENGTH)?.iter().enumerate().all(|(at, b)| match at {
+        8 | 13 | 18 | 23 => *b == b'-',
+        _ => b.is_ascii_hexdigit(),
+    });
+    (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
+}
+
+/// Length of parts of at least these lengths with dots between them.
+fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
+    let mut end = 0;
+    for (index, least) in lengths.iter().enumerate() {
+        if index > 0 {
+            if tail.get(end) != Some(&b'.') {
+                return None;
+            }
+            end += 1;
+        }
+        let length = run(&tail[end..], is_dashed);
+        if length < *least {
+            return None;
+        }
+        end += length;
+    }
+    Some(end)
 }
 
 /// Length of a private key in base64, also over lines as `base64` writes them.
 fn encoded_key(bytes: &[u8]) -> Option<usize> {
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"+/=".contains(&b);
     let head = &bytes[..bytes.len().min(64)];
-    if !encoded::begins_private_key(&head[..run(head, is_letter)]) {
+    if !begins_private_key(&head[..run(head, is_letter)]) {
         return None;
     }
     let mut end = run(bytes, is_letter);
@@ -115,136 +121,140 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// Length of parts of at least these lengths with dots between them.
-fn dotted(tail: &[u8], parts: &[usize]) -> Option<usize> {
-    let mut end = 0;
-    for (index, least) in parts.iter().enumerate() {
-        if index > 0 {
-            if tail.get(end) != Some(&b'.') {
-                return None;
-            }
-            end += 1;
-        }
-        let length = run(&tail[end..], is_dashed);
-        if length < *least {
-            return None;
-        }
-        end += length;
-    }
-    Some(end)
-}
-
-fn is_dashed(byte: u8) -> bool {
-    is_word(byte) || byte == b'-'
-}
-
-/// A bot's token for Discord: its number in base64, a time, a signature.
-pub(super) fn discord(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = &text.as_bytes()[at..];
+/// A token of a Discord bot: its number in base64, a time, a signature.
+pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (at, bytes) = (cursor.at, cursor.rest());
     // The first digit of the number.
-    if !matches!(bytes.first(), Some(b'M' | b'N' | b'O')) {
+    if !matches!(bytes[0], b'M' | b'N' | b'O') {
         return None;
     }
     let id = run(&bytes[..bytes.len().min(30)], |b| b.is_ascii_alphanumeric());
-    if !(23..=28).contains(&id) || bytes.get(id) != Some(&b'.') || !encoded::is_number(&bytes[..id])
-    {
+    if !(23..=28).contains(&id) || bytes.get(id) != Some(&b'.') || !is_long_number(&bytes[..id]) {
         return None;
     }
     dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
 }
 
-/// A bot's token for Telegram: the bot's number, a colon at `at`, 35 characters.
-pub(super) fn telegram(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let digits = run_back(&bytes[from..at], 12, |b| b.is_ascii_digit());
+/// A token of a Telegram bot: the bot's number, a colon, 35 characters.
+pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let at = cursor.at;
+    let digits = run_back(cursor.before(), 12, |b| b.is_ascii_digit());
     if !(8..=10).contains(&digits) {
         return None;
     }
-    let tail = &bytes[at + 1..bytes.len().min(at + 38)];
-    let length = run(tail, is_dashed);
-    ((34..=36).contains(&length) && mixed(&tail[..length])).then(|| at - digits..at + 1 + length)
+    let tail = &cursor.rest()[1..];
+    let token = &tail[..run(&tail[..tail.len().min(37)], is_dashed)];
+    let is_mixed = token.iter().any(u8::is_ascii_uppercase)
+        && token.iter().any(u8::is_ascii_lowercase)
+        && token.iter().any(u8::is_ascii_digit);
+    ((34..=36).contains(&token.len()) && is_mixed).then(|| at - digits..at + 1 + token.len())
 }
 
-/// A key of Mailchimp: 32 digits, a dash at `at`, the number of a data center.
-pub(super) fn mailchimp(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let center = bytes[at + 1..].strip_prefix(b"us")?;
+/// A key of Mailchimp: 32 digits, a dash, the number of a data center.
+pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let at = cursor.at;
+    let center = cursor.rest().strip_prefix(b"-us")?;
     let digits = run(center, |b| b.is_ascii_digit());
-    let key = run_back(&bytes[from..at], 33, |b| b.is_ascii_hexdigit());
+    let key = run_back(cursor.before(), 33, |b| b.is_ascii_hexdigit());
     (key == 32 && (1..=2).contains(&digits)).then(|| at - key..at + 3 + digits)
 }
 
-/// A secret of an application in Azure: `Q~` after a digit, with three characters before
-/// and some thirty behind; the tilde is at `at`.
-pub(super) fn azure(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let start = at.checked_sub(5).filter(|start| *start >= from)?;
+/// A secret of an application in Azure: three characters, a digit, `Q~` with the tilde at the
+/// cursor, and some thirty more.
+pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let is_letter = |b: u8| is_dashed(b) || b"~.".contains(&b);
-    if bytes[at - 1] != b'Q' || !bytes[at - 2].is_ascii_digit() {
+    let before = cursor.before();
+    let head = &before[before.len().checked_sub(5)?..];
+    if head[4] != b'Q' || !head[3].is_ascii_digit() || !head.iter().all(|b| is_letter(*b)) {
         return None;
     }
-    let length = run(&bytes[at + 1..], is_letter);
-    (length >= 31 && bytes[start..at].iter().all(|b| is_letter(*b))).then(|| start..at + 1 + length)
+    let length = run(&cursor.rest()[1..], is_letter);
+    (length >= 31).then(|| cursor.at - 5..cursor.at + 1 + length)
 }
 
-/// A token of Terraform's cloud, `….atlasv1.…`; the first dot is at `at`.
-pub(super) fn terraform(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+/// A token of Terraform's cloud, `….atlasv1.…`; the cursor is at the first dot.
+pub(super) fn terraform(cursor: Cursor<'_>) -> Option<Range<usize>> {
     const INNER: &[u8] = b".atlasv1.";
-    let bytes = text.as_bytes();
-    let tail = bytes[at..].strip_prefix(INNER)?;
-    let id = run_back(&bytes[from..at], 15, |b| b.is_ascii_alphanumeric());
+    let at = cursor.at;
+    let tail = cursor.rest().strip_prefix(INNER)?;
+    let id = run_back(cursor.before(), 15, |b| b.is_ascii_alphanumeric());
     let length = run(tail, is_dashed);
     (id == 14 && length >= 60).then(|| at - id..at + INNER.len() + length)
 }
 
-/// Capitals, small letters and digits.
-fn mixed(bytes: &[u8]) -> bool {
-    bytes.iter().any(u8::is_ascii_uppercase)
-        && bytes.iter().any(u8::is_ascii_lowercase)
-        && bytes.iter().any(u8::is_ascii_digit)
+const BEGIN: &[u8] = b"-----BEGIN ";
+const END: &[u8] = b"-----END ";
+
+/// A private key in its frame; also one whose end was cut off.
+pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let bytes = cursor.bytes();
+    let label = cursor.rest().strip_prefix(BEGIN)?;
+    let start = cursor.at + BEGIN.len() + label_end(label)?;
+    let body = &bytes[start..];
+    // Base64 and line ends, real ones or `\n` in quoted text, and the two header lines of an
+    // encrypted key. Five dashes are the next frame.
+    let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
+    let mut length = 0;
+    loop {
+        length += run(&body[length..], is_body);
+        if body.get(length) != Some(&b'-') || body[length..].starts_with(b"-----") {
+            break;
+        }
+        length += 1;
+    }
+    if !holds_key(&body[..length]) {
+        return None;
+    }
+    let mut end = start + length;
+    if let Some(length) = bytes[end..].strip_prefix(END).and_then(label_end) {
+        end += END.len() + length;
+    }
+    Some(cursor.at..end)
 }
 
-/// Ids that tools give to calls and messages: long and random, but no secrets.
-pub(super) fn is_public_id(value: &[u8]) -> bool {
-    const PREFIXES: [&str; 12] = [
-        "toolu_",
-        "srvtoolu_",
-        "call_",
-        "chatcmpl-",
-        "msg_",
-        "req_",
-        "resp_",
-        "rs_",
-        "fc_",
-        "run_",
-        "thread_",
-        "file-",
-    ];
-    PREFIXES
-        .iter()
-        .any(|prefix| value.starts_with(prefix.as_bytes()))
+/// Length of `RSA PRIVATE KEY-----` and the like.
+fn label_end(label: &[u8]) -> Option<usize> {
+    const KEY: &[u8] = b"PRIVATE KEY-----";
+    const PGP: &[u8] = b"PGP PRIVATE KEY BLOCK-----";
+    let key = label.windows(KEY.len()).take(20).position(|window| window == KEY);
+    key.map(|start| start + KEY.len()).or_else(|| label.starts_with(PGP).then_some(PGP.len()))
+}
+
+/// Whether a frame has a line of base64. Prose and code that only mention the frame have none.
+fn holds_key(body: &[u8]) -> bool {
+    let is_letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/=".contains(b);
+    body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)
+}
+
+/// The key in a file of `PuTTY`, whose name ends before the colon at the cursor.
+pub(super) fn putty(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    if !cursor.before().ends_with(b"Private-Lines") {
+        return None;
+    }
+    let rest = &cursor.rest()[1..];
+    let lines = run(rest, |b| b.is_ascii_digit() || b == b' ');
+    let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\ \r\n".contains(&b);
+    let length = run(&rest[lines..], is_body);
+    let start = cursor.at + 1 + lines;
+    (lines > 0 && holds_key(&rest[lines..lines + length])).then(|| start..start + length)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::{Rest, all};
-    use super::{SHORTEST, UUID, may_begin};
+    use super::{SHORTEST, may_begin};
     use crate::redact;
+    use crate::rules::{Rest, keys_with};
 
     #[test]
-    fn no_key_is_too_short_to_be_looked_at() {
-        for (prefix, rest) in all() {
-            let least = match rest {
-                Rest::Plain(least)
-                | Rest::Dashed(least)
-                | Rest::Path(least)
-                | Rest::Base64(least)
-                | Rest::Groups(least) => least,
-                Rest::Capitals(exact) | Rest::Hex(exact) => exact,
-                Rest::Uuid => UUID,
+    fn no_key_is_too_short_for_the_first_look() {
+        for key in (0..=255).flat_map(keys_with) {
+            let least = match &key.rest {
+                Rest::Run { length, .. } => *length,
+                Rest::Dotted(lengths) => lengths.iter().sum::<usize>() + lengths.len() - 1,
+                Rest::Uuid => 36,
                 Rest::PrivateKey => continue,
-                Rest::Dotted(parts) => parts.iter().map(|part| part + 1).sum::<usize>() - 1,
             };
+            let prefix = key.prefix;
             assert!(prefix.len() + least >= SHORTEST, "{prefix}");
             let key = format!("{prefix}{}", "A".repeat(least));
             assert!(may_begin(key.as_bytes(), 0..1), "{prefix}");
@@ -271,11 +281,7 @@ mod tests {
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV",
         ] {
             let text = format!("it is {key}, keep it");
-            assert_eq!(
-                redact(&text),
-                ("it is [REDACTED], keep it".into(), 1),
-                "{key}"
-            );
+            assert_eq!(redact(&text), ("it is [REDACTED], keep it".into(), 1), "{key}");
         }
     }
 
@@ -296,5 +302,42 @@ mod tests {
         ] {
             assert_eq!(redact(text), (text.into(), 0));
         }
+    }
+
+    #[test]
+    fn private_keys_go_whole() {
+        let body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfnygWyF8PbnGy0AHB7MaXGmXQ+/abcdefgh";
+        for text in [
+            format!("-----BEGIN PRIVATE KEY-----\n{body}\n{body}\n-----END PRIVATE KEY-----"),
+            format!(
+                "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n{body}\n-----END RSA PRIVATE KEY-----"
+            ),
+            format!(
+                "-----BEGIN OPENSSH PRIVATE KEY-----\\n{body}\\n-----END OPENSSH PRIVATE KEY-----"
+            ),
+            format!("-----BEGIN EC PRIVATE KEY-----\n{body}\n{body}"),
+        ] {
+            let framed = format!("a\"{text}\"z");
+            assert_eq!(redact(&framed), ("a\"[REDACTED]\"z".into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn talk_about_private_keys_stays() {
+        for text in [
+            "if line.startswith('-----BEGIN PRIVATE KEY-----'):",
+            "-----BEGIN PRIVATE KEY----- is the first line of such a file",
+            "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC KEY-----",
+            "----- a rule -----",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn a_key_of_putty_goes() {
+        let line = "AAAAIQCqGKukO1De7zhZj6EXAMPLEAMPLEkkWmPq";
+        let text = format!("Private-Lines: 2\n{line}\n{line}");
+        assert_eq!(redact(&text), ("Private-Lines: 2[REDACTED]".into(), 1));
     }
 }

@@ -1,150 +1,295 @@
-//! Secrets that the name before them gives away: `password=…`, `"api_key": "…"`.
+//! Values after the name of a secret: `password=…`, `"api_key": "…"`, a block of YAML, and pairs
+//! with markup or code between them.
 
 use std::ops::Range;
 
-use super::block::block_after;
-use super::name::{Kind, may_be_constant, name_before};
-use super::value::{
-    VALUE_MAX, has_sign, is_constant, is_no_value, is_path, is_phrase, is_prose, is_term, is_value,
-    looks_random, value_after,
+use crate::name::{may_be_constant, name_before};
+use crate::rules::SecretKind;
+use crate::value::{
+    VALUE_MAX, Value, has_sign, is_constant, is_login, is_no_value, is_path, is_phrase, is_prose,
+    is_random, is_reference, is_term, line_end, looks_random,
 };
-use super::{encoded, header, random, run, spoken, told};
+use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
 
-/// The value behind a sign or a word (`width` bytes at `at`) that joins it to its name,
-/// when the name says that it is a secret.
-pub(super) fn assigned(text: &str, from: usize, at: usize, width: usize) -> Option<Range<usize>> {
-    let (name, kind) = name_before(text, from, at)?;
-    let after = at + width;
-    if kind == Kind::Words {
-        return spoken::words(text, after);
+/// The value after a sign or a word (`width` bytes at the cursor) that joins it to its name.
+pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
+    let (name, kind) = name_before(cursor)?;
+    let text = cursor.text;
+    let after = cursor.at + width;
+    if kind == SecretKind::Mnemonic {
+        return prose::wallet_words(text, after);
     }
-    if told::is_chosen(name, kind)
-        && let Some(phrase) = told::phrase(text, from, at..after, name)
+    if prose::is_chosen(name, kind)
+        && let Some(phrase) = prose::passphrase(cursor, after, name)
     {
         return Some(phrase);
     }
-    if let Some(block) = block_after(text, after, kind) {
+    if let Some(block) = block(text, after, kind) {
         return Some(block);
     }
-    if header::is_authorization(name)
-        && let Some(secret) = header::behind_scheme(text, after)
+    if forms::is_authorization(name.as_bytes())
+        && let Some(secret) = forms::after_scheme(text, after)
     {
         return Some(secret);
     }
-    let (value, is_quoted) = value_after(text, after)?;
-    let place = Place {
-        text,
-        from,
-        at,
-        width,
-    };
-    let is_secret = if is_quoted {
-        is_quoted_secret(&text.as_bytes()[value.clone()], kind)
+    let value = Value::at(text, after)?;
+    let is_secret = if value.is_quoted {
+        is_quoted_secret(value.bytes, kind)
     } else {
-        place.is_plain_secret(name, kind, &value)
+        Assignment { cursor, width, name, kind }.is_secret(&value)
     };
-    is_secret.then(|| value.start..value.end + if is_quoted { 0 } else { more(text, &value) })
+    is_secret.then(|| value.whole(text))
 }
 
-/// Length of the rest of a value of which only the beginning was judged.
-pub(super) fn more(text: &str, value: &Range<usize>) -> usize {
-    if value.len() < VALUE_MAX {
-        return 0;
-    }
-    run(&text.as_bytes()[value.end..], is_value)
-}
-
-/// Whether a value in quotes is a secret by its look.
-pub(super) fn is_quoted_secret(value: &[u8], kind: Kind) -> bool {
+/// Whether a value in quotes looks like a secret.
+fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
     if is_no_value(value) {
         return false;
     }
     let is_one = !value.contains(&b' ');
     match kind {
-        // A quoted password may be any text, also one with blanks; after the
-        // closing quote of `"PASSWORD=" + value` comes a blank.
-        Kind::Password => value.len() >= 4 && value[0] != b' ' && !is_prose(value),
-        Kind::Secret => value.len() >= 8 && is_one && looks_random(value) && !is_constant(value),
-        Kind::Key => is_one && random::announced(value),
-        Kind::Login => encoded::is_linkedin(value),
-        Kind::Words => false,
+        // A quoted password may be any text, also with blanks. After the closing quote of
+        // `"PASSWORD=" + value` comes a blank.
+        SecretKind::Password => value.len() >= 4 && value[0] != b' ' && !is_prose(value),
+        SecretKind::Secret => {
+            value.len() >= 8 && is_one && looks_random(value) && !is_constant(value)
+        }
+        SecretKind::Key => is_one && is_random(value),
+        SecretKind::Login => is_login(value),
+        SecretKind::Mnemonic => false,
     }
 }
 
-/// Where a name and its value are joined.
-struct Place<'t> {
-    text: &'t str,
-    from: usize,
-    at: usize,
+/// A name, and what joins it to a value without quotes.
+struct Assignment<'t> {
+    cursor: Cursor<'t>,
     width: usize,
+    name: &'t str,
+    kind: SecretKind,
 }
 
-impl Place<'_> {
-    /// Whether a value without quotes is a secret by its look and its surroundings.
-    fn is_plain_secret(&self, name: &str, kind: Kind, value: &Range<usize>) -> bool {
-        let bytes = &self.text.as_bytes()[value.clone()];
-        let next = self.text.as_bytes().get(value.end);
-        // `token = get_token(…)`, `password=user.password[0]`: code, the secret is elsewhere.
+impl Assignment<'_> {
+    fn is_secret(&self, value: &Value<'_>) -> bool {
+        let Self { cursor, name, kind, .. } = *self;
+        let bytes = value.bytes;
+        let next = cursor.bytes().get(value.range.end);
+        // `token = get_token(…)`, `password=user.password[0]`: the secret is elsewhere.
         let is_code = is_path(bytes) || matches!(next, Some(b'(' | b'[' | b'{'));
-        let is_constant = is_constant(bytes) && !self.is_joined(value);
-        if is_code || is_no_value(bytes) || is_constant {
+        if is_code || is_no_value(bytes) || is_constant(bytes) && !self.is_joined(value) {
             return false;
         }
-        let in_capitals = !name.bytes().any(|b| b.is_ascii_lowercase());
-        let is_said = self.text.as_bytes()[self.at] == b' ';
+        // Prose: `the password is …`.
+        let is_said = cursor.bytes()[cursor.at] == b' ';
+        let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
         match kind {
-            Kind::Key => random::announced(bytes),
-            Kind::Login => encoded::is_linkedin(bytes),
-            Kind::Words => false,
-            // A shell or `.env` assignment, or `密码：…`.
-            Kind::Password if in_capitals && !is_said && self.is_variable(name, value) => {
-                bytes.len() >= 4
+            SecretKind::Key => is_random(bytes),
+            SecretKind::Login => is_login(bytes),
+            SecretKind::Mnemonic => false,
+            SecretKind::Secret => bytes.len() >= 6 && looks_random(),
+            SecretKind::Password if !is_said && self.is_variable(value) => bytes.len() >= 4,
+            SecretKind::Password if is_said && prose::is_mine(cursor) => {
+                prose::may_be_own(cursor.text, value)
             }
-            Kind::Password if is_said && spoken::is_mine(self.text, self.from, self.at) => {
-                spoken::may_be_own(self.text, value)
+            SecretKind::Password => {
+                let is_password = bytes.len() >= 6
+                    && (looks_random()
+                        || bytes.iter().all(u8::is_ascii_digit)
+                        || is_phrase(bytes)
+                        || has_sign(bytes)
+                        || self.is_bare_word(value));
+                is_password
+                    || is_said && prose::is_chosen(name, kind) && prose::is_told_word(cursor, value)
             }
-            Kind::Password => {
-                bytes.len() >= 6 && self.is_plain_password(bytes, value, is_said)
-                    || is_said
-                        && told::is_chosen(name, kind)
-                        && told::is_told(self.text, self.from, self.at, value)
-            }
-            Kind::Secret => bytes.len() >= 6 && looks_random(bytes) && !(is_said && is_term(bytes)),
         }
     }
 
-    /// Whether a name in capitals is that of a variable of a shell.
-    fn is_variable(&self, name: &str, value: &Range<usize>) -> bool {
-        !may_be_constant(name) || self.is_joined(value)
+    /// Whether the name is that of a variable of a shell or of `.env`, or `密码：…`.
+    fn is_variable(&self, value: &Value<'_>) -> bool {
+        let is_in_capitals = !self.name.bytes().any(|b| b.is_ascii_lowercase());
+        is_in_capitals && (!may_be_constant(self.name) || self.is_joined(value))
     }
 
-    /// Whether no blank is between the sign `=` and the value.
-    fn is_joined(&self, value: &Range<usize>) -> bool {
-        self.text.as_bytes()[self.at] == b'=' && self.at + self.width == value.start
+    /// Whether there is no blank between the sign `=` and the value.
+    fn is_joined(&self, value: &Value<'_>) -> bool {
+        let Cursor { at, .. } = self.cursor;
+        self.cursor.bytes()[at] == b'=' && at + self.width == value.range.start
     }
 
-    fn is_plain_password(&self, bytes: &[u8], value: &Range<usize>, is_said: bool) -> bool {
-        looks_random(bytes) && !(is_said && is_term(bytes))
-            || bytes.iter().all(u8::is_ascii_digit)
-            || is_phrase(bytes)
-            || has_sign(bytes)
-            || self.is_bare_word(value)
+    /// `password=correct-horse` without blanks around the sign, and nothing after it that would
+    /// make it an argument of code.
+    fn is_bare_word(&self, value: &Value<'_>) -> bool {
+        let next = self.cursor.bytes().get(value.range.end);
+        let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
+        self.is_joined(value) && ends && !value.bytes.contains(&b'_')
     }
+}
 
-    /// `password=correct-horse` without blanks around the sign and with nothing after
-    /// it that would make it an argument of code.
-    fn is_bare_word(&self, value: &Range<usize>) -> bool {
-        let bytes = self.text.as_bytes();
-        let ends = matches!(
-            bytes.get(value.end),
-            None | Some(b' ' | b'\n' | b'\r' | b'\\' | b'&' | b';' | b'\'' | b'"' | b'`')
-        );
-        self.is_joined(value) && ends && !bytes[value.clone()].contains(&b'_')
+/// A block with more words is a text for people.
+const BLOCK_WORDS: usize = 8;
+
+/// The lines of a block of YAML, `password: >-`; `at` is after the colon.
+fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut start = at + run(&bytes[at..], |b| b == b' ');
+    let is_joined = at < 2 || bytes[at - 2] != b' ';
+    if !is_joined || !matches!(bytes.get(start), Some(b'>' | b'|')) {
+        return None;
     }
+    // Signs for the end of the block and its indentation.
+    start += 1 + run(&bytes[start + 1..], |b| b"+-123456789 ".contains(&b));
+    start += line_end(&bytes[start..])?;
+    start += margin(&bytes[start..]);
+    let indent = run(&bytes[start..], |b| b == b' ');
+    if indent == 0 {
+        return None;
+    }
+    start += indent;
+    let judged = block_end(&bytes[..bytes.len().min(start + VALUE_MAX)], start, indent);
+    let judged = (start..=judged).rev().find(|at| text.is_char_boundary(*at));
+    let value = &text[start..judged.unwrap_or(start)];
+    let is_short = value.split_whitespace().count() <= BLOCK_WORDS;
+    let is_secret = match kind {
+        SecretKind::Password => value.len() >= 4 && is_short,
+        SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
+        SecretKind::Key | SecretKind::Login | SecretKind::Mnemonic => false,
+    };
+    // A reference is no secret, and a key in a frame is found by its frame.
+    let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));
+    (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
+}
+
+/// Where the block of lines indented like the first one, which begins at `start`, ends.
+fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
+    let mut end = start;
+    loop {
+        // A quote ends the text in which line ends are written as `\n`.
+        end += run(&bytes[end..], |b| !b"\r\n\\\"".contains(&b));
+        let Some(length) = line_end(&bytes[end..]) else {
+            return end;
+        };
+        let next = end + length + margin(&bytes[end + length..]);
+        if run(&bytes[next..], |b| b == b' ') < indent {
+            return end;
+        }
+        end = next;
+    }
+}
+
+/// Length of what precedes a line in a listing: the sign of a diff, or a number and an arrow or
+/// a tab.
+fn margin(line: &[u8]) -> usize {
+    let blanks = run(line, |b| b == b' ');
+    let digits = run(&line[blanks..], |b| b.is_ascii_digit());
+    let rest = &line[blanks + digits..];
+    let mark = ["→", "\t"].into_iter().find(|mark| rest.starts_with(mark.as_bytes()));
+    match mark {
+        Some(mark) if digits > 0 => blanks + digits + mark.len(),
+        _ => usize::from(matches!(line.first(), Some(b'+' | b'-'))),
+    }
+}
+
+fn is_password_or_secret(kind: SecretKind) -> bool {
+    matches!(kind, SecretKind::Password | SecretKind::Secret)
+}
+
+/// `setPassword("hunter2")`; the cursor is at the bracket.
+pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (_, kind) = name_before(cursor)?;
+    let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
+    let is_secret = is_quoted
+        && is_password_or_secret(kind)
+        && !bytes.contains(&b' ')
+        && bytes.len() >= 6
+        && (looks_random(bytes) || is_phrase(bytes));
+    is_secret.then_some(range)
+}
+
+/// The value of a pair whose name precedes the word `value`, as environments are written:
+/// `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
+pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    // This is asked at every colon and sign.
+    let quotes = run_back(cursor.before(), 4, |b| b" \"'\\".contains(&b));
+    if !cursor.text[cursor.from..cursor.at - quotes].ends_with("alue") {
+        return None;
+    }
+    let before = &cursor.text[cursor.from..cursor.at];
+    let before = before.trim_end_matches([' ', '"', '\'', '\\']);
+    let rest = before.strip_suffix("value").or(before.strip_suffix("Value"))?;
+    let rest = without_separators(rest);
+    let (name, kind) = name_before(Cursor { at: cursor.from + rest.len(), ..cursor })?;
+    let before = rest.strip_suffix(name)?.as_bytes();
+    let quotes = run_back(before, 8, |b| b" \"'\\:=".contains(&b));
+    let label = &before[..before.len() - quotes];
+    let is_label =
+        ends_with_ignoring_case(label, b"name") || ends_with_ignoring_case(label, b"key");
+    if quotes == 0 || !is_label {
+        return None;
+    }
+    let value = Value::at(cursor.text, cursor.at + 1)?;
+    let is_secret = if value.is_quoted || kind != SecretKind::Password {
+        is_quoted_secret(value.bytes, kind)
+    } else {
+        value.bytes.len() >= 4 && !is_no_value(value.bytes)
+    };
+    is_secret.then(|| value.whole(cursor.text))
+}
+
+/// Without quotes, commas, line ends (also written as `\n`) and line numbers at the end.
+fn without_separators(text: &str) -> &str {
+    let mut end = text.len();
+    loop {
+        let head = text[..end].trim_end_matches(|c| " \"'\\,\n\r\t+-".contains(c));
+        let head = head.strip_suffix("\\n").unwrap_or(head);
+        let number = head.strip_suffix('→');
+        let head = number.map_or(head, |head| head.trim_end_matches(|c: char| c.is_ascii_digit()));
+        if head.len() == end {
+            return head;
+        }
+        end = head.len();
+    }
+}
+
+/// `<password>…</password>`; the cursor is at the end of the first tag.
+pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (name, kind) = name_before(cursor)?;
+    let before = cursor.text[cursor.from..cursor.at].strip_suffix(name);
+    let is_tag = before.is_some_and(|before| before.ends_with(['<', ':', '.']));
+    let rest = &cursor.rest()[1..];
+    let rest = &rest[..rest.len().min(VALUE_MAX)];
+    let length = run(rest, |b| !b"<\n\"".contains(&b));
+    let (value, end) = rest.split_at(length);
+    let is_closed = end.starts_with(b"</") || end.starts_with(b"<\\/");
+    let is_value = value.first().is_some_and(|first| !is_reference(*first));
+    if !is_closed || !is_value || !is_password_or_secret(kind) {
+        return None;
+    }
+    let is_secret = is_quoted_secret(value, kind) && (is_tag || looks_random(value));
+    is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
+}
+
+/// How far back the line of a table is looked at, in bytes.
+const ROW_MAX: usize = 200;
+
+/// The cell after one with a name, `| password | hunter2 |`; the cursor is at the bar between.
+pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (_, kind) = name_before(cursor)?;
+    let before = cursor.before();
+    let part = &before[before.len().saturating_sub(ROW_MAX)..];
+    let start = part.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    // In a shell, the bar is a pipe.
+    let is_row = part[start..].trim_ascii_start().first() == Some(&b'|');
+    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + 1)?;
+    let is_secret = is_row
+        && is_password_or_secret(kind)
+        && bytes.len() >= 6
+        && !bytes.iter().any(|b| b"/.:".contains(b))
+        && (looks_random(bytes) || kind == SecretKind::Password && is_phrase(bytes));
+    is_secret.then_some(range)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{line_end, margin};
     use crate::redact;
 
     #[test]
@@ -152,48 +297,24 @@ mod tests {
         for (text, clean) in [
             ("password=hunter2", "password=[REDACTED]"),
             ("password: hunter2.", "password: [REDACTED]."),
-            (
-                "DB_PASSWORD=correcthorse\nX=1",
-                "DB_PASSWORD=[REDACTED]\nX=1",
-            ),
+            ("DB_PASSWORD=correcthorse\nX=1", "DB_PASSWORD=[REDACTED]\nX=1"),
             ("passwd = 'let me in'", "passwd = '[REDACTED]'"),
-            (
-                r#"{"password":"hunter two","user":"a"}"#,
-                r#"{"password":"[REDACTED]","user":"a"}"#,
-            ),
-            (
-                r#"{\"client_secret\":\"ab12cd34ef\"}"#,
-                r#"{\"client_secret\":\"[REDACTED]\"}"#,
-            ),
+            (r#"{"password":"hunter two","user":"a"}"#, r#"{"password":"[REDACTED]","user":"a"}"#),
+            (r#"{\"client_secret\":\"ab12cd34ef\"}"#, r#"{\"client_secret\":\"[REDACTED]\"}"#),
             ("X-Api-Key: 0a1b2c3d4e5f", "X-Api-Key: [REDACTED]"),
             (
                 "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPx",
                 "aws_secret_access_key = [REDACTED]",
             ),
             ("?token=a1b2c3d4&x=1", "?token=[REDACTED]&x=1"),
-            (
-                "Authorization: Bearer a1b2c3d4e5",
-                "Authorization: Bearer [REDACTED]",
-            ),
-            (
-                "-H 'authorization: bearer a1b2c3d4e5'",
-                "-H 'authorization: bearer [REDACTED]'",
-            ),
-            (
-                "Authorization: Basic dXNlcjpwYXNzMQ==",
-                "Authorization: Basic [REDACTED]",
-            ),
+            ("Authorization: Bearer a1b2c3d4e5", "Authorization: Bearer [REDACTED]"),
+            ("-H 'authorization: bearer a1b2c3d4e5'", "-H 'authorization: bearer [REDACTED]'"),
+            ("Authorization: Basic dXNlcjpwYXNzMQ==", "Authorization: Basic [REDACTED]"),
             ("密码：hunter2，请保密", "密码：[REDACTED]，请保密"),
             ("数据库密码: abcd", "数据库密码: [REDACTED]"),
             ("**Password**: hunter2", "**Password**: [REDACTED]"),
-            (
-                "https://bob:pa55@example.com/x",
-                "https://bob:[REDACTED]@example.com/x",
-            ),
-            (
-                "redis://:pa55@localhost:6379",
-                "redis://:[REDACTED]@localhost:6379",
-            ),
+            ("https://bob:pa55@example.com/x", "https://bob:[REDACTED]@example.com/x"),
+            ("redis://:pa55@localhost:6379", "redis://:[REDACTED]@localhost:6379"),
         ] {
             assert_eq!(redact(text), (clean.into(), 1), "{text}");
         }
@@ -232,6 +353,104 @@ mod tests {
             "password=",
             "token:",
             "://:@",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn a_block_below_its_name_goes() {
+        for (text, clean) in [
+            ("password: >-\n  swordfish\nuser: a", "password: >-\n  [REDACTED]\nuser: a"),
+            (
+                "  password: |\n    correct horse\n    battery\n  x: 1",
+                "  password: |\n    [REDACTED]\n  x: 1",
+            ),
+            (
+                r#"{"a":"password: >-\n  swordfish\nuser: a"}"#,
+                r#"{"a":"password: >-\n  [REDACTED]\nuser: a"}"#,
+            ),
+            ("api_token: |2-\n  a1b2c3\n  d4e5f6", "api_token: |2-\n  [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_in_a_diff_or_with_numbers_goes() {
+        for (text, clean) in [
+            ("+password: >-\n+  swordfish\n+user: a", "+password: >-\n+  [REDACTED]\n+user: a"),
+            (
+                "    1→password: |\n    2→  swordfish\n    3→user: a",
+                "    1→password: |\n    2→  [REDACTED]\n    3→user: a",
+            ),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_blocks_stay() {
+        for text in [
+            "password: |\nuser: a",
+            // The text ends where the value would begin.
+            "password: |\n  ",
+            "password: |\n  The password must have at least eight characters, a digit and a sign",
+            "token: >-\n  {{ .Values.token }}",
+            "password: >-\n  $PASSWORD",
+            "this will pass :>\n  assert(a);",
+            "key: |\n  first1\n  second2",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn lines_end_and_begin_in_several_ways() {
+        for (text, length) in [("\n", 1), ("\r\n", 2), ("\\n", 2), ("\\r\\n", 4)] {
+            assert_eq!(line_end(text.as_bytes()), Some(length), "{text:?}");
+        }
+        assert_eq!(line_end(b"\\t"), None);
+        for (text, length) in
+            [("+a", 1), ("-a", 1), ("  12→a", 7), ("3\ta", 2), ("  a", 0), ("12", 0)]
+        {
+            assert_eq!(margin(text.as_bytes()), length, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn values_with_markup_before_them_go() {
+        for (text, clean) in [
+            ("<password>swordfish</password>", "<password>[REDACTED]</password>"),
+            (
+                "- name: DB_PASSWORD\n  value: swordfish\n",
+                "- name: DB_PASSWORD\n  value: [REDACTED]\n",
+            ),
+            (
+                r#"{"name":"DB_PASSWORD","value":"swordfish"}"#,
+                r#"{"name":"DB_PASSWORD","value":"[REDACTED]"}"#,
+            ),
+            (
+                r#"<add key="DbPassword" value="swordfish" />"#,
+                r#"<add key="DbPassword" value="[REDACTED]" />"#,
+            ),
+            ("conn.setPassword(\"hunter2x\")", "conn.setPassword(\"[REDACTED]\")"),
+            ("| user | a |\n| password | hunter2x |", "| user | a |\n| password | [REDACTED] |"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_pairs_stay() {
+        for text in [
+            "<label for=\"password\">Your password</label>, <password>string</password>",
+            "<key>photos/2006/sample1.jpg</key>",
+            "- name: PASSWORD_FILE\n  value: /run/secrets/one",
+            "getpass(\"Password2: \"), input_password(\"Enter it\")",
+            "| first pass | chars/4 |\n| repair pass | 4.5 seconds |",
+            "cat token | sha256sum; echo $password | base64",
+            "value: 5, \"value\": \"abcdef12\", key=value1234",
         ] {
             assert_eq!(redact(text), (text.into(), 0));
         }

@@ -1,6 +1,8 @@
-//! What holds for all kinds of secrets.
+//! Laws for all kinds of secrets.
 
-use ctx_testkit::assert_linear;
+use std::collections::HashSet;
+
+use ctx_testkit::{assert_linear, positions, secrets};
 use proptest::prelude::*;
 
 use super::{MARK, redact};
@@ -17,10 +19,7 @@ fn all_secrets_of_a_text_are_counted() {
     let (text, count) =
         redact("export OPENAI_API_KEY=sk-aB3dE5gH7jK9mN1pQ3 && curl postgres://app:s3cret@db/x");
     assert_eq!(count, 2);
-    assert_eq!(
-        text,
-        "export OPENAI_API_KEY=[REDACTED] && curl postgres://app:[REDACTED]@db/x"
-    );
+    assert_eq!(text, "export OPENAI_API_KEY=[REDACTED] && curl postgres://app:[REDACTED]@db/x");
 }
 
 #[test]
@@ -66,7 +65,7 @@ fn hostile_text_takes_linear_time() {
     }
 }
 
-/// What `left` and `right` make together: no secret stands whole in this file.
+/// Joins two parts, so that this file holds no secret.
 fn glued(left: &str, right: &str) -> String {
     [left, right].concat()
 }
@@ -96,10 +95,7 @@ fn every_kind_of_secret_goes() {
         glued("SG.", &format!("{}.{}A", &random[..22], random)),
         glued("SK", hex),
         glued("123456789:AA", &random[..33]),
-        glued(
-            "MTk4NjIyNDgzNDcxOTI1MjQ4",
-            &format!(".Cl2FMQ.{}", &random[..27]),
-        ),
+        glued("MTk4NjIyNDgzNDcxOTI1MjQ4", &format!(".Cl2FMQ.{}", &random[..27])),
         glued("dop_v1_", &hex.repeat(2)),
         glued("shpat_", hex),
         glued("hvs.", &random[..28]),
@@ -164,6 +160,25 @@ fn every_frame_of_a_secret_is_known() {
     ] {
         assert!(!redact(&text).0.contains(&word), "{text}");
     }
+}
+
+#[test]
+fn every_kind_of_secret_goes_at_every_place() {
+    let secrets = secrets();
+    let kinds: HashSet<&str> = secrets.iter().map(|secret| secret.kind).collect();
+    assert!(kinds.len() >= 54 && kinds.len() == secrets.len());
+    let mut seen = Vec::new();
+    for planted in &secrets {
+        for (place, text) in positions(&planted.text) {
+            let (clean, count) = redact(&text);
+            // Nor a part of it.
+            let head = &planted.secret[..planted.secret.len().min(24)];
+            if count == 0 || clean.contains(head) || !clean.contains(MARK) {
+                seen.push(format!("{}, {place}: {clean}", planted.kind));
+            }
+        }
+    }
+    assert!(seen.is_empty(), "{} seen:\n{}", seen.len(), seen.join("\n"));
 }
 
 #[test]

@@ -1,60 +1,78 @@
-//! Values: where one begins and ends, and what it looks like.
+//! Values: where one begins and ends, and whether it looks like a secret.
+//!
+//! A random string is known by its classes of characters and its entropy. Words, paths and names
+//! keep to one class for a while. A random string jumps between capitals, small letters and
+//! digits at nearly every second character. These are the thresholds:
+//!
+//! | | announced by a name (`…_key=`) | alone in a text |
+//! |---|---|---|
+//! | length | 16 or more | 32 to 128 |
+//! | classes | two, digits among them | all three, each three times or more |
+//! | jumps of 100 characters | 20 | 35 |
+//! | entropy, bits a character | 3.0 | 4.0 |
+//!
+//! Hashes in hexadecimal, UUIDs, checksums (`sha512-…`) and paths are never random.
 
 use std::ops::Range;
 
-use super::keys::is_public_id;
-use super::lines::line_end;
-use super::{is_word, run};
+use base64::Engine as _;
+use base64::engine::general_purpose::GeneralPurposeConfig;
+use base64::engine::{DecodePaddingMode, GeneralPurpose};
 
-/// How much of a value without quotes is judged: without a bound,
-/// `token=token=…` takes time by the square of its length.
+use crate::rules::words;
+use crate::{Cursor, is_word, run};
+
+/// How much of a value without quotes is judged. Without a bound, `token=token=…` takes time by
+/// the square of its length.
 pub(super) const VALUE_MAX: usize = 256;
 
-/// Words that stand where a value would: types, states, and the names themselves.
-const NO_VALUES: &str = "\
-    string str none null true false undefined required optional invalid missing expired password \
-    passwd secret token object number bytes bearer basic redacted default unset empty unknown";
-
-/// How words of the trade begin that have digits in them, as a secret has.
-const TERMS: &str = "\
-    aes argon2 base32 base58 base64 bcrypt blake2 ec2 ed25519 es256 hmac hs256 http2 ipv4 ipv6 \
-    k8s kerberos5 md5 oauth pbkdf2 pkcs rs256 rsa s3 scrypt sha tls1 utf uuid x509";
-
-/// Words that join others in prose, which the words of a passphrase seldom are.
-const JOINING: &[&str] = &[
-    "and", "at", "by", "for", "in", "is", "no", "not", "of", "on", "only", "or", "the", "to",
-    "use", "with",
-];
-
-/// The value from `at` on, and whether it is quoted. A value that is a
-/// reference (`$TOKEN`, `<token>`, `{token}`, `%TOKEN%`) or a mark is none.
-pub(super) fn value_after(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
-    let bytes = text.as_bytes();
-    let mut start = at + run(&bytes[at..], |b| matches!(b, b' ' | b'*' | b'\t'));
-    let escape = run(&bytes[start..], |b| b == b'\\');
-    let quote = bytes
-        .get(start + escape)
-        .copied()
-        .filter(|b| b"\"'`".contains(b));
-    let end = if let Some(quote) = quote {
-        start += escape + 1;
-        // A text of several lines begins with three quotes.
-        if bytes[start..].starts_with(&[quote, quote]) {
-            start += 2;
-            start += line_end(&bytes[start..]).unwrap_or(0);
-        }
-        start + run(&bytes[start..], |b| b != quote && b != b'\\' && b != b'\n')
-    } else {
-        let part = &bytes[start..bytes.len().min(start + VALUE_MAX)];
-        let length = run(part, is_value);
-        let value = &text[start..start + length];
-        start + value.trim_end_matches(['.', ':', '!', '?']).len()
-    };
-    let first = *bytes.get(start)?;
-    (end > start && !is_reference(first)).then_some((start..end, quote.is_some()))
+/// A value in a text.
+pub(super) struct Value<'t> {
+    pub(super) range: Range<usize>,
+    pub(super) bytes: &'t [u8],
+    pub(super) is_quoted: bool,
 }
 
-/// Whether a value that begins so only names a secret, or is a mark.
+impl<'t> Value<'t> {
+    /// The value that begins at `at`, after blanks. A reference (`$TOKEN`, `<token>`, `{token}`,
+    /// `%TOKEN%`) and a mark are no values.
+    pub(super) fn at(text: &'t str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut start = at + run(&bytes[at..], |b| matches!(b, b' ' | b'*' | b'\t'));
+        let escape = run(&bytes[start..], |b| b == b'\\');
+        let quote = bytes.get(start + escape).copied().filter(|b| b"\"'`".contains(b));
+        let end = if let Some(quote) = quote {
+            start += escape + 1;
+            // A text of several lines begins with three quotes.
+            if bytes[start..].starts_with(&[quote, quote]) {
+                start += 2;
+                start += line_end(&bytes[start..]).unwrap_or(0);
+            }
+            start + run(&bytes[start..], |b| b != quote && b != b'\\' && b != b'\n')
+        } else {
+            let length = run(&bytes[start..bytes.len().min(start + VALUE_MAX)], is_value);
+            start + text[start..start + length].trim_end_matches(['.', ':', '!', '?']).len()
+        };
+        let first = *bytes.get(start)?;
+        let range = start..end;
+        (end > start && !is_reference(first)).then(|| Self {
+            bytes: &bytes[range.clone()],
+            range,
+            is_quoted: quote.is_some(),
+        })
+    }
+
+    /// The range, with the part that was not judged.
+    pub(super) fn whole(self, text: &str) -> Range<usize> {
+        let mut range = self.range;
+        if !self.is_quoted && range.len() >= VALUE_MAX {
+            range.end += run(&text.as_bytes()[range.end..], is_value);
+        }
+        range
+    }
+}
+
+/// Whether a value that begins with this byte only refers to a secret, or is a mark.
 pub(super) fn is_reference(first: u8) -> bool {
     b"$<{%*[(=&/".contains(&first)
 }
@@ -63,47 +81,52 @@ pub(super) fn is_value(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"'`,;)(}{[]&<>|\\".contains(&byte)
 }
 
-/// A word that stands where a value would.
-pub(super) fn is_no_value(value: &[u8]) -> bool {
-    let mut words = NO_VALUES.split(' ');
-    words.any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+/// Length of the line end that a text begins with, also of one in quoted text.
+pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
+    let ends: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
+    ends.iter().find(|end| bytes.starts_with(end)).map(|end| end.len())
 }
 
-/// Whether a value can be a secret by its look: digits and letters mixed.
+/// `string`, `None`, `required`: a word in the place of a value.
+pub(super) fn is_no_value(value: &[u8]) -> bool {
+    words("no-values").iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Digits and letters mixed.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
         && !is_public_id(value)
 }
 
-/// `base64-encoded`, `sha256`, `12-character`: what is said about a secret.
+fn is_public_id(value: &[u8]) -> bool {
+    words("public-ids").iter().any(|prefix| value.starts_with(prefix.as_bytes()))
+}
+
+/// `base64-encoded`, `sha256`, `12-character`: a description of a secret.
 pub(super) fn is_term(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let digits = run(&lower, |b| b.is_ascii_digit());
-    let of_number = digits > 0 && lower.get(digits) == Some(&b'-');
-    of_number
-        || TERMS
-            .split(' ')
-            .any(|term| lower.starts_with(term.as_bytes()))
+    let is_measure = digits > 0 && lower.get(digits) == Some(&b'-');
+    is_measure || words("terms").iter().any(|term| lower.starts_with(term.as_bytes()))
 }
 
 /// `CLIENT_SECRET_0`, `0x1f`: a name or a number of code.
 pub(super) fn is_constant(value: &[u8]) -> bool {
     let is_name = value.contains(&b'_')
-        && value
-            .iter()
-            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
+        && value.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
     is_name || value.starts_with(b"0x") && value.len() <= 10
 }
 
-/// `correct-horse-battery`: three words or more with dashes, none of which is one that
-/// joins others in prose (`up-to-date`).
+/// `correct-horse-battery`: three words or more with dashes, without small words (`up-to-date`).
 pub(super) fn is_phrase(value: &[u8]) -> bool {
-    let is_part = |part: &[u8]| {
-        let joins = |word: &&str| part.eq_ignore_ascii_case(word.as_bytes());
-        !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric) && !JOINING.iter().any(joins)
+    let joins = |part: &[u8]| {
+        words("joining").iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
     };
-    value.split(|b| *b == b'-').count() >= 3 && value.split(|b| *b == b'-').all(is_part)
+    value.split(|b| *b == b'-').count() >= 3
+        && value.split(|b| *b == b'-').all(|part| {
+            !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric) && !joins(part)
+        })
 }
 
 /// `p@ssword`: signs that no name and no path has.
@@ -111,7 +134,7 @@ pub(super) fn has_sign(value: &[u8]) -> bool {
     value.iter().any(|b| b"@!#^~".contains(b)) && !value.iter().any(|b| b"./:".contains(b))
 }
 
-/// `"Password": "Must have at least eight characters"`: what is shown to people.
+/// `"Password": "Must have at least eight characters"`: a text for people.
 pub(super) fn is_prose(value: &[u8]) -> bool {
     let words = value.split(|b| *b == b' ').count();
     words > 4 && !value.iter().any(u8::is_ascii_digit) || words > 8
@@ -119,21 +142,186 @@ pub(super) fn is_prose(value: &[u8]) -> bool {
 
 /// `user.password`, `os.environ`, `std::env`: words joined by dots or colons.
 pub(super) fn is_path(value: &[u8]) -> bool {
-    value.iter().any(|b| matches!(b, b'.' | b':'))
-        && value
-            .iter()
-            .all(|b| is_word(*b) || matches!(b, b'.' | b':'))
-        && value
-            .split(|b| matches!(b, b'.' | b':'))
-            .all(|part| part.first().is_none_or(|b| !b.is_ascii_digit()))
+    let joins = |b: &u8| matches!(b, b'.' | b':');
+    value.iter().any(joins)
+        && value.iter().all(|b| is_word(*b) || joins(b))
+        && value.split(joins).all(|part| part.first().is_none_or(|b| !b.is_ascii_digit()))
+}
+
+/// The shortest string that is random after a name that speaks of keys.
+const ANNOUNCED_MIN: usize = 16;
+/// Lengths of strings that are judged without a name. A longer one is data: an image, a
+/// certificate.
+const ALONE: Range<usize> = 32..129;
+/// A random string has so many characters without `_` or `-`. Words joined by them have shorter
+/// parts, also where digits stand for letters (`y0uR_H0p3_15_…`).
+const UNBROKEN: usize = 16;
+
+/// Whether a value is random, after a name that speaks of keys.
+pub(super) fn is_random(value: &[u8]) -> bool {
+    if value.len() < ANNOUNCED_MIN || is_plain(value) {
+        return false;
+    }
+    let classes = Classes::of(value);
+    classes.digits > 0
+        && classes.capitals + classes.small > 0
+        && classes.jumps * 100 >= value.len() * 20
+        && entropy(value) >= 3.0
+}
+
+/// A random string without a name, at the start of a word.
+pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (bytes, at) = (cursor.bytes(), cursor.at);
+    let before = cursor.before();
+    // The rest of an address, a path or a longer string.
+    if before.last().is_some_and(|b| b"/.%#+~@".contains(b)) {
+        return None;
+    }
+    let part = &bytes[at..bytes.len().min(at + ALONE.end)];
+    let letters = run(part, |b| is_word(b) || b"-+/".contains(&b));
+    let padding = run(&part[letters..], |b| b == b'=');
+    // In `NAME=value`, the sign is not padding.
+    let is_padded = part.get(letters + padding).is_none_or(|b| !is_word(*b));
+    let length = letters + if is_padded { padding } else { 0 };
+    if !ALONE.contains(&length) {
+        return None;
+    }
+    let value = &part[..length];
+    let core = without_type(value);
+    if !ALONE.contains(&core.len()) || is_plain(value) || is_public(before) {
+        return None;
+    }
+    // A line of encoded data.
+    let is_line = matches!(length, 64 | 76)
+        && matches!(before.last(), None | Some(b'\n' | b'n'))
+        && matches!(bytes.get(at + length), None | Some(b'\n' | b'\\' | b'\r'));
+    let unbroken = core.split(|b| matches!(b, b'_' | b'-')).map(<[u8]>::len).max();
+    let classes = Classes::of(value);
+    let is_random = classes.capitals > 2
+        && classes.small > 2
+        && classes.digits > 2
+        && unbroken >= Some(UNBROKEN)
+        && classes.jumps * 100 >= length * 35
+        && entropy(value) >= 4.0
+        && !is_line;
+    is_random.then(|| at..at + length)
+}
+
+/// Hashes, paths, checksums and public ids: no secrets, whatever their letters.
+fn is_plain(value: &[u8]) -> bool {
+    let is_hex = value.iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b'-' | b':'));
+    // A path has a word between slashes.
+    let is_word =
+        |part: &[u8]| part.len() >= 3 && part.iter().all(|b| b.is_ascii_lowercase() || *b == b'_');
+    let is_path = value.contains(&b'/') && value.split(|b| *b == b'/').any(is_word);
+    let is_sum = || words("checksums").iter().any(|prefix| value.starts_with(prefix.as_bytes()));
+    is_hex || is_path || is_sum() || is_public_id(value)
+}
+
+/// Without the type of an id: `agent_msg_…`, `gen-1746007447-…`.
+fn without_type(value: &[u8]) -> &[u8] {
+    let mut rest = value;
+    while let Some(end) = rest.iter().position(|b| matches!(b, b'_' | b'-')) {
+        let part = &rest[..end];
+        let is_type = part.len() <= 12
+            && (part.iter().all(u8::is_ascii_lowercase) || part.iter().all(u8::is_ascii_digit));
+        if !is_type {
+            break;
+        }
+        rest = &rest[end + 1..];
+    }
+    rest
+}
+
+/// `SHA256:…` of a fingerprint, `h1:…` of a module, a public key.
+fn is_public(before: &[u8]) -> bool {
+    let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
+    let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));
+    is_sum || tail.windows(6).any(|part| part == b"public")
+}
+
+/// Characters of a string by class.
+#[derive(Default)]
+struct Classes {
+    capitals: usize,
+    small: usize,
+    digits: usize,
+    /// How often a class follows another one, other characters left out.
+    jumps: usize,
+}
+
+impl Classes {
+    fn of(value: &[u8]) -> Self {
+        let mut classes = Self::default();
+        let mut last = None;
+        for byte in value {
+            let (count, class) = match byte {
+                b'A'..=b'Z' => (&mut classes.capitals, 'A'),
+                b'a'..=b'z' => (&mut classes.small, 'a'),
+                b'0'..=b'9' => (&mut classes.digits, '0'),
+                _ => continue,
+            };
+            *count += 1;
+            classes.jumps += usize::from(last.is_some_and(|last| last != class));
+            last = Some(class);
+        }
+        classes
+    }
+}
+
+/// Bits a character, after Shannon, by the frequencies in the string itself.
+#[allow(clippy::cast_precision_loss)]
+fn entropy(value: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in value {
+        counts[usize::from(*byte)] += 1;
+    }
+    let total = value.len() as f64;
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / total);
+    shares.map(|share| -share * share.log2()).sum()
+}
+
+/// With or without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// The longest login that is decoded, in bytes.
+const LOGIN_MAX: usize = 256;
+
+/// Whether a value is `user:password` in base64, as in `"auth"` of Docker and `_auth` of npm.
+pub(super) fn is_login(value: &[u8]) -> bool {
+    if !(8..=LOGIN_MAX).contains(&value.len()) {
+        return false;
+    }
+    let text = BASE64.decode(value).unwrap_or_default();
+    let colon = text.iter().position(|b| *b == b':');
+    colon.is_some_and(|colon| colon > 0 && colon + 1 < text.len())
+        && text.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
+}
+
+/// Whether this is the beginning of a private key in its frame, in base64.
+pub(super) fn begins_private_key(value: &[u8]) -> bool {
+    let text = BASE64.decode(value).unwrap_or_default();
+    text.windows(11).any(|part| part == b"PRIVATE KEY")
+}
+
+/// Whether this is a long number in base64: the user's, with which a token of Discord begins.
+pub(super) fn is_long_number(value: &[u8]) -> bool {
+    let text = BASE64.decode(value).unwrap_or_default();
+    text.len() >= 17 && text.iter().all(u8::is_ascii_digit)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{has_sign, is_constant, is_phrase, is_term};
+    use super::{entropy, has_sign, is_constant, is_phrase, is_random, is_term};
+    use crate::redact;
 
     #[test]
-    fn words_of_the_trade_are_no_secrets() {
+    fn terms_are_not_secrets() {
         for term in ["base64-encoded", "SHA256", "12-character", "oauth2"] {
             assert!(is_term(term.as_bytes()), "{term}");
         }
@@ -143,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn passphrases_are_told_from_prose() {
+    fn passphrases_differ_from_prose() {
         for value in ["a-b-c", "correct-horse-battery-staple"] {
             assert!(is_phrase(value.as_bytes()), "{value}");
         }
@@ -156,5 +344,96 @@ mod tests {
         }
         assert!(has_sign(b"p@ssword"));
         assert!(!has_sign(b"bob@example.com"));
+    }
+
+    #[test]
+    fn entropy_is_counted_in_bits() {
+        assert!((entropy(b"aaaa") - 0.0).abs() < 1e-9);
+        assert!((entropy(b"abcd") - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn random_strings_go_without_a_name() {
+        for text in [
+            "it printed wJalrXUtnFEMIK7MDENGbPxRfiCYzQ3k8T2vL9sN and ended",
+            "use 'q9X/4fKp+Tz81mWvB7nRc2LdYs6HgJ3eQa0UiOx5' here",
+            "\\nZ8x2Kq7Lw4Vn9Tb3Rm6Yc1Hp5Jd0Gs8FaQeWu",
+        ] {
+            let (clean, count) = redact(text);
+            assert_eq!(count, 1, "{text}");
+            assert!(clean.contains("[REDACTED]"), "{clean}");
+        }
+    }
+
+    #[test]
+    fn long_names_hashes_and_paths_are_not_random() {
+        for text in [
+            "3f786850e387550fdab836ed7e6dc881de23001b",
+            "9F86D081884C7D659A2FEAA0C55AD015A3BF4F1B2B0B822CD15D6C15B0F00A08",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "sha512-Wx2Bq7Zk9Lm4Tv8Rn3Yc6Hp1Jd5Gs0FaQeWuIoPzXvCb+Nm/7Kl2Jh4==",
+            "golang.org/x/mod v0.1.0 h1:Wx2Bq7Zk9Lm4Tv8Rn3Yc6Hp1Jd5Gs0FaQeWuIoPzXvC=",
+            "SHA256:Wx2Bq7Zk9Lm4Tv8Rn3Yc6Hp1Jd5Gs0FaQeWuIoPzXvC",
+            "agent_msg_01MgvVfpjBhBN4EKzXTr19jH, gen-1746007447-iPBe0PpeXdkTiizpc7nq",
+            "t3h_FuTUr3_15_bR1ghT_1_H0p3_y0uR3_W34r1nG_5h4d35",
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOx7Wq2Zk9Lm4Tv8Rn3Yc6Hp1Jd5Gs0F",
+            "toolu_01A09q90qw90lq917835lq9Wx2Bq7Zk9",
+            "AbstractSingletonProxyFactoryBeanV2Test3Impl",
+            "test_that_http2_and_utf8_names_of_40_chars_stay_as_they_are",
+            "src/components/Button2/ButtonGroupV3/index.test.tsx",
+            "https://docs.example.com/d/1Wx2Bq7Zk9Lm4Tv8Rn3Yc6Hp1Jd5Gs0FaQeWu/edit",
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn a_longer_string_is_data() {
+        let data = "Wx2Bq7Zk9Lm4Tv8Rn3Yc6Hp1Jd5Gs0Fa".repeat(5);
+        assert_eq!(redact(&data).1, 0);
+        assert_eq!(redact(&data[..96]).1, 1);
+    }
+
+    #[test]
+    fn a_name_lowers_the_threshold() {
+        assert!(is_random(b"k3J9x0Qz7Lp2Vt5w"));
+        assert!(is_random(b"p9x2k7w4n8v3b6m1"));
+        assert!(!is_random(b"user_profile_v2_cache"));
+        assert!(!is_random(b"da39a3ee5e6b4b0d3255bfef95601890afd80709"));
+        assert!(!is_random(b"short1A"));
+    }
+
+    #[test]
+    fn encoded_secrets_go() {
+        let key =
+            ["LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpN", &"SUlFcEFJQkFBS0NBUUVB".repeat(40)]
+                .concat();
+        for (text, clean) in [
+            (format!("client-key-data: {key}\nx: 1"), "client-key-data: [REDACTED]\nx: 1"),
+            (format!("tls.key: {key}==\n"), "tls.key: [REDACTED]\n"),
+            (format!("it printed {key} there"), "it printed [REDACTED] there"),
+            // Base64 with line breaks, as in files.
+            (format!("{}\n{}\n{}\n$", &key[..76], &key[76..152], &key[152..170]), "[REDACTED]\n$"),
+            (r#"{"auth": "bWU6c3dvcmRmaXNo"}"#.to_owned(), r#"{"auth": "[REDACTED]"}"#),
+            (
+                "//registry.example/:_auth=bWU6c3dvcmRmaXNo".to_owned(),
+                "//registry.example/:_auth=[REDACTED]",
+            ),
+        ] {
+            assert_eq!(redact(&text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_encoded_text_stays() {
+        let certificate =
+            ["LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1J", &"SUN0ekNDQVo4".repeat(40)].concat();
+        for text in [
+            format!("client-certificate-data: {certificate}"),
+            "auth: required, \"auth\": \"dGVzdA==\", auth=oauth2login".to_owned(),
+        ] {
+            assert_eq!(redact(&text), (text.as_str().into(), 0));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with the index.
+//! The errors of the index.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ pub enum SearchError {
     /// A call of the file system failed.
     #[error("cannot {action} {path}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
-        /// Of which file.
+        /// The file or folder.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
@@ -21,7 +21,7 @@ pub enum SearchError {
     /// The engine failed.
     #[error("the search index: {0}")]
     Engine(#[from] TantivyError),
-    /// Another run builds the index, and there is none yet.
+    /// Another run builds the index, and there is no finished one yet.
     #[error("another run builds the search index")]
     Busy,
 }
@@ -30,10 +30,6 @@ impl SearchError {
     /// For `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::Io { action, path, source }
     }
 }

@@ -22,24 +22,20 @@ impl Folder {
     pub(crate) fn make(path: &Path) -> Result<Self, SearchError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(SearchError::io("create", path))?;
-        Ok(Self {
-            path: path.to_owned(),
-        })
+        Ok(Self { path: path.to_owned() })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Takes the lock of those who write; `None` when another run has it after `patience`.
-    /// It lies beside the folder, so that it stays when that is emptied.
+    /// Takes the writers' lock; `None` if another run holds it after `patience`. It is next to the
+    /// folder, so that it stays when the folder is emptied.
     pub(crate) fn lock(&self, patience: Duration) -> Result<Option<File>, SearchError> {
         let path = self.path.with_extension("lock");
         let mut options = OpenOptions::new();
         let options = options.create(true).append(true).mode(0o600);
-        let file = options
-            .open(&path)
-            .map_err(SearchError::io("open", &path))?;
+        let file = options.open(&path).map_err(SearchError::io("open", &path))?;
         let begun = Instant::now();
         loop {
             match file.try_lock() {

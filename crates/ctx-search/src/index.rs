@@ -1,4 +1,4 @@
-//! The index in its folder: opened, checked, made anew where it is damaged.
+//! The index in its folder: opened, checked, and rebuilt if it is damaged.
 
 use std::fs::File;
 use std::path::Path;
@@ -27,16 +27,16 @@ pub struct SearchIndex {
 pub enum State {
     /// There was none.
     New,
-    /// It is whole.
+    /// The index is complete.
     Whole,
-    /// It was damaged, or of another version, and is empty now.
+    /// The index was damaged or of another version, and is now empty.
     Damaged,
 }
 
 impl SearchIndex {
-    /// Opens the index in `folder`, which is made if need be. Where another run writes, what
-    /// is there is opened, and cannot be updated; where nothing is there yet, that run is
-    /// waited for, for as long as `patience`.
+    /// Opens the index in `folder`, and creates it if it is missing. While another run writes to
+    /// the index, it can be read but not updated. If that run is creating it, waits for at most
+    /// `patience`.
     pub fn open(folder: &Path, patience: Duration) -> Result<Self, SearchError> {
         let folder = Folder::make(folder)?;
         let (schema, fields) = Fields::new();
@@ -60,14 +60,7 @@ impl SearchIndex {
             }
         };
         register(&index);
-        Ok(Self {
-            index,
-            fields,
-            known,
-            folder,
-            lock,
-            state,
-        })
+        Ok(Self { index, fields, known, folder, lock, state })
     }
 
     /// How it was found.
@@ -97,7 +90,7 @@ fn load(folder: &Folder) -> Found {
     let whole = || {
         let index = Index::open_in_dir(folder.path()).ok()?;
         let payload = index.load_metas().ok()?.payload;
-        // One that was made and never written to holds nothing.
+        // An index that was created and never written to is empty.
         let known = payload.map_or_else(|| Some(Known::default()), |text| Known::parse(&text))?;
         let is_sound = index.schema() == schema && index.validate_checksum().ok()?.is_empty();
         let all_there = index.reader().is_ok();

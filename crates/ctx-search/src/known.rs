@@ -1,5 +1,5 @@
-//! What is indexed: the sources by their number, kept in the engine's own commit, so that it
-//! agrees with the documents whatever is killed.
+//! The sources in the index, by number. They are stored in the engine's commit, so they always
+//! match the documents, even after a crash.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,16 +26,12 @@ pub(crate) struct KnownSource {
 
 impl Default for Known {
     fn default() -> Self {
-        Self {
-            version: VERSION,
-            next: 0,
-            sources: Vec::new(),
-        }
+        Self { version: VERSION, next: 0, sources: Vec::new() }
     }
 }
 
 impl Known {
-    /// What a commit says; `None` where that is none of this version.
+    /// The content of a commit; `None` for another version.
     pub(crate) fn parse(payload: &str) -> Option<Self> {
         let known: Self = serde_json::from_str(payload).ok()?;
         (known.version == VERSION).then_some(known)
@@ -47,10 +43,7 @@ impl Known {
 
     /// The source with this number.
     pub(crate) fn source(&self, number: u64) -> Option<&Source> {
-        let place = self
-            .sources
-            .binary_search_by_key(&number, |known| known.number)
-            .ok()?;
+        let place = self.sources.binary_search_by_key(&number, |known| known.number).ok()?;
         Some(&self.sources[place].source)
     }
 }

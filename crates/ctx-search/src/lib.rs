@@ -1,12 +1,12 @@
-//! Full-text search: documents in, hits out.
+//! Full-text search over documents.
 //!
-//! [`SearchIndex::open`] opens the index in a folder, or makes it anew where it is damaged;
-//! [`SearchIndex::update`] reads what is new, and forgets what is gone; [`SearchIndex::search`]
-//! ranks by BM25, and puts what holds the query as it is written first. The index holds words and numbers, no text: a hit names its source and its
-//! line, and [`snippet`] is made of the text that is read there. What a word is, [`each_word`]
-//! says, for documents and queries alike.
+//! [`SearchIndex::open`] opens the index in a folder and rebuilds a damaged one.
+//! [`SearchIndex::update`] adds new sources and removes deleted ones. [`SearchIndex::search`] ranks
+//! by BM25 and puts literal matches first. The index stores words and numbers but no text: a hit
+//! names its source and line, and [`snippet`] is made from the text there. [`each_word`] defines
+//! words for documents and queries.
 //!
-//! This is the one crate that knows the engine.
+//! Only this crate uses the search engine directly.
 
 mod error;
 mod folder;

@@ -1,4 +1,4 @@
-//! A query: its words, what it is confined to, and what is found.
+//! Queries and hits.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -17,16 +17,16 @@ use crate::{Kind, SearchError, SearchIndex, Source};
 /// How many different words of a query count, the first ones: each is looked up.
 const MOST_WORDS: usize = 1024;
 
-/// How much a part of a name counts, beside the name itself: who writes `readConfig` looks for
-/// that, not three times as much for it as for a plain word.
+/// The weight of a part of a name relative to the name: a query for `readConfig` means that name,
+/// and not three words.
 const OF_A_PART: f32 = 0.5;
 
-/// What is searched; empty lists are all.
+/// What to search for and where. An empty list does not restrict.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this session only.
+    /// Only this session.
     pub session: Option<String>,
-    /// Of these kinds.
+    /// Only these kinds.
     pub kinds: Vec<Kind>,
     /// Said by one of these.
     pub roles: Vec<&'static str>,
@@ -39,28 +39,28 @@ pub struct Filter {
 /// A document that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Where it is.
+    /// The source.
     pub source: Source,
-    /// Its line there.
+    /// The line in the source.
     pub line: u64,
-    /// Where its bytes begin there.
+    /// The offset of its first byte in the source.
     pub offset: u64,
-    /// Who said it.
+    /// The author's role.
     pub role: Option<&'static str>,
     /// When, in milliseconds since 1970.
     pub time: i64,
-    /// What it holds of the query.
+    /// How much of the query it contains.
     pub holds: Holds,
     /// How well it answers the query, to three digits.
     pub score: f64,
 }
 
-/// What a document holds of a query, the least first.
+/// How much of a query a document contains, in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
     /// Some of its words, or all of them.
     Words,
-    /// All of it, as it is written.
+    /// The whole query, literally.
     Whole,
     /// All of it, and is the earliest message that does: it comes from there.
     First,
@@ -69,7 +69,7 @@ pub enum Holds {
 /// A query, ready to be looked up.
 pub(crate) struct Lookup {
     fields: Fields,
-    /// What only confines.
+    /// Restrictions, which do not affect the score.
     confined: Vec<Box<dyn Query>>,
 }
 
@@ -93,18 +93,14 @@ impl Lookup {
         }
         if filter.since.is_some() || filter.before.is_some() {
             let time = |time| Term::from_field_i64(fields.time, time);
-            let from = filter
-                .since
-                .map_or(Bound::Unbounded, |it| Bound::Included(time(it)));
-            let to = filter
-                .before
-                .map_or(Bound::Unbounded, |it| Bound::Excluded(time(it)));
+            let from = filter.since.map_or(Bound::Unbounded, |it| Bound::Included(time(it)));
+            let to = filter.before.map_or(Bound::Unbounded, |it| Bound::Excluded(time(it)));
             confined.push(Box::new(RangeQuery::new(from, to)));
         }
         Self { fields, confined }
     }
 
-    /// Documents with any of the words of `query`; `None` where it has none.
+    /// Matches documents with any word of `query`. `None` if the query has no words.
     pub(crate) fn any_word(&self, query: &str) -> Option<BooleanQuery> {
         let mut seen = HashSet::new();
         let mut clauses = Vec::new();
@@ -141,7 +137,7 @@ impl Lookup {
         }
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, Box::new(words))];
         for query in &self.confined {
-            // It does not count in the score.
+            // A restriction does not affect the score.
             let query = ConstScoreQuery::new(query.box_clone(), 0.0);
             clauses.push((Occur::Must, Box::new(query)));
         }
@@ -150,7 +146,7 @@ impl Lookup {
 }
 
 impl SearchIndex {
-    /// Those of the sources that fit.
+    /// Terms for the sources for which `fits` holds.
     fn sources(&self, fits: impl Fn(&Source) -> bool) -> Vec<Term> {
         let known = self.known.sources.iter();
         let known = known.filter(|known| fits(&known.source));
@@ -177,10 +173,7 @@ impl SearchIndex {
             line: number("line")?,
             offset: number("offset")?,
             role: role_of(number("role")?),
-            time: fields
-                .i64("time")?
-                .first(address.doc_id)
-                .unwrap_or_default(),
+            time: fields.i64("time")?.first(address.doc_id).unwrap_or_default(),
             holds: Holds::Words,
             score: f64::from(score),
         }))

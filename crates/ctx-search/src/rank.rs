@@ -1,9 +1,8 @@
-//! The order of what is found.
+//! The ranking of hits.
 //!
-//! Who searches for a name, a path or a line of code wants the messages that hold it as it is
-//! written, before those that hold its words somewhere; and above all the one where it was
-//! said first, because that is where it comes from. The index knows only which words there
-//! are, so the texts of the few documents in question are read again.
+//! Whoever searches for a name, a path or a line of code wants messages that contain it literally
+//! before messages that contain only its words, and first of all the earliest one. The index knows
+//! only which words a document contains, so the texts of the few candidates are read again.
 
 use std::collections::HashSet;
 
@@ -16,31 +15,31 @@ use crate::query::Lookup;
 use crate::written::Written;
 use crate::{Filter, Hit, Holds, Kind, SearchError, SearchIndex};
 
-/// How many more than asked for are ranked, so that those that are equal as far as they are
-/// shown come in their order, and one that holds the query as it is written comes up.
+/// How many more hits than requested are ranked. This gives hits with equal scores a stable order
+/// and lets a literal match rise.
 const SPARE: usize = 64;
 
 /// How many texts are read at most in search of the first one.
 const MOST_READ: usize = 256;
 
-/// How many of them at a time, in the order in which they lie in their sources.
+/// How many of them are read at a time, in the order of their sources.
 const AT_A_TIME: usize = 16;
 
 type Reader<'a> = &'a mut dyn FnMut(&Hit) -> Option<String>;
 
-/// A document, and where it is in the index.
+/// A document and its address in the index.
 struct Found {
     hit: Hit,
     address: DocAddress,
 }
 
 impl SearchIndex {
-    /// The `limit` best documents for `query`, the best one first.
+    /// The `limit` best documents for `query`, best first.
     ///
-    /// The score is that of BM25 over the words of the query. To that of a document that
-    /// holds the query as it is written the best of these is added, and once more to that of
-    /// the earliest message of a snapshot that does. The newer one of two that are equal
-    /// comes first. `read` gives the text of a document once more, or `None`.
+    /// The score is BM25 over the words of the query. A document that contains the query literally
+    /// gets the best of these scores added, and the earliest such message of a snapshot gets it
+    /// twice. Of equal ones the newer comes first. `read` returns the text of a document, or
+    /// `None`.
     pub fn search(
         &self,
         query: &str,
@@ -86,7 +85,7 @@ impl SearchIndex {
         Ok(found)
     }
 
-    /// The earliest message that holds the query as it is written.
+    /// The earliest message that contains the query literally.
     fn first(
         &self,
         searcher: &Searcher,
@@ -100,10 +99,7 @@ impl SearchIndex {
             let mut found = Vec::new();
             for (.., address) in few {
                 let hit = self.hit(searcher, *address, 0.0)?;
-                found.extend(hit.map(|hit| Found {
-                    hit,
-                    address: *address,
-                }));
+                found.extend(hit.map(|hit| Found { hit, address: *address }));
             }
             mark_whole(written, holders, &mut found, read);
             let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);
@@ -125,11 +121,7 @@ impl SearchIndex {
         let mut columns = Vec::new();
         for segment in searcher.segment_readers() {
             let fields = segment.fast_fields();
-            columns.push((
-                fields.i64("time")?,
-                fields.u64("source")?,
-                fields.u64("line")?,
-            ));
+            columns.push((fields.i64("time")?, fields.u64("source")?, fields.u64("line")?));
         }
         let mut found = Vec::new();
         for address in holders {
@@ -146,8 +138,8 @@ impl SearchIndex {
     }
 }
 
-/// Marks those that hold the query as it is written; only `holders` can. Texts are read in
-/// the order of their places, and the order of `found` stays.
+/// Marks the documents that contain the query literally. Only `holders` can. The texts are read in
+/// the order of their positions, and the order of `found` does not change.
 fn mark_whole(
     written: &Written,
     holders: &HashSet<DocAddress>,
@@ -155,9 +147,8 @@ fn mark_whole(
     read: Reader<'_>,
 ) {
     let possible = found.iter_mut();
-    let mut possible: Vec<&mut Found> = possible
-        .filter(|it| holders.contains(&it.address))
-        .collect();
+    let mut possible: Vec<&mut Found> =
+        possible.filter(|it| holders.contains(&it.address)).collect();
     possible.sort_by(|one, other| {
         let by_source = one.hit.source.name.cmp(&other.hit.source.name);
         by_source.then(one.hit.offset.cmp(&other.hit.offset))
@@ -171,7 +162,7 @@ fn mark_whole(
     }
 }
 
-/// What BM25 gives to one document.
+/// The BM25 score of a document.
 fn score_of(
     searcher: &Searcher,
     query: &dyn Query,

@@ -1,4 +1,4 @@
-//! What the index holds of a document: its words, and numbers that say where it is.
+//! The fields of the index: the words of a document and its position.
 
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -10,23 +10,23 @@ use crate::words::words_at;
 /// The name of our tokenizer in the index.
 const WORDS: &str = "words";
 
-/// The fields of a document. No text is stored: it is read where it came from.
+/// The fields of a document. Text is not stored; it is read from the source.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
-    /// The words, with how often each stands there. Not where: nobody asks for phrases, and
-    /// places would double the size of the index.
+    /// The words, with their frequencies. Positions are not stored, because there are no phrase
+    /// queries, and they would double the size of the index.
     pub(crate) words: Field,
     /// The number of its source.
     pub(crate) source: Field,
     /// The line in it.
     pub(crate) line: Field,
-    /// Where in it its bytes begin.
+    /// The offset of its first byte in the source.
     pub(crate) offset: Field,
-    /// The session that it is of, where its source is of several.
+    /// The session, if the source has several.
     pub(crate) session: Field,
     /// The number of its role.
     pub(crate) role: Field,
-    /// When it was said, in milliseconds.
+    /// The time in milliseconds.
     pub(crate) time: Field,
     /// The hash of role and text, by which an equal one is known.
     pub(crate) hash: Field,
@@ -61,12 +61,12 @@ pub(crate) fn register(index: &tantivy::Index) {
 #[derive(Clone)]
 struct Words;
 
-/// The words of a text, one behind the other.
+/// The words of a text in order.
 struct Stream<'a> {
     text: &'a str,
     /// How far the text was read.
     at: usize,
-    /// The words that were read there, one behind the other, and where each ends.
+    /// The words that were read there, concatenated, and where each ends.
     words: String,
     ends: Vec<usize>,
     lower: String,
@@ -110,9 +110,7 @@ impl TokenStream for Stream<'_> {
             before => self.ends[before - 1],
         };
         self.token.text.clear();
-        self.token
-            .text
-            .push_str(&self.words[start..self.ends[self.handed]]);
+        self.token.text.push_str(&self.words[start..self.ends[self.handed]]);
         self.token.position = self.token.position.wrapping_add(1);
         self.handed += 1;
         true

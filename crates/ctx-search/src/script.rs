@@ -9,7 +9,7 @@ const HAN: std::ops::RangeInclusive<char> = '\u{3400}'..='\u{9fff}';
 /// A character in its simplified form. Words that differ as a whole (滑鼠, 鼠标) stay different.
 pub(crate) fn simplified(c: char) -> char {
     static TABLE: LazyLock<Vec<char>> = LazyLock::new(|| {
-        // The library looks at what stands beside a character: here nothing does.
+        // The library looks at neighbouring characters; here there are none.
         let apart: String = HAN.flat_map(|c| [c, ' ']).collect();
         let simple = fast2s::convert(&apart);
         simple.chars().step_by(2).collect()
@@ -25,7 +25,7 @@ pub(crate) fn simplified(c: char) -> char {
 mod tests {
     use super::{HAN, simplified};
 
-    /// 16: both scripts are one.
+    /// Both scripts are the same.
     #[test]
     fn traditional_characters_become_simplified_ones() {
         let text = "我們決定選擇資料庫 Rust カ";

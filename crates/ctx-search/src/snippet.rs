@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use crate::words::each_word;
 
-/// About `length` characters of `text` around the words of `query`: where most different ones
-/// stand together, long words before short ones. What is left out is told by `…`; line ends
-/// and other white space become blanks.
+/// About `length` characters of `text` around the words of `query`: where most different ones are
+/// close together, long words before short ones. `…` marks omissions; white space becomes blanks.
 pub fn snippet(text: &str, query: &str, length: usize) -> String {
     let mut wanted = HashSet::new();
     each_word(query, |_, word| {
@@ -21,10 +20,7 @@ pub fn snippet(text: &str, query: &str, length: usize) -> String {
     });
     let around = best(&found, length);
     let start = back(text, around.start, length.saturating_sub(around.len()) / 3);
-    let end = text[start..]
-        .char_indices()
-        .nth(length)
-        .map_or(text.len(), |(at, _)| start + at);
+    let end = text[start..].char_indices().nth(length).map_or(text.len(), |(at, _)| start + at);
     let shown: Vec<&str> = text[start..end].split_whitespace().collect();
     let before = if start > 0 { "…" } else { "" };
     let after = if end < text.len() { "…" } else { "" };
@@ -79,7 +75,7 @@ mod tests {
     use super::snippet;
     use proptest::prelude::*;
 
-    /// 16: the snippet shows where the words of the query stand.
+    /// The snippet shows the words of the query.
     #[test]
     fn it_shows_the_words_of_the_query() {
         let text = format!(

@@ -1,24 +1,24 @@
-//! What is searched: sources, and the documents in them.
+//! Sources and their documents.
 
 use serde::{Deserialize, Serialize};
 
-/// What a source is.
+/// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// What is worth remembering, by subject.
+    /// Memory files by subject.
     Extracted,
-    /// What was done on a day.
+    /// The daily logs.
     Daily,
-    /// What is known over all sessions.
+    /// The memory of all sessions.
     Master,
-    /// Who the agent is to be.
+    /// The agent's character.
     Soul,
     /// The summary of a session.
     Summary,
     /// The messages of a session, as a snapshot has them.
     Snapshot,
-    /// A tool result that was taken out of a session.
+    /// An offloaded tool result.
     Offloaded,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         Self::Offloaded,
     ];
 
-    /// The word for it.
+    /// The word for the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extracted => "extracted",
@@ -51,9 +51,9 @@ impl Kind {
 /// A file, or what is read as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Its name, by which it is found again: unique.
+    /// The unique name of the source.
     pub name: String,
-    /// What it is.
+    /// The kind of the source.
     pub kind: Kind,
     /// The session that all of it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,35 +73,28 @@ impl Source {
     }
 }
 
-/// What is found: a message, a paragraph.
+/// A document: a message or a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Its line in the source, from 1.
+    /// The line in the source, from 1.
     pub line: u64,
-    /// Where its bytes begin in the source, for who reads it again.
+    /// The offset of its first byte in the source.
     pub offset: u64,
-    /// The session that it is of, where its source is of several.
+    /// The session, if the source has several.
     pub session: Option<String>,
-    /// Who speaks; `None` where nobody does.
+    /// The speaker, if any.
     pub role: Option<&'static str>,
-    /// When it was said or written, in milliseconds since 1970.
+    /// The time of writing, in milliseconds since 1970.
     pub time: i64,
-    /// What is said.
+    /// The text.
     pub text: String,
 }
 
 /// The roles, by their number in the index.
-pub const ROLES: [&str; 7] = [
-    "system",
-    "developer",
-    "user",
-    "assistant",
-    "tool",
-    "function",
-    "other",
-];
+pub const ROLES: [&str; 7] =
+    ["system", "developer", "user", "assistant", "tool", "function", "other"];
 
-/// 0 stands for none.
+/// 0 means none.
 pub(crate) fn number_of(role: Option<&str>) -> u64 {
     let place = role.and_then(|role| ROLES.iter().position(|known| *known == role));
     place.map_or(0, |place| place as u64 + 1)

@@ -1,4 +1,4 @@
-//! What is new is read, what is gone is forgotten.
+//! Updates: new sources are read, deleted ones are removed.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
@@ -13,7 +13,7 @@ use crate::known::KnownSource;
 use crate::source::number_of;
 use crate::{Document, SearchError, SearchIndex, Source};
 
-/// What each thread of the engine may hold before it writes.
+/// Memory for each thread of the engine, in bytes, before it writes to disk.
 const MEMORY: usize = 24 << 20;
 
 /// More threads gain nothing: reading keeps up with four.
@@ -22,7 +22,7 @@ const MOST_THREADS: usize = 4;
 /// With more segments than this a query gets slower; then they become one.
 const MOST_SEGMENTS: usize = 12;
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug)]
 pub struct Changes<E> {
     /// How many sources were read.
@@ -34,7 +34,7 @@ pub struct Changes<E> {
     pub failed: Vec<(Source, E)>,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug, Default)]
 struct Plan {
     /// Numbers of sources that go.
@@ -52,11 +52,7 @@ impl SearchIndex {
         sources: &[Source],
         read: impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync,
     ) -> Result<Changes<E>, SearchError> {
-        let mut changes = Changes {
-            read: 0,
-            forgotten: 0,
-            failed: Vec::new(),
-        };
+        let mut changes = Changes { read: 0, forgotten: 0, failed: Vec::new() };
         if self.is_locked_by_another() {
             return Ok(changes);
         }
@@ -67,9 +63,7 @@ impl SearchIndex {
         changes.forgotten = plan.gone.len();
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(MOST_THREADS);
-        let mut writer = self
-            .index
-            .writer_with_num_threads(threads, threads * MEMORY)?;
+        let mut writer = self.index.writer_with_num_threads(threads, threads * MEMORY)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         for number in &plan.gone {
             writer.delete_term(Term::from_field_u64(self.fields.source, *number));
@@ -80,18 +74,13 @@ impl SearchIndex {
             .iter()
             .map(|(stay, sources)| {
                 let of = stay.iter().filter_map(|number| seen.remove(number));
-                Mutex::new(Work {
-                    sources,
-                    seen: of.flatten().collect(),
-                })
+                Mutex::new(Work { sources, seen: of.flatten().collect() })
             })
             .collect();
         let (done, failed) = self.read_all(&writer, &work, threads, &read)?;
         changes.read = done.len();
         changes.failed = failed;
-        self.known
-            .sources
-            .retain(|known| !plan.gone.contains(&known.number));
+        self.known.sources.retain(|known| !plan.gone.contains(&known.number));
         self.known.sources.extend(done);
         self.known.sources.sort_by_key(|known| known.number);
         let mut commit = writer.prepare_commit()?;
@@ -103,9 +92,9 @@ impl SearchIndex {
         Ok(changes)
     }
 
-    /// Which sources go, and which are to be read. Of a group to which sources were added
-    /// these are read. Where any of it is gone or changed all of it is read anew: what was
-    /// found in that one may stand in the others, too.
+    /// Which sources are removed, and which are read. If sources were added to a group, only these
+    /// are read. If any was removed or changed, the whole group is read again, because the others
+    /// may have its content, too.
     fn plan(&mut self, sources: &[Source]) -> Plan {
         let mut groups: Vec<(&str, Vec<&Source>)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -137,10 +126,7 @@ impl SearchIndex {
             let new = wanted.iter().filter(|source| !is_known(source));
             let new = new.map(|source| {
                 next += 1;
-                KnownSource {
-                    number: next,
-                    source: (*source).clone(),
-                }
+                KnownSource { number: next, source: (*source).clone() }
             });
             let new: Vec<KnownSource> = new.collect();
             if !new.is_empty() {
@@ -174,7 +160,7 @@ impl SearchIndex {
         Ok(hashes)
     }
 
-    /// Reads the groups in several threads; gives what was read, and what could not be.
+    /// Reads the groups in several threads. Returns the documents and the errors.
     fn read_all<E: Send>(
         &self,
         writer: &IndexWriter,
@@ -234,7 +220,7 @@ impl SearchIndex {
             }
         });
         if result.is_err() {
-            // Nothing of a source that was not read to its end.
+            // A source that was not read to its end is not indexed.
             writer.delete_term(Term::from_field_u64(self.fields.source, known.number));
         }
         failure.map_or(Ok(result), |error| Err(error.into()))

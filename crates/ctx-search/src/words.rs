@@ -1,18 +1,17 @@
-//! A text as the words it is found by.
+//! Splits a text into the words that find it.
 //!
-//! Code and prose stand side by side in a session, in Chinese and in English. So a name is
-//! found whole and by its parts: `src/tools/check.rs` is that, `check.rs`, `src`, `tools`,
-//! `check` and `rs`; `parseHttpHeader` is that, `parse`, `http` and `header`. Of a long hash
-//! the beginnings that people quote are words, too. What is written without blanks (Chinese,
-//! Japanese, Korean) is found by each two characters that stand side by side, and by each one;
-//! traditional and simplified characters are the same.
+//! A session has code and prose, in Chinese and in English. A name is found whole and by its parts:
+//! `src/tools/check.rs` gives itself, `check.rs`, `src`, `tools`, `check` and `rs`;
+//! `parseHttpHeader` gives itself, `parse`, `http` and `header`. The usual abbreviations of a long
+//! hash are words, too. Scripts without blanks (Chinese, Japanese, Korean) are found by pairs of
+//! neighbouring characters and by each one; traditional and simplified characters are the same.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::script::simplified;
 
-/// What is longer is no word that anybody looks for, but packed data.
+/// The longest word of the index, in bytes. Longer runs are packed data, not words.
 const LONGEST: usize = 128;
 
 /// From how many hexadecimal digits on a word is a hash.
@@ -37,17 +36,15 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     all
 }
 
-/// Hands on the words of the next name, or run of unspaced characters, from a place on, and
-/// gives the place behind it. `lower` is room for one.
+/// Emits the words of the next name, or run of unspaced characters, and returns the position after
+/// it. `lower` is a buffer.
 pub(crate) fn words_at(
     text: &str,
     at: usize,
     lower: &mut String,
     mut take: impl FnMut(Range<usize>, &str),
 ) -> usize {
-    let start = after(text, at, |class| {
-        matches!(class, Class::Other | Class::Joint)
-    });
+    let start = after(text, at, |class| matches!(class, Class::Other | Class::Joint));
     let Some((class, length)) = class_at(text, start) else {
         return text.len();
     };
@@ -111,7 +108,7 @@ fn in_small_letters<'a>(
     }
 }
 
-/// The place behind the characters from `at` on whose class is one of some.
+/// The position after the characters from `at` on that are in one of the classes.
 #[inline]
 fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     while let Some((class, length)) = class_at(text, at) {
@@ -123,7 +120,7 @@ fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
     at
 }
 
-/// What the character that begins at a place is, and its length; `None` at the end.
+/// The kind of the character at an offset, and its length. `None` at the end.
 #[inline]
 fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
     let byte = *text.as_bytes().get(at)?;
@@ -159,23 +156,23 @@ const fn is_tie(byte: u8) -> bool {
     matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// What a character does for a word.
+/// The role of a character in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// It is part of one.
+    /// Part of a word.
     Letter,
-    /// It joins two parts of a name.
+    /// Joins two parts of a name.
     Joint,
-    /// It is of a script that has no blanks between words.
+    /// Belongs to a script without blanks between words.
     Unspaced,
-    /// It stands between words.
+    /// Between words.
     Other,
 }
 
 impl Class {
-    /// Of what is not ASCII.
+    /// The role of a character outside ASCII.
     fn of(c: char) -> Self {
-        // Arrows, frames and blocks stand in every output, and the tables of Unicode are slow.
+        // Arrows, frames and blocks occur in every output, and the tables of Unicode are slow.
         if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
             Self::Other
         } else if is_unspaced(c) {
@@ -188,7 +185,7 @@ impl Class {
     }
 }
 
-/// Adds a character as it is compared: [`plain`], and small.
+/// Appends a character in the form used for comparison: [`plain`] and in lower case.
 pub(crate) fn fold(c: char, text: &mut String) {
     if c.is_ascii() {
         text.push(c.to_ascii_lowercase());
@@ -227,7 +224,7 @@ fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) 
     }
 }
 
-/// A name: whole, by what stands between slashes, and by its parts.
+/// A name: whole, by what is between slashes, and by its parts.
 fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut pieces = 0;
     each_part(text, run.clone(), is_splitter, |piece| {
@@ -277,7 +274,7 @@ fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Hands on what stands between the bytes that `is_joint` knows.
+/// Emits the text between the bytes that `is_joint` accepts.
 fn each_part(
     text: &str,
     range: Range<usize>,
@@ -309,52 +306,34 @@ mod tests {
         words
     }
 
-    /// 16: identifiers and paths are found whole and by their parts.
+    /// Identifiers and paths are found whole and by their parts.
     #[test]
     fn names_are_whole_and_in_parts() {
         assert_eq!(
             words("src/tools/check.rs:12"),
-            [
-                "src",
-                "tools",
-                "check",
-                "rs",
-                "check.rs",
-                "src/tools/check.rs",
-                "12"
-            ]
+            ["src", "tools", "check", "rs", "check.rs", "src/tools/check.rs", "12"]
         );
-        assert_eq!(
-            words("parseHTTPHeader"),
-            ["parsehttpheader", "parse", "http", "header"]
-        );
+        assert_eq!(words("parseHTTPHeader"), ["parsehttpheader", "parse", "http", "header"]);
         assert_eq!(words("MAX_LINE_2."), ["max", "line", "2", "max_line_2"]);
         assert_eq!(words("a--b"), ["a", "b"]);
         assert_eq!(words("It's 3.14, ok"), ["it", "s", "3", "14", "3.14", "ok"]);
     }
 
-    /// 16: hashes are found whole and by the digits that people quote.
+    /// Hashes are found whole and by their usual abbreviations.
     #[test]
     fn a_hash_is_found_by_its_beginning() {
         assert_eq!(
             words("0a1b2c3d4e5f60718293"),
-            [
-                "0a1b2c3d4e5f60718293",
-                "0a1b2c3",
-                "0a1b2c3d",
-                "0a1b2c3d4e5f"
-            ]
+            ["0a1b2c3d4e5f60718293", "0a1b2c3", "0a1b2c3d", "0a1b2c3d4e5f"]
         );
     }
 
-    /// 16: Chinese is found by each two characters, English beside it as words.
+    /// Chinese is found by pairs of characters, English next to it as words.
     #[test]
     fn chinese_is_found_by_pairs() {
         assert_eq!(
             words("数据库用SQLite。"),
-            [
-                "数", "数据", "据", "据库", "库", "库用", "用", "sqlite", "sq", "lite"
-            ]
+            ["数", "数据", "据", "据库", "库", "库用", "用", "sqlite", "sq", "lite"]
         );
         assert_eq!(words("ＡＢ１"), ["ab1"]);
         assert_eq!(words("數據庫"), words("数据库"));
@@ -367,7 +346,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the text: a word is what stands at its place.
+        /// For any text, a word equals the text at its position.
         #[test]
         fn places_are_within_the_text(text in "\\PC{0,40}") {
             each_word(&text, |range, word| {

@@ -1,27 +1,22 @@
-//! Whether a text holds a query as it is written.
+//! Whether a text contains a query literally.
 
 use std::collections::HashSet;
 
 use crate::words::{fold, is_unspaced, names_first, plain};
 
-/// A query as it is written: its characters one behind the other, not its words in any order.
-/// Any white space is the same. Upper and lower case are, too, as long as the query has small
-/// letters only: who writes `baseCommit` does not mean `BaseCommit`.
+/// A literal query: its characters in order, not its words in any order. All white space is equal.
+/// Case is ignored if the query has only small letters: `baseCommit` does not mean `BaseCommit`.
 pub(crate) struct Written {
     text: String,
     keeps_case: bool,
-    /// The words that stand in every text that holds it.
+    /// The words that every text with the query has.
     pub(crate) words: Vec<String>,
 }
 
 impl Written {
     pub(crate) fn of(query: &str) -> Self {
         let keeps_case = query.chars().any(char::is_uppercase);
-        Self {
-            text: compared(query.trim(), keeps_case),
-            keeps_case,
-            words: certain_words(query),
-        }
+        Self { text: compared(query.trim(), keeps_case), keeps_case, words: certain_words(query) }
     }
 
     /// Whether it is one word, so that every document with this word holds it.
@@ -34,14 +29,14 @@ impl Written {
     }
 }
 
-/// The words of a query that are words wherever it stands. In `src/pre_check.rs` the query
-/// `check.rs` is none, but its parts `check` and `rs` are.
+/// The words of a query that are words in every context. In `src/pre_check.rs`, the query
+/// `check.rs` is not a word, but its parts `check` and `rs` are.
 fn certain_words(query: &str) -> Vec<String> {
     let all = names_first(query);
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (at, (range, word)) in all.iter().enumerate() {
-        // A word is followed by what stands in it.
+        // A word is followed by its parts.
         let next = all.get(at + 1);
         let holds_another = next.is_some_and(|(next, _)| next.start < range.end);
         let is_certain = !holds_another || word.chars().next().is_some_and(is_unspaced);
@@ -52,7 +47,7 @@ fn certain_words(query: &str) -> Vec<String> {
     found
 }
 
-/// A text as it is compared.
+/// A text in the form used for comparison.
 fn compared(text: &str, keeps_case: bool) -> String {
     let mut compared = String::with_capacity(text.len());
     let mut was_blank = false;
@@ -78,7 +73,7 @@ mod tests {
     use super::Written;
     use crate::words::each_word;
 
-    /// 16: what counts is how it is written, not only which words there are.
+    /// The literal form counts, not only the words.
     #[test]
     fn order_and_joints_count() {
         let holds = |query, text| Written::of(query).stands_in(text);
@@ -89,7 +84,7 @@ mod tests {
         assert!(!holds("候补名单", "名单候补"));
     }
 
-    /// 16: who writes capitals means them.
+    /// Capitals in a query are meant.
     #[test]
     fn case_counts_where_the_query_has_capitals() {
         let holds = |query, text| Written::of(query).stands_in(text);
@@ -99,7 +94,7 @@ mod tests {
         assert!(holds("ＡＢ", "AB"));
     }
 
-    /// 16: a word alone needs no look at the text.
+    /// A single word needs no look at the text.
     #[test]
     fn a_word_is_known_as_one() {
         assert!(Written::of(" sqlite ").is_word());
@@ -118,7 +113,7 @@ mod tests {
     }
 
     proptest! {
-        /// Between blanks a query stands as it is: then its words are those of the text, too.
+        /// Between blanks, the words of the query are also words of the text.
         #[test]
         fn no_text_that_holds_it_lacks_a_certain_word(
             query in "[a-cA-C0-9._/ 名单-]{1,12}",

@@ -88,7 +88,7 @@ fn places(hits: &[Hit]) -> Vec<String> {
     hits.iter().map(place).collect()
 }
 
-/// 16: what is new is read and nothing else; what is gone leaves the index.
+/// Only what is new is read; what is gone leaves the index.
 #[test]
 fn only_what_is_new_is_read() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -111,8 +111,8 @@ fn only_what_is_new_is_read() {
     assert!(found(&index, "8443 SQLite").is_empty());
 }
 
-/// 16: a message that several snapshots of a session hold is found once, where it first
-/// stood, and in the next one when that is gone.
+/// A message in several snapshots of a session is found once, in the oldest, and in the next one
+/// when that is gone.
 #[test]
 fn equal_messages_of_a_session_are_found_once() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -122,11 +122,7 @@ fn equal_messages_of_a_session_are_found_once() {
     texts.update(&mut index);
     texts.snapshot("demo-2", &["the port is 8443", "now it is 9000"]);
     texts.update(&mut index);
-    assert_eq!(
-        texts.read(),
-        ["demo-1", "demo-2"],
-        "the first one was read once"
-    );
+    assert_eq!(texts.read(), ["demo-1", "demo-2"], "the first one was read once");
     assert_eq!(found(&index, "8443"), ["demo-1:1"]);
     assert_eq!(found(&index, "9000"), ["demo-2:2"]);
 
@@ -136,7 +132,7 @@ fn equal_messages_of_a_session_are_found_once() {
     assert_eq!(found(&index, "port 9000"), ["demo-2:2", "demo-2:1"]);
 }
 
-/// 16: an index that was kept up to date gives the same hits as one that is made at once.
+/// An index that was updated step by step gives the same hits as one that is built at once.
 #[test]
 fn a_kept_index_ranks_as_a_new_one() {
     let (kept, new) = (tempfile::tempdir(), tempfile::tempdir());
@@ -159,7 +155,7 @@ fn a_kept_index_ranks_as_a_new_one() {
     assert_eq!(hits(&open(kept.path())), expected);
 }
 
-/// 16: an index whose files are damaged anywhere is made anew.
+/// An index whose files are damaged anywhere is rebuilt.
 #[test]
 fn a_damaged_index_is_made_anew() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -197,7 +193,7 @@ fn a_damaged_index_is_made_anew() {
     }
 }
 
-/// 16: who finds the index locked searches what is there; where nothing is, there is no answer.
+/// With a locked index, the old content is searched; without any content there is no answer.
 #[test]
 fn a_second_run_searches_what_is_there() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -210,10 +206,7 @@ fn a_second_run_searches_what_is_there() {
     texts.put("b.md", Kind::Extracted, None, &["SQLite it is"]);
     texts.read();
     texts.update(&mut second);
-    assert!(
-        texts.read().is_empty(),
-        "only the holder of the lock writes"
-    );
+    assert!(texts.read().is_empty(), "only the holder of the lock writes");
     assert_eq!(found(&second, "sqlite"), ["a.md:1"]);
 
     fs::remove_file(dir.path().join("search/meta.json")).expect("removed");
@@ -221,7 +214,7 @@ fn a_second_run_searches_what_is_there() {
     assert!(matches!(third, Err(SearchError::Busy)));
 }
 
-/// 16: what cannot be read is told, the rest is found, and the next run tries again.
+/// Unreadable sources are reported, the rest is found, and the next run tries again.
 #[test]
 fn a_source_that_fails_is_told_each_time() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -239,7 +232,7 @@ fn a_source_that_fails_is_told_each_time() {
     }
 }
 
-/// 16: a search is confined by session, kind, role and time; of equals the newest comes first.
+/// A search is restricted by session, kind, role and time; equal results are ordered newest first.
 #[test]
 fn filters_confine_and_the_newest_comes_first() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -250,7 +243,7 @@ fn filters_confine_and_the_newest_comes_first() {
     texts.update(&mut index);
     let with = |filter: Filter| places(&search(&index, "port", &filter, 10));
     let all = with(Filter::default());
-    // The one where it was said first does not equal the others.
+    // The first occurrence is not equal to the others.
     assert_eq!(all, ["demo-1:1", "demo-1:3", "demo-1:2", "a.md:1"]);
     let one = |change: fn(&mut Filter)| {
         let mut filter = Filter::default();
@@ -270,7 +263,7 @@ fn filters_confine_and_the_newest_comes_first() {
     assert_eq!(places(&hits), all[..2]);
 }
 
-/// 16: nobody else can read the index.
+/// Only the owner can read the index.
 #[test]
 fn the_index_is_private() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -38,11 +38,7 @@ impl Field {
         };
         index.update(&[source], read).expect("updated");
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        Self {
-            _dir: dir,
-            index,
-            texts,
-        }
+        Self { _dir: dir, index, texts }
     }
 
     fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
@@ -60,8 +56,8 @@ impl Field {
     }
 }
 
-/// 16: where a name comes from is found, however long that message is, and however many short
-/// ones have the name later.
+/// The origin of a name is found, however long that message is, and however many short ones have
+/// the name later.
 #[test]
 fn the_message_that_said_it_first_comes_first() {
     let long = format!("files: {} src/kiosk/feed.rs", "more of it ".repeat(500));
@@ -75,14 +71,10 @@ fn the_message_that_said_it_first_comes_first() {
         assert!(hits[1..].iter().all(|hit| hit.holds == Holds::Whole));
     }
     assert_eq!(field.lines("src/kiosk/feed.rs", 1), [2]);
-    assert_ne!(
-        field.lines("SRC/kiosk/feed.rs", 1),
-        [2],
-        "no message says it in capitals"
-    );
+    assert_ne!(field.lines("SRC/kiosk/feed.rs", 1), [2], "no message says it in capitals");
 }
 
-/// 16: what holds the query as it is written comes before what holds its words.
+/// A literal match precedes a match of words.
 #[test]
 fn as_it_is_written_comes_before_its_words() {
     let field = Field::new(
@@ -95,14 +87,11 @@ fn as_it_is_written_comes_before_its_words() {
     );
     let hits = field.search("the port is closed", 10);
     let held: Vec<_> = hits.iter().map(|hit| (hit.line, hit.holds)).collect();
-    assert_eq!(
-        held,
-        [(1, Holds::Whole), (2, Holds::Words), (3, Holds::Words)]
-    );
+    assert_eq!(held, [(1, Holds::Whole), (2, Holds::Words), (3, Holds::Words)]);
     assert!(hits.is_sorted_by(|one, other| one.score >= other.score));
 }
 
-/// 16: a name does not count as often as it has parts.
+/// A name does not count once for each of its parts.
 #[test]
 fn the_parts_of_a_name_do_not_outweigh_another_word() {
     let texts = [
@@ -113,14 +102,10 @@ fn the_parts_of_a_name_do_not_outweigh_another_word() {
     ];
     let field = Field::new(Kind::Extracted, &texts);
     assert_eq!(field.lines("readConfigFile windlass repair", 1), [2]);
-    assert_eq!(
-        field.lines("readConfigFile", 10),
-        [1],
-        "its parts are found"
-    );
+    assert_eq!(field.lines("readConfigFile", 10), [1], "its parts are found");
 }
 
-/// 16: only messages of a session are where something comes from; of equals the newest is first.
+/// Only messages of a session can be an origin; equal results are ordered newest first.
 #[test]
 fn a_memory_file_is_no_origin() {
     let texts = ["the gate code", "the gate code.", "the gate code!"];
@@ -134,8 +119,6 @@ fn a_memory_file_is_no_origin() {
 #[test]
 fn what_cannot_be_read_is_found_by_its_words() {
     let field = Field::new(Kind::Snapshot, &["the gate code"]);
-    let hits = field
-        .index
-        .search("gate code", &Filter::default(), 10, |_| None);
+    let hits = field.index.search("gate code", &Filter::default(), 10, |_| None);
     assert_eq!(hits.expect("searched")[0].holds, Holds::Words);
 }

@@ -1,9 +1,9 @@
-//! What a reading says of a session.
+//! What is known about a session after reading it.
 
-use ctx_select::trigger::Size;
+use ctx_policy::trigger::Size;
 use serde::{Deserialize, Serialize};
 
-/// What a session file holds, as far as a list of sessions shows it.
+/// What a list of sessions shows about a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Content {
     /// The dialect of the file.
@@ -12,43 +12,40 @@ pub struct Content {
     pub session: Option<String>,
     /// The name that the user gave it, else the title that the agent made.
     pub title: Option<String>,
-    /// What the user asked first.
+    /// The user's first request.
     pub ask: Option<String>,
     /// The folder that the agent works in.
     pub folder: Option<String>,
     /// The model that was asked last.
     pub model: Option<String>,
-    /// The tokens of its window, where the file says it.
+    /// The tokens of its window: the file's own figure, or else that of the list of models.
     pub recorded_window: Option<u64>,
     /// Messages in the context.
     pub messages: u64,
-    /// Those of them that are the system's.
+    /// System messages among them.
     pub system: u64,
     /// Requests in the context.
     pub turns: u64,
     /// Bytes of tool results in the context.
     pub tool_bytes: u64,
-    /// Tokens of the context as the newest usage says that holds for it.
+    /// Tokens of the context according to the newest usage that is valid for it.
     pub recorded: Option<u64>,
-    /// Of what came behind that, at four bytes a token; where there is none, of all, with what the
-    /// API counted beside the messages of the first request.
+    /// The part of `context_tokens` above the recorded tokens.
     pub estimated: u64,
+    /// The likely tokens of the whole context.
+    #[serde(rename = "tokens")]
+    pub context_tokens: u64,
     /// Lines that are no record.
     pub bad_lines: u64,
 }
 
 impl Content {
-    /// Tokens in the window.
-    pub(crate) fn tokens(&self) -> u64 {
-        self.recorded.unwrap_or(0).saturating_add(self.estimated)
-    }
-
-    /// What triggers are held against.
+    /// The size to compare with the triggers.
     pub(crate) fn size(&self) -> Size {
         Size {
             messages: self.messages - self.system.min(self.messages),
             turns: self.turns,
-            tokens: self.tokens(),
+            tokens: self.context_tokens,
             tool_bytes: self.tool_bytes,
             ..Size::default()
         }

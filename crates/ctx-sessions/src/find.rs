@@ -12,36 +12,36 @@ use walkdir::{DirEntry, WalkDir};
 use crate::mark::Mark;
 use crate::place::{Place, is_of_helper, is_packed, is_session_name};
 
-/// Where to look.
+/// Where to look for sessions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope<'a> {
-    /// In the places of agents; one that is not there holds nothing.
+    /// In the folders of agents. Missing folders are skipped.
     Places(&'a [Place]),
-    /// In these files and folders; which of them are in places of agents the list tells.
+    /// In these files and folders. The places tell which agent a file belongs to.
     Named(&'a [PathBuf], &'a [Place]),
 }
 
 /// A session file, or what looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Where it was found.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Whose place that is.
+    /// The agent whose folder it is in.
     pub agent: Option<&'static str>,
-    /// Size and times, as far as it is known by them.
+    /// Size and times of the file.
     pub mark: Mark,
-    /// Whether it is packed, so that nothing more can be told of it.
+    /// Whether it is packed, so that nothing else is known about it.
     pub is_packed: bool,
 }
 
-/// What was found, and what could not be looked at.
+/// The files found, and the paths that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
     /// Each file once, in the order of the places, there by name.
     pub files: Vec<Found>,
     /// Within the scope: folders, files and links.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// Of what was named: with the reason.
+    /// Named paths that could not be read, with the reason.
     pub failed: Vec<(PathBuf, io::Error)>,
     /// How many files of helpers were passed over.
     pub helpers: usize,
@@ -52,11 +52,7 @@ pub(crate) struct Finds {
 /// Links are followed, each file is found once, and what begins with a dot below a folder is
 /// passed over, as are sockets, devices, and the snapshots in a store.
 pub(crate) fn find(scope: Scope<'_>, with_helpers: bool) -> Finds {
-    let mut finder = Finder {
-        with_helpers,
-        seen: HashSet::new(),
-        finds: Finds::default(),
-    };
+    let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
     match scope {
         Scope::Places(places) => {
             for place in places {
@@ -99,11 +95,7 @@ impl Finder {
                 Err(error) => self.finds.failed.push((path.to_owned(), error)),
             },
             Ok(meta) if meta.is_file() => {
-                self.add(
-                    path.to_owned(),
-                    of(path).map(|it| it.agent),
-                    &Mark::of(&meta),
-                );
+                self.add(path.to_owned(), of(path).map(|it| it.agent), &Mark::of(&meta));
             }
             Ok(_) => {
                 let error = io::Error::other("it is neither a file nor a folder");
@@ -156,19 +148,14 @@ impl Finder {
 
     fn add(&mut self, path: PathBuf, agent: Option<&'static str>, mark: &Mark) {
         if self.seen.insert(mark.file()) {
-            self.finds.files.push(Found {
-                is_packed: is_packed(&path),
-                path,
-                agent,
-                mark: *mark,
-            });
+            self.finds.files.push(Found { is_packed: is_packed(&path), path, agent, mark: *mark });
         }
     }
 
     fn unreadable(&mut self, folder: &Path, error: walkdir::Error) {
         let path = error.path().unwrap_or(folder).to_owned();
         let error = match error.into_io_error() {
-            // It was there a moment ago: nothing is to be told of it.
+            // The file was deleted since the folder was listed, which is not worth a report.
             Some(error) if is_gone(&path, &error) => return,
             Some(error) => error,
             None => io::Error::other("a link that leads back to a folder above it"),
@@ -176,14 +163,10 @@ impl Finder {
         self.finds.unreadable.push((path, error));
     }
 
-    /// Of a packed file and the same unpacked Codex takes the latter.
+    /// If a session is both packed and unpacked, Codex reads the unpacked file, so the packed one
+    /// is dropped.
     fn without_packed_twins(&mut self) {
-        let plain: HashSet<&Path> = self
-            .finds
-            .files
-            .iter()
-            .map(|it| it.path.as_path())
-            .collect();
+        let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
         let has_twin = |found: &Found| {
             found.is_packed
                 && found.path.extension() == Some(OsStr::new("zst"))

@@ -1,4 +1,4 @@
-//! A list as it is printed.
+//! The formats of a list.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// What is printed, a table as `io` shows it.
+    /// The list in this format, tables fitted to `io`.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
         if self.null || self.paths_only {
             rows.iter().flat_map(|row| self.path(&row.path)).collect()

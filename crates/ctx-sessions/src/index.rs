@@ -1,6 +1,6 @@
-//! What was read before, so that a file that has not changed need not be read again.
+//! The index of earlier readings, so that unchanged files need not be read again.
 //!
-//! It is never needed: one that is not there, or cannot be read in full, holds nothing.
+//! The index is a cache. A missing or damaged one counts as empty.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::mark::Mark;
 use crate::read::Reading;
 
 /// Another one where a reading would say something else of the same file.
-const VERSION: &str = concat!("2 ", env!("CARGO_PKG_VERSION"));
+const VERSION: &str = concat!("3 ", env!("CARGO_PKG_VERSION"));
 
 /// The readings of files, by their paths.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ struct Line<P, C> {
 }
 
 impl Index {
-    /// The index that was written as `text`; an empty one where that is none of this version.
+    /// The index in `text`; an empty one for another version.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         let head = lines.next().map(serde_json::from_str::<Head<'_>>);
@@ -53,13 +53,11 @@ impl Index {
             let (mark, content) = (line.mark, line.content);
             Some((line.path, Known { mark, content }))
         });
-        Self {
-            entries: entries.collect(),
-            is_changed: false,
-        }
+        Self { entries: entries.collect(), is_changed: false }
     }
 
-    /// What was read of a file, while it is the same: the content, or that it is no session.
+    /// The earlier reading of a file if the file is unchanged: its content, or `None` inside if it
+    /// is not a session.
     pub fn get(&self, path: &Path, mark: &Mark) -> Option<Option<&Content>> {
         let known = self.entries.get(path).filter(|known| known.mark == *mark)?;
         Some(known.content.as_ref())
@@ -70,10 +68,7 @@ impl Index {
         if !reading.is_settled {
             return;
         }
-        let known = Known {
-            mark: reading.mark,
-            content: reading.content.clone(),
-        };
+        let known = Known { mark: reading.mark, content: reading.content.clone() };
         self.entries.insert(path.to_owned(), known);
         self.is_changed = true;
     }
@@ -82,8 +77,7 @@ impl Index {
     /// anything is looked for.
     pub fn forget_vanished(&mut self) {
         if self.is_changed {
-            self.entries
-                .retain(|path, _| path.symlink_metadata().is_ok());
+            self.entries.retain(|path, _| path.symlink_metadata().is_ok());
         }
     }
 
@@ -123,15 +117,9 @@ mod tests {
 
     fn reading(size: u64, is_settled: bool) -> Reading {
         Reading {
-            mark: Mark {
-                size,
-                ..Mark::default()
-            },
+            mark: Mark { size, ..Mark::default() },
             is_settled,
-            content: Some(Content {
-                messages: size,
-                ..Content::default()
-            }),
+            content: Some(Content { messages: size, ..Content::default() }),
         }
     }
 
@@ -139,13 +127,7 @@ mod tests {
     fn what_was_put_is_found_while_the_file_is_the_same() {
         let mut index = Index::default();
         index.put(Path::new("/b"), &reading(7, true));
-        index.put(
-            Path::new("/a"),
-            &Reading {
-                content: None,
-                ..reading(1, true)
-            },
-        );
+        index.put(Path::new("/a"), &Reading { content: None, ..reading(1, true) });
         index.put(Path::new("/c"), &reading(2, false));
         assert!(index.is_changed());
         let text = index.to_text();
@@ -168,11 +150,7 @@ mod tests {
         assert_ne!(other, text);
         for bad in ["", "\0\0", "{", "[]\n", &other] {
             let index = Index::parse(bad);
-            assert_eq!(
-                index.get(Path::new("/b"), &reading(7, true).mark),
-                None,
-                "{bad:?}"
-            );
+            assert_eq!(index.get(Path::new("/b"), &reading(7, true).mark), None, "{bad:?}");
         }
         let torn = Index::parse(&text[..text.len() - 9]);
         assert_eq!(torn.to_text().lines().count(), 1, "only its head");
@@ -185,9 +163,6 @@ mod tests {
         index.put(Path::new("/"), &reading(8, true));
         index.forget_vanished();
         let text = index.to_text();
-        assert!(
-            !text.contains("/no/such") && text.lines().count() == 2,
-            "{text}"
-        );
+        assert!(!text.contains("/no/such") && text.lines().count() == 2, "{text}");
     }
 }

@@ -13,7 +13,7 @@ const STEP: Duration = Duration::from_secs(2);
 /// Size, times and number of a file: where none of them has changed, its bytes have not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Mark {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// When its bytes changed last: seconds since 1970, and nanoseconds.
     pub modified: (i64, i64),
@@ -24,7 +24,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of a file.
+    /// The mark of a file with this metadata.
     pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
@@ -62,10 +62,7 @@ mod tests {
 
     #[test]
     fn what_has_just_changed_is_not_settled() {
-        let mark = Mark {
-            modified: (1_000, 500_000_000),
-            ..Mark::default()
-        };
+        let mark = Mark { modified: (1_000, 500_000_000), ..Mark::default() };
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert!(!mark.is_settled(at(900)), "in the future");
         assert!(!mark.is_settled(at(1_002)));

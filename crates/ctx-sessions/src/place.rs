@@ -1,7 +1,7 @@
-//! Where agents keep their sessions.
+//! The folders in which agents keep their sessions.
 //!
-//! As their own code has it: Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2, `OpenClaw`
-//! 2026.9.6, Gemini CLI 0.61.0.
+//! Taken from the code of the agents: Claude Code 2.1.197, Codex 0.169.0, pi 0.73.1 and 1.5.2,
+//! `OpenClaw` 2026.9.6, Gemini CLI 0.61.0.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,7 +15,7 @@ pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencla
 /// A folder of an agent's sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Whose it is: as it is named in the list.
+    /// The agent's name in the list.
     pub agent: &'static str,
     /// All sessions are below it.
     pub folder: PathBuf,
@@ -29,23 +29,17 @@ impl Place {
             value.map(|value| with_home(&PathBuf::from(value), variable("HOME").as_deref()))
         };
         let home = || set("HOME");
-        // What the variable names, else a folder of the home.
+        // The folder that the variable names, or else one in the home folder.
         let of = |name: &str, usual: &str| set(name).or_else(|| Some(home()?.join(usual)));
         let below_home_of = |name: &str, usual: &str| Some(set(name).or_else(home)?.join(usual));
         let codex = of("CODEX_HOME", ".codex");
         let of_pi = set("PI_CODING_AGENT_SESSION_DIR");
         let openclaw = set("OPENCLAW_STATE_DIR");
         let folders = [
-            (
-                "claude-code",
-                of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects")),
-            ),
+            ("claude-code", of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects"))),
             ("codex", codex.as_ref().map(|dir| dir.join("sessions"))),
             ("codex", codex.map(|dir| dir.join("archived_sessions"))),
-            (
-                "gemini",
-                below_home_of("GEMINI_CLI_HOME", ".gemini").map(|dir| dir.join("tmp")),
-            ),
+            ("gemini", below_home_of("GEMINI_CLI_HOME", ".gemini").map(|dir| dir.join("tmp"))),
             (
                 "openclaw",
                 openclaw
@@ -60,14 +54,7 @@ impl Place {
             ),
         ];
         let places = folders.into_iter();
-        places
-            .filter_map(|(agent, folder)| {
-                Some(Self {
-                    agent,
-                    folder: folder?,
-                })
-            })
-            .collect()
+        places.filter_map(|(agent, folder)| Some(Self { agent, folder: folder? })).collect()
     }
 
     /// Whether a file below the folder may be a session of the agent.
@@ -116,7 +103,7 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
     name.starts_with(b"agent-") || folder == Some(OsStr::new("subagents")) || is_in_chat
 }
 
-/// The folder of the project, which Gemini keeps in a file beside its `chats`.
+/// The folder of the project, which Gemini keeps in a file next to its `chats`.
 pub(crate) fn folder_beside(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;
@@ -170,14 +157,8 @@ mod tests {
             "/h/p/sessions",
         ];
         assert_eq!(dirs, expected.map(Some));
-        let named = folders(&[
-            ("OPENCLAW_STATE_DIR", "/s"),
-            ("PI_CODING_AGENT_SESSION_DIR", "/t"),
-        ]);
-        assert_eq!(
-            named,
-            [("openclaw", "/s/agents".into()), ("pi", "/t".into())]
-        );
+        let named = folders(&[("OPENCLAW_STATE_DIR", "/s"), ("PI_CODING_AGENT_SESSION_DIR", "/t")]);
+        assert_eq!(named, [("openclaw", "/s/agents".into()), ("pi", "/t".into())]);
     }
 
     #[test]

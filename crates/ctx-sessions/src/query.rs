@@ -45,8 +45,8 @@ pub struct Query {
 /// Agents with places of their own, and the other dialects.
 #[cfg(feature = "clap")]
 fn agents() -> Vec<&'static str> {
-    let dialects = ctx_transcript::dialect::ALL;
-    let mut names: Vec<&str> = dialects.map(ctx_transcript::Dialect::name).into();
+    let dialects = ctx_format::dialect::ALL;
+    let mut names: Vec<&str> = dialects.map(ctx_format::Dialect::name).into();
     names.extend(crate::place::AGENTS);
     names.sort_unstable();
     names.dedup();
@@ -54,15 +54,15 @@ fn agents() -> Vec<&'static str> {
 }
 
 impl Query {
-    /// What there is, by the `index` as far as it goes, and the index for the next time.
-    /// `variable` reads a variable of the environment; what cannot wait in memory waits in files
-    /// without names in `temp`.
+    /// Lists the sessions. Readings in the `index` are used where they are valid; the new index is
+    /// returned. `variable` reads a variable of the environment. Data that does not fit into memory
+    /// goes to unnamed files in `temp`.
     pub fn list(
         &self,
         variable: impl Fn(&str) -> Option<OsString>,
         temp: &Path,
         index: Index,
-        question: &Question<'_>,
+        question: &Question,
     ) -> (Listed, Index) {
         let places = self.places(variable);
         let scope = if self.paths.is_empty() {
@@ -72,9 +72,9 @@ impl Query {
         };
         let survey = Survey::new(find(scope, self.subagents), index);
         let paths = survey.to_read();
-        let now = question.now;
+        let (counter, now) = (question.counter, question.now);
         let readings: Vec<io::Result<_>> =
-            in_parallel(&paths, jobs_of(self.jobs), |path| read(path, temp, now));
+            in_parallel(&paths, jobs_of(self.jobs), |path| read(path, temp, counter, now));
         let (mut listed, index) = survey.finish(paths, readings, &self.paths, question);
         listed.rows.retain(|row| self.shows(row));
         listed.looked_in = if self.paths.is_empty() {
@@ -85,7 +85,7 @@ impl Query {
         (listed, index)
     }
 
-    /// Where the agents that are asked for keep their sessions.
+    /// The folders of the agents that the query names.
     fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<Place> {
         let mut places = Place::usual(variable);
         let is_asked = |place: &Place| {

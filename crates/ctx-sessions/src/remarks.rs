@@ -1,18 +1,14 @@
-//! What is said beside a list.
+//! The remarks after a list.
 
 use crate::query::Query;
 use crate::survey::Listed;
 
 impl Listed {
-    /// What was passed over and the user must know, and where nothing was found.
+    /// Warnings about skipped files and empty results.
     pub fn warnings(&self, query: &Query) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(first) = self.foreign.first() {
-            let files = counted(
-                self.foreign.len(),
-                "file is no session",
-                "files are no sessions",
-            );
+            let files = counted(self.foreign.len(), "file is no session", "files are no sessions");
             warnings.push(format!("{files}: {}", first.display()));
         }
         if let Some((first, error)) = self.unreadable.first() {
@@ -26,15 +22,12 @@ impl Listed {
             let project = query.project.as_ref();
             let project = project.map_or_else(String::new, |it| format!(" of {}", it.display()));
             let due = if query.due { " that are due" } else { "" };
-            warnings.push(format!(
-                "no sessions{project}{due} in {}",
-                places.join(", ")
-            ));
+            warnings.push(format!("no sessions{project}{due} in {}", places.join(", ")));
         }
         warnings
     }
 
-    /// What was passed over as always.
+    /// A note about files that are always skipped.
     pub fn note(&self) -> Option<String> {
         let files = counted(self.helpers, "file of a subagent", "files of subagents");
         (self.helpers > 0).then(|| format!("{files} passed over; --subagents lists them"))

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat};
-use ctx_select::trigger::{Step, Triggers};
+use ctx_engine::counter::MessageCounter;
+use ctx_policy::trigger::{Step, Triggers};
 use serde::Serialize;
 
 use crate::content::Content;
@@ -12,12 +13,12 @@ use crate::find::Found;
 use crate::mark::Mark;
 use crate::state::State;
 
-/// What is asked of each session.
-pub struct Question<'a> {
+/// The options that apply to every row.
+pub struct Question {
     /// When a compaction is due.
     pub triggers: Triggers,
-    /// The window of a model by its name.
-    pub window_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// Counts tokens.
+    pub counter: MessageCounter,
     /// The time.
     pub now: SystemTime,
 }
@@ -30,10 +31,11 @@ pub struct Row {
     /// The path, whose bytes may be no text.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
-    /// What the file holds; of a packed one nothing.
+    /// The content of the file, missing if the file is packed.
     #[serde(flatten)]
     pub content: Option<Content>,
-    /// Tokens in the window.
+    /// Tokens of the context. In JSON, those of `content`, or null without content.
+    #[serde(skip_serializing_if = "Option::is_some")]
     pub tokens: Option<u64>,
     /// Tokens of the window; null where the model is not known.
     pub window: Option<u64>,
@@ -45,7 +47,7 @@ pub struct Row {
     pub modified: Option<String>,
     /// The same as seconds ago; 0 in the future.
     pub age: u64,
-    /// Whether a compaction is due; null where that cannot be told.
+    /// Whether a compaction is due; null if unknown.
     pub due: Option<bool>,
     /// `none`, `flush` or `compact`.
     pub step: Option<&'static str>,
@@ -57,9 +59,9 @@ pub struct Row {
 
 impl Row {
     /// The row of a file.
-    pub(crate) fn of(found: &Found, content: Option<&Content>, question: &Question<'_>) -> Self {
-        let state = content.map(|content| question.state(content));
-        let tokens = content.map(Content::tokens);
+    pub(crate) fn of(found: &Found, content: Option<&Content>, question: &Question) -> Self {
+        let state = content.map(|content| State::of(content, &question.triggers));
+        let tokens = content.map(|content| content.context_tokens);
         let window = state.and_then(|state| state.window);
         let step = state.and_then(|state| state.step);
         let (seconds, nanoseconds) = found.mark.modified;
@@ -95,13 +97,6 @@ impl Row {
     }
 }
 
-impl Question<'_> {
-    fn state(&self, content: &Content) -> State {
-        let model = content.model.as_deref().and_then(self.window_of);
-        State::of(content, &self.triggers, model)
-    }
-}
-
 /// The newest first; of one time by their paths.
 pub(crate) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
@@ -110,7 +105,7 @@ pub(crate) fn sort(rows: &mut [Row]) {
     });
 }
 
-/// Whether what lies in the place of an agent is its own; a file of another one may lie there.
+/// Whether a file in an agent's folder is the agent's own; it may be another agent's.
 fn is_agents_own(agent: &str, dialect: Option<&str>) -> bool {
     match agent {
         "openclaw" => dialect.is_none_or(|dialect| dialect == "pi"),

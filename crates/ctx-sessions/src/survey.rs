@@ -1,4 +1,4 @@
-//! What was found, with what is known of it: what must be read, and the rows at the end.
+//! The survey: which files must be read, and the rows of the result.
 
 use std::cmp::Reverse;
 use std::io;
@@ -22,9 +22,9 @@ pub struct Listed {
     pub rows: Vec<Row>,
     /// Files that are no sessions.
     pub foreign: Vec<PathBuf>,
-    /// What could not be read, beside what was named.
+    /// Paths that could not be read, other than the operands.
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// What was named and could not be read.
+    /// Named paths that could not be read.
     pub failed: Vec<(PathBuf, io::Error)>,
     /// How many files of helpers were passed over.
     pub helpers: usize,
@@ -33,7 +33,7 @@ pub struct Listed {
 }
 
 impl Survey {
-    /// Nothing read yet.
+    /// A survey before any file is read.
     pub(crate) fn new(finds: Finds, index: Index) -> Self {
         Self { finds, index }
     }
@@ -53,7 +53,7 @@ impl Survey {
         read: Vec<PathBuf>,
         readings: Vec<io::Result<Reading>>,
         named: &[PathBuf],
-        question: &Question<'_>,
+        question: &Question,
     ) -> (Listed, Index) {
         let Self { finds, mut index } = self;
         let mut listed = Listed {
@@ -72,7 +72,7 @@ impl Survey {
                     fresh.insert(path, reading);
                 }
                 Err(error) if named.contains(&path) => listed.failed.push((path, error)),
-                // It was there a moment ago.
+                // The file was deleted in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => listed.unreadable.push((path, error)),
             }
@@ -92,7 +92,7 @@ impl Survey {
             match content {
                 Some(Some(content)) => listed.rows.push(Row::of(&found, Some(content), question)),
                 Some(None) => listed.foreign.push(found.path),
-                // It could not be read.
+                // The file could not be read.
                 None => {}
             }
         }

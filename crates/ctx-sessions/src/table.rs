@@ -1,4 +1,4 @@
-//! What people read.
+//! The tables for people.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use ctx_cli::{
 use crate::form::path_to_show;
 use crate::row::Row;
 
-/// What stands where nothing is known.
+/// Shown for a value that does not exist.
 const NOTHING: &str = "-";
-/// What stands where it could be known.
+/// Shown for a value that is unknown.
 const UNKNOWN: &str = "?";
 /// Which part of a terminal the name of a project may take.
 const PROJECT: usize = 5;
@@ -28,15 +28,11 @@ pub(crate) fn of(rows: &[Row], is_long: bool, io: &Io) -> String {
         ("SIZE", Align::Right),
         ("DUE", Align::Left),
     ];
-    let last = if is_long {
-        &["ID", "PATH"][..]
-    } else {
-        &["TITLE"]
-    };
+    let last = if is_long { &["ID", "PATH"][..] } else { &["TITLE"] };
     columns.extend(last.iter().map(|name| (*name, Align::Left)));
     let mut listing = Listing::new(&columns);
     let width = io.columns().filter(|_| !is_long);
-    // A long name leaves no room for what comes behind it.
+    // A long name must leave room for the columns after it.
     let most_of_project = width.map_or(usize::MAX, |width| width / PROJECT);
     for row in rows {
         let mut cells = cells(row, most_of_project);
@@ -57,7 +53,7 @@ fn id(row: &Row) -> String {
     id.map_or_else(|| NOTHING.to_owned(), printable)
 }
 
-/// Its title, or what was asked first.
+/// The title, or else the first request.
 fn title(row: &Row) -> String {
     let content = row.content.as_ref();
     match content.and_then(|it| it.title.as_deref().or(it.ask.as_deref())) {
@@ -67,7 +63,7 @@ fn title(row: &Row) -> String {
     }
 }
 
-/// What both tables show.
+/// The columns of both tables.
 fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let content = row.content.as_ref();
     let nothing = || NOTHING.to_owned();

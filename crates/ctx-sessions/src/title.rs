@@ -1,23 +1,23 @@
 //! Texts of a session, short enough for a line.
 
-use ctx_transcript::{Message, Part};
+use ctx_format::{Message, Part};
 
 /// How many characters are kept.
 const CHARACTERS: usize = 160;
 
-/// What may be what the user asked.
+/// What a message may be, seen as a request of the user.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ask {
-    /// It is.
+    /// A request.
     Said(String),
-    /// It may be what the client has put into his message: a tag, a command.
+    /// Perhaps text that the client added: a tag, a command.
     Doubtful(String),
     /// There is no text.
     #[default]
     None,
 }
 
-/// What the user asks in a message.
+/// The user's request in a message.
 pub(crate) fn ask(message: &Message<'_>) -> Ask {
     let mut doubtful = None;
     for part in &message.parts {
@@ -36,16 +36,11 @@ pub(crate) fn ask(message: &Message<'_>) -> Ask {
     doubtful.map_or(Ask::None, Ask::Doubtful)
 }
 
-/// The begin of a text as one line; `None` where there is nothing in it. Where something was
-/// cut out of the text it ends.
+/// The beginning of a text as one line, or `None` if the text is empty.
 pub(crate) fn line(text: &str) -> Option<String> {
-    let (begin, is_cut) = match text.split_once('\0') {
-        Some((begin, _)) => (begin, true),
-        None => (text, false),
-    };
     let mut line = String::new();
     let mut count = 0;
-    let mut words = begin.split_whitespace();
+    let mut words = text.split_whitespace();
     for word in &mut words {
         if !line.is_empty() {
             line.push(' ');
@@ -56,7 +51,7 @@ pub(crate) fn line(text: &str) -> Option<String> {
             break;
         }
     }
-    if is_cut || words.next().is_some() || count > CHARACTERS + 1 {
+    if words.next().is_some() || count > CHARACTERS + 1 {
         if let Some((end, _)) = line.char_indices().nth(CHARACTERS) {
             line.truncate(end);
         }
@@ -73,10 +68,6 @@ mod tests {
     fn a_text_becomes_one_short_line() {
         assert_eq!(line(" a\n\tb  ").as_deref(), Some("a b"));
         assert_eq!(line(" \n"), None);
-        assert_eq!(
-            line("what was\u{0}12\u{0}rest").as_deref(),
-            Some("what was…")
-        );
         let long = line(&"éa ".repeat(100)).expect("a line");
         assert_eq!(long.chars().count(), 161);
         assert!(long.ends_with('…'), "{long}");

@@ -1,12 +1,12 @@
-//! What can go wrong with the store, and whether something was changed by then.
+//! The errors of the store, and whether something had been changed.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::Missing;
 use crate::retention::PolicyError;
 
 /// A failure of the store or of the replacement of a session file.
@@ -15,11 +15,11 @@ pub enum StoreError {
     /// A call of the system failed; nothing was changed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried: "read", "create".
+        /// The verb: "read", "create".
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file that is written whole or not at all was not written.
@@ -27,7 +27,7 @@ pub enum StoreError {
     NotWritten {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file has its new content, but a power cut may undo that.
@@ -35,10 +35,10 @@ pub enum StoreError {
     NotDurable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Others could write into the store, or it is somebody else's.
+    /// Others can write to the store, or another user owns it.
     #[error("{} is not safe: {why}", path.display())]
     Insecure {
         /// The store's directory or file.
@@ -56,7 +56,7 @@ pub enum StoreError {
     BadSession(String),
     /// No snapshot has this name.
     #[error("{0}")]
-    NoSnapshot(Box<Missing>),
+    NoSnapshot(Box<MissingSnapshot>),
     /// The store knows nothing of a session.
     #[error("no session {session:?} in the store")]
     NoSession {
@@ -70,7 +70,7 @@ pub enum StoreError {
     /// No snapshot was taken of a file, and none has its content.
     #[error("no snapshot was taken of {}, and none is a beginning of what is in it", .0.display())]
     NoSnapshotOf(PathBuf),
-    /// Of a file that was moved only the content tells the session, and several fit.
+    /// Only the content of a moved file shows its session, and several fit.
     #[error("what is in {} begins as several sessions do: {}", path.display(), sessions.join(", "))]
     SeveralSessions {
         /// The file.
@@ -78,24 +78,24 @@ pub enum StoreError {
         /// The sessions.
         sessions: Vec<String>,
     },
-    /// Nothing in the trash has this name.
+    /// The trash has nothing with this name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
     /// No snapshot was taken before a replacement, or only of what the file holds now.
     #[error("nothing to undo: what is there was never replaced")]
     NothingToUndo,
-    /// What was replaced last is damaged, or cannot be told for that reason.
+    /// The last replaced content is damaged, or the damage hides which one it was.
     #[error("nothing is undone: snapshot {id} is damaged: {why}")]
     UndoDamaged {
         /// The id of that snapshot.
         id: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// Several things have this name.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
         /// The first of them.
         matches: Vec<String>,
@@ -108,7 +108,7 @@ pub enum StoreError {
     Damaged {
         /// Its id.
         id: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// The commit record of a snapshot could not be read; it may be whole.
@@ -116,14 +116,14 @@ pub enum StoreError {
     Unread {
         /// Its id.
         id: String,
-        /// What the system said, and of what.
+        /// The error of the system, and the path.
         why: String,
     },
-    /// It is not known whether a transcript names the offloaded files of a session.
+    /// It is unknown whether a transcript names the offloaded files of a session.
     #[error("not every transcript that may name offloaded files can be looked into: {0}")]
     Unsearchable(String),
     /// The store's path cannot be written into a session.
-    #[error("{}: a path that is not UTF-8 cannot stand in a transcript", .0.display())]
+    #[error("{}: a transcript cannot name a path that is not UTF-8", .0.display())]
     NotUtf8(PathBuf),
     /// Without a snapshot of what is there, nothing is replaced.
     #[error("{} is as it was, because what is in it could not be saved: {source}", path.display())]
@@ -141,11 +141,11 @@ pub enum StoreError {
     Refused {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it: "is a FIFO".
+        /// The problem: "is a FIFO".
         why: &'static str,
     },
-    /// A path in a store: what lies there is the tools' own, and no session to work on.
-    #[error("{} lies in the store {}", path.display(), root.display())]
+    /// A path in a store. Its files belong to the tools and are not sessions.
+    #[error("{} is in the store {}", path.display(), root.display())]
     InStore {
         /// The path.
         path: PathBuf,
@@ -155,7 +155,7 @@ pub enum StoreError {
     /// A snapshot of another file.
     #[error("{id} was taken of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
-        /// The file that it was to be restored to.
+        /// The file that should have been restored.
         path: PathBuf,
         /// Its id.
         id: String,
@@ -167,11 +167,11 @@ pub enum StoreError {
     /// The clock went far on at once, by all that the store has seen; nothing was removed.
     #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]
     ClockJumped {
-        /// What it says.
+        /// The time of the clock.
         now: DateTime<Utc>,
         /// The last time that the store has seen before the jump.
         seen: DateTime<Utc>,
-        /// The first one after it; `now`, if there is none.
+        /// The first time after the jump; `now` if there is none.
         to: DateTime<Utc>,
     },
     /// Another process uses the store, the session or its file.
@@ -193,14 +193,14 @@ pub enum StoreError {
     /// The operation is done, but a power cut may undo it, or the audit log lacks it.
     #[error("{what} is done, but {source}")]
     Uncertain {
-        /// What is done: an id or a path.
+        /// The completed change: an id or a path.
         what: String,
-        /// What failed after that.
+        /// The failure after that.
         source: Box<StoreError>,
     },
 }
 
-/// What a failure means for the caller; one exit status each.
+/// What an error means for the caller; each has its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Nothing was changed.
@@ -232,21 +232,15 @@ impl StoreError {
             matches.truncate(SHOWN_MATCHES);
             matches.push(format!("and {more} more"));
         }
-        Self::Ambiguous {
-            wanted: wanted.to_owned(),
-            matches,
-        }
+        Self::Ambiguous { wanted: wanted.to_owned(), matches }
     }
 
     /// The file at `path` is refused; `why` says what is wrong with it.
     pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
-        Self::Refused {
-            path: path.to_owned(),
-            why,
-        }
+        Self::Refused { path: path.to_owned(), why }
     }
 
-    /// What it means for the caller.
+    /// The severity of the error.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Busy(_) | Self::Changed(_) | Self::NotIdle { .. } | Self::ClockJumped { .. } => {
@@ -267,10 +261,7 @@ impl StoreError {
             Self::Uncertain { source, .. } => return source.is_disk_full(),
             _ => return false,
         };
-        matches!(
-            source.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-        )
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
     /// The same failure, after `what` was done.
@@ -280,14 +271,10 @@ impl StoreError {
             Self::Uncertain { source, .. } => source,
             other => Box::new(other),
         };
-        Self::Uncertain {
-            what: what.into(),
-            source,
-        }
+        Self::Uncertain { what: what.into(), source }
     }
 
-    /// The same failure, when a replacement was to be undone: an older state than the last one
-    /// is never taken unasked.
+    /// The same failure while undoing a replacement: an undo never falls back to an older state.
     pub(crate) fn in_undo(self) -> Self {
         match self {
             Self::Damaged { id, why } | Self::Unread { id, why } => Self::UndoDamaged { id, why },
@@ -315,28 +302,68 @@ fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> S
     format!("{now}, but of the {days} days from {seen} to {to} the store has seen nothing")
 }
 
-/// Names the file when a call of the system fails.
-pub(crate) trait Naming<T> {
-    /// `action` is what was tried: "read", "create".
-    fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
-
-    /// For a file that is written whole or not at all, until it is in its place.
-    fn not_written(self, path: &Path) -> Result<T, StoreError>;
+/// A snapshot that was asked for and is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingSnapshot {
+    /// The requested name.
+    pub wanted: String,
+    /// Why nothing has that name.
+    pub reason: MissingReason,
+    /// Snapshots whose numbers are near.
+    pub near: Vec<String>,
 }
 
-impl<T, E: Into<io::Error>> Naming<T> for Result<T, E> {
-    fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|error| StoreError::Io {
-            action,
-            path: path.to_owned(),
-            source: error.into(),
-        })
+/// Why nothing has that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MissingReason {
+    /// There is no such snapshot.
+    Unknown,
+    /// It is a whole day, written as a number.
+    DayInDigits(String),
+    /// It may be a hash without a letter.
+    HashInDigits,
+    /// It belongs to another session, or another file, than requested.
+    Elsewhere(String),
+    /// It is in the trash.
+    InTrash(String),
+    /// No snapshot was taken on that day; these are the nearest ones before and after it.
+    NotThatDay(Vec<String>),
+    /// No snapshot is as old; this is the oldest.
+    NoneBefore(Option<String>),
+}
+
+impl fmt::Display for MissingSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wanted = &self.wanted;
+        match &self.reason {
+            MissingReason::Unknown => write!(f, "no snapshot {wanted:?}"),
+            MissingReason::DayInDigits(_) | MissingReason::HashInDigits => {
+                write!(f, "{wanted} is no snapshot number")
+            }
+            MissingReason::Elsewhere(id) if id == wanted => write!(f, "{id} is of another session"),
+            MissingReason::Elsewhere(id) => write!(f, "{wanted} is {id}, of another session"),
+            MissingReason::InTrash(id) => write!(f, "{id} is in the trash"),
+            MissingReason::NotThatDay(_) => write!(f, "no snapshot was taken on {wanted}"),
+            MissingReason::NoneBefore(_) => write!(f, "no snapshot is as old as {wanted}"),
+        }
+    }
+}
+
+/// Names the file when a call of the system fails.
+pub(crate) trait OrCannot<T> {
+    /// `action` is the verb of the message: "read", "create".
+    fn or_cannot(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
+
+    /// For a file that is written whole or not at all, until it is in its place.
+    fn or_not_written(self, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T, E: Into<io::Error>> OrCannot<T> for Result<T, E> {
+    fn or_cannot(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|error| StoreError::Io { action, path: path.to_owned(), source: error.into() })
     }
 
-    fn not_written(self, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|error| StoreError::NotWritten {
-            path: path.to_owned(),
-            source: error.into(),
-        })
+    fn or_not_written(self, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|error| StoreError::NotWritten { path: path.to_owned(), source: error.into() })
     }
 }

@@ -1,140 +1,66 @@
-//! Snapshots, atomic replacement, locks, trash, audit log: the store on disk.
+//! The store on disk: snapshots of sessions, and the replacement of session files that agents may
+//! be writing.
 //!
-//! [`Store::open`] names a directory; what writes into it creates what it needs.
-//! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`Store::replace`]
-//! puts new content into a session file that an agent may be writing, and the
-//! trash keeps what retention removed. The audit log has two records of every change,
-//! one before it and one after it. [`retention`] decides what to keep, from a list of
-//! snapshots and the time alone.
+//! The modules are layers; each uses only those above it:
+//!
+//! - [`error`], `os` (what differs by operating system), `fs` (files that appear whole or not at all),
+//!   `id`, `store` (the layout of the directory), `lock`, `audit` (two records of every change, one
+//!   before and one after it);
+//! - `snapshot`: the catalog, the commit records, the bytes, plain or packed;
+//! - `replace`: new content for a session file, so that nothing that an agent writes meanwhile is
+//!   lost, and the way back to a snapshot;
+//! - `offload`: large tool results as files; `trash`: what was removed, for a time of grace;
+//! - [`retention`]: which snapshots stay, from a list and the time alone; [`collect`]: what a run of
+//!   `ctx-gc` does.
 
-mod addition;
-mod again;
-mod append;
-mod appended;
-#[cfg(test)]
-mod appends;
-mod arrivals;
-pub mod atomic;
 mod audit;
-mod bytes;
-mod catalog;
-mod chain;
-mod clock;
 pub mod collect;
 pub mod compare;
-mod content;
-mod count;
-mod daily;
-mod derived;
-mod destination;
-pub mod diff;
-mod draft;
-mod entries;
-mod error;
-mod events;
-mod exchange;
-#[cfg(test)]
-mod failed_runs;
-mod figures;
-mod files;
-mod find;
-mod hash;
-mod history;
-mod idle;
-#[cfg(test)]
-mod late_lines;
-mod lease;
-mod live;
+pub mod error;
+mod fs;
+mod id;
 mod lock;
-mod look;
-mod meta;
-mod missing;
-#[cfg(test)]
-mod moments;
-mod notes;
-mod of_file;
 mod offload;
-mod pack;
-mod purge;
-mod query;
-#[cfg(test)]
-mod races;
-mod recent;
-mod removal;
-mod rename;
-mod repair;
+mod os;
 mod replace;
-pub mod restore;
-mod retained;
 pub mod retention;
-mod session;
 mod shared;
-mod stamp;
+mod snapshot;
 mod store;
-mod succession;
-mod summary;
-mod swap;
-mod tail;
-mod temp;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod trash;
-mod trash_list;
-mod undelete;
-mod undo;
-mod unfinished;
-mod usage;
-mod verdict;
-mod versions;
 mod when;
-mod withdraw;
-mod writers;
 
-pub use again::Saved;
-pub use append::Addition;
-pub use appended::Appended;
-pub use audit::{Facts, Operation};
-pub use bytes::SnapshotBytes;
-pub use catalog::{Catalog, Entry, Flaw};
-pub use chain::BrokenLink;
-pub use content::NewContent;
-pub use daily::Digest;
-pub use destination::Destination;
-pub use draft::{Draft, Snapshot};
-pub use error::{Severity, StoreError};
-pub use figures::{Compaction, Figures, Standing, Summing, Survived};
-pub use files::open_plain;
-pub use hash::{HashingReader, hash, hash_bytes};
-pub use history::Event;
-pub use idle::MinIdle;
+pub use audit::chain::BrokenLink;
+pub use audit::history::Event;
+pub use audit::{ClassCounts, Compaction, Facts, Figures, Operation, Summing, Survived};
+pub use error::{MissingReason, MissingSnapshot, Severity, StoreError};
+pub use fs::atomic::{AtomicFile, OutputTarget};
+pub use fs::{HashingReader, file_names, hash, hash_bytes, open_plain};
+pub use id::{SessionId, SnapshotId, Stamp, real_path};
 pub use lock::SessionLock;
-pub use look::{Look, refuse_replacement};
-pub use meta::{BadLine, Meta, Packed, SnapshotKind, Successor, Tally, Tokens};
-pub use missing::{Missing, Reason};
-pub use notes::COMPACTION_STRIKES;
-pub use of_file::OfFile;
-pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile, Taken};
-pub use pack::{PackReport, Packing};
-pub use removal::{RemovalReport, StoreItem};
-pub use repair::Repaired;
-pub use replace::{ReplaceOutcome, Replacement};
-pub use retained::SweepReport;
-pub use session::{SessionId, real_path};
+pub use offload::folder::OffloadFolder;
+pub use offload::write::{OffloadWriter, TakenResults};
+pub use offload::{Content, Form, OffloadName, OffloadedFile};
+pub use replace::append::Addition;
+pub use replace::idle::MinIdle;
+pub use replace::restore::{OfFile, Restore, SnapshotChoice};
+pub use replace::retained::SweepReport;
+pub use replace::session_file::{SessionFile, refuse_replacement};
+pub use replace::target::{Destination, Growth, PendingReplacement};
+pub use replace::undo::Appended;
+pub use replace::{NewContent, ReplaceOutcome, Replacement};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
-pub use stamp::{SnapshotId, Stamp};
+pub use snapshot::bytes::SnapshotBytes;
+pub use snapshot::draft::{Draft, Snapshot};
+pub use snapshot::meta::{BadLine, Meta, Packed, SnapshotKind, Successor, Tally, Tokens};
+pub use snapshot::pack::{PackReport, Packing};
+pub use snapshot::recent::COMPACTION_STRIKES;
+pub use snapshot::repair::Repaired;
+pub use snapshot::reuse::Saved;
+pub use snapshot::{Catalog, Entry, Flaw, Usage, Verdict, Verdicts};
 pub use store::{Actor, Clock, Store, is_kept_aside, is_store};
-pub use succession::{Growth, Succession};
-pub use trash_list::{GRACE_DAYS, Trashed};
-pub use undelete::UndeleteReport;
-pub use usage::Usage;
-pub use verdict::{Verdict, Verdicts};
+pub use trash::list::{Trashed, UndeleteReport};
+pub use trash::removal::{RemovalReport, StoreItem};
 pub use when::{When, WhenError};
-
-/// Bytes as lower-case hex digits.
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}

@@ -9,11 +9,13 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::snapshot_files;
-use crate::error::{Naming, StoreError};
-use crate::files::{careful, lock_now, open_plain, sync_dir, wait_for_lock};
-use crate::temp::is_left;
-use crate::{SessionId, Stamp, Store};
+use crate::error::{OrCannot, StoreError};
+use crate::fs::temp::is_left;
+use crate::fs::{careful, lock_now, open_plain, sync_dir, wait_for_lock};
+use crate::id::{SessionId, Stamp};
+use crate::os;
+use crate::snapshot::snapshot_files;
+use crate::store::Store;
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
 /// Never held while stdin is read, stdout is written or the network is waited for.
@@ -26,16 +28,15 @@ pub(crate) struct StoreLock<'a> {
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
-    /// Whether the run that had it before was killed: nobody cleaned up behind that.
+    /// Whether the previous run was killed before it could clean up.
     pub(crate) after_a_kill: bool,
 }
 
 impl SessionLock {
-    /// From here on something may be left beside the session file: that somebody was at it
-    /// must be known after a power cut, too.
+    /// Records durably that this run may leave files next to the session file.
     pub(crate) fn remember(&self, store: &Store) {
-        // Where this cannot be flushed, gc finds what is left.
-        if self.file.sync_data().is_ok() {
+        // If this cannot be flushed, gc finds the files.
+        if os::sync_data(&self.file).is_ok() {
             let _ = sync_dir(&store.locks());
         }
     }
@@ -43,7 +44,7 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // Where the holder stays, the next run looks for what is left, as after a kill.
+        // If the file remains, the next run searches for leftovers, as after a kill.
         if !is_left() {
             let _ = self.file.set_len(0);
         }
@@ -90,23 +91,15 @@ impl Store {
                 let by = holder.map_or_else(String::new, |holder| {
                     format!(" by {} (pid {})", holder.tool, holder.pid)
                 });
-                return Err(StoreError::Busy(format!(
-                    "session {session} is being changed{by}"
-                )));
+                return Err(StoreError::Busy(format!("session {session} is being changed{by}")));
             }
-            Err(TryLockError::Error(error)) => return Err(error).naming("lock", &path),
+            Err(TryLockError::Error(error)) => return Err(error).or_cannot("lock", &path),
         }
         let before: Option<Holder> = read_json(&mut file);
-        let holder = Holder {
-            pid: std::process::id(),
-            tool: self.actor.tool.clone(),
-        };
+        let holder = Holder { pid: std::process::id(), tool: self.actor.tool.clone() };
         // A full disk does not matter: the file is locked, whatever it says.
         let _ = write_json(&mut file, &holder);
-        Ok(SessionLock {
-            file,
-            after_a_kill: before.is_some(),
-        })
+        Ok(SessionLock { file, after_a_kill: before.is_some() })
     }
 
     /// The latest time that a snapshot was ever taken at, as far as it can be read now.
@@ -125,38 +118,32 @@ impl StoreLock<'_> {
             Some(last) => last,
             None => self.count()?,
         };
-        let next = Counter {
-            sequence: last.sequence + 1,
-            latest: last.latest.max(time),
-        };
+        let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
         let path = self.store.root().join("lock");
         // On the disk, because the names of the snapshots are not read again.
         let written = write_json(&mut self.file, &next);
-        let synced = written.and_then(|()| self.file.sync_data());
-        synced.naming("write", &path)?;
-        Ok(Stamp {
-            sequence: next.sequence,
-            time,
-        })
+        let synced = written.and_then(|()| os::sync_data(&self.file));
+        synced.or_cannot("write", &path)?;
+        Ok(Stamp { sequence: next.sequence, time })
     }
 
-    /// The latest time that a snapshot was ever taken at, as far as it is written down.
+    /// The latest time of any snapshot, as far as it is recorded.
     pub(crate) fn latest_time(&mut self) -> Option<DateTime<Utc>> {
         read_json::<Counter>(&mut self.file).map(|counter| counter.latest)
     }
 
-    /// Counts anew; whether the last number was missing or too low.
+    /// Counts the snapshots again. Returns whether the last number was missing or too low.
     pub(crate) fn recount(&mut self) -> Result<bool, StoreError> {
         let counted = self.count()?;
         let known = read_json::<Counter>(&mut self.file);
         let path = self.store.root().join("lock");
         let written = write_json(&mut self.file, &counted);
-        let synced = written.and_then(|()| self.file.sync_data());
-        synced.naming("write", &path)?;
+        let synced = written.and_then(|()| os::sync_data(&self.file));
+        synced.or_cannot("write", &path)?;
         Ok(known.is_none_or(|known| known.sequence < counted.sequence))
     }
 
-    /// Counts anew, from the names of all snapshots and what is left of the counter.
+    /// Counts from the names of all snapshots and the remaining counter.
     fn count(&mut self) -> Result<Counter, StoreError> {
         #[derive(Deserialize)]
         struct Number {
@@ -176,7 +163,7 @@ impl StoreLock<'_> {
 
 fn open_lock(path: &Path) -> Result<File, StoreError> {
     let opened = careful().write(true).create(true).mode(0o600).open(path);
-    opened.naming("open", path)
+    opened.or_cannot("open", path)
 }
 
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {
@@ -186,7 +173,7 @@ pub(crate) fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Opti
     serde_json::from_str(&text).ok()
 }
 
-/// In one write, and cut to length after it: a killed run loses no number.
+/// One write, then truncation: a killed run loses no number.
 fn write_json(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');

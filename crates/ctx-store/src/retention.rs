@@ -2,18 +2,15 @@
 //!
 //! A snapshot stays when any rule keeps it. So a rule can only add to what is kept, and a
 //! mistyped one never deletes more than the others allow.
-
-mod calendar;
-mod span;
+//! Hours, days, weeks, months and years, in UTC.
+//! A span of time that ends at a given moment.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
-
-pub use calendar::Period;
-pub use span::Span;
+use chrono::{DateTime, Datelike, Months, TimeDelta, Timelike, Utc};
 
 /// A snapshot as retention sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +30,7 @@ pub struct Candidate {
 pub struct Policy {
     /// How many of the newest.
     pub last: Option<u32>,
-    /// Of how many hours, days, weeks, months or years that have one the newest is kept.
+    /// For how many hours, days, weeks, months or years with a snapshot the newest is kept.
     pub periods: Vec<(Period, u32)>,
     /// Keeps what is not older than this, counted back from the newest.
     pub within: Option<Span>,
@@ -65,7 +62,7 @@ impl Floor {
     }
 }
 
-/// The time so many days ago; the first one of all where there are not so many.
+/// The time this many days ago; the earliest possible one if there are not as many.
 pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
     let before = now.checked_sub_signed(TimeDelta::days(days.into()));
     before.unwrap_or(DateTime::<Utc>::MIN_UTC)
@@ -74,15 +71,15 @@ pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
 /// Why a snapshot stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Somebody asked for it.
+    /// The user holds it.
     Held,
     /// Something still refers to it.
     InUse,
-    /// It cannot be read, so nobody knows what it is.
+    /// It cannot be read, so its age is unknown.
     Unreadable,
     /// The newest of its session.
     Newest,
-    /// Dated in the future: one of the clocks was wrong, and nobody knows which.
+    /// Dated in the future: one of the clocks was wrong, and it is unknown which.
     Future,
     /// Among the last.
     Last,
@@ -176,7 +173,7 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     // Periods of the calendar are a matter of time, not of the order of snapshots.
     past.sort_by_key(|it| Reverse((it.candidate.taken, it.candidate.sequence)));
     for (period, count) in &policy.periods {
-        calendar::judge(&mut past, *period, *count);
+        judge_periods(&mut past, *period, *count);
     }
     // Counted back from the newest, so that a month without work deletes nothing.
     let within = past.first().zip(policy.within);
@@ -209,5 +206,118 @@ impl fmt::Display for Reason {
 }
 
 #[cfg(test)]
-#[path = "retention/tests.rs"]
 mod tests;
+
+/// A period of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Period {
+    /// 60 minutes.
+    Hour,
+    /// From midnight, UTC.
+    Day,
+    /// From Monday, as ISO 8601 has it.
+    Week,
+    /// From its first day.
+    Month,
+    /// From 1 January.
+    Year,
+}
+
+impl Period {
+    /// The number of the period that contains `time`.
+    fn number(self, time: DateTime<Utc>) -> (i32, u32) {
+        match self {
+            Self::Hour => (time.num_days_from_ce(), time.hour()),
+            Self::Day => (time.num_days_from_ce(), 0),
+            Self::Week => (time.iso_week().year(), time.iso_week().week()),
+            Self::Month => (time.year(), time.month()),
+            Self::Year => (time.year(), 0),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hour => "hourly",
+            Self::Day => "daily",
+            Self::Week => "weekly",
+            Self::Month => "monthly",
+            Self::Year => "yearly",
+        })
+    }
+}
+
+/// Keeps the newest of each of the newest `count` periods that have one; where
+/// there are fewer, the oldest of all as well, so that history grows to `count`
+/// instead of being cut at its first period. `past` has the newest first.
+fn judge_periods(past: &mut [Judged<'_>], period: Period, count: u32) {
+    let (mut kept, mut current) = (0, None);
+    for it in past.iter_mut() {
+        let number = Some(period.number(it.candidate.taken));
+        if number == current {
+            continue;
+        }
+        if kept == count {
+            return;
+        }
+        current = number;
+        kept += 1;
+        it.reasons.push(Reason::Period(period));
+    }
+    if let Some(oldest) = past.last_mut().filter(|_| kept < count) {
+        oldest.reasons.push(Reason::Oldest(period));
+    }
+}
+
+/// Months are those of the calendar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Whole months; a year is twelve of them.
+    pub months: u32,
+    /// Added to the months.
+    pub time: Duration,
+}
+
+impl Span {
+    /// Whether it is no time at all.
+    pub fn is_zero(self) -> bool {
+        self == Self::default()
+    }
+
+    /// The moment that lies so long before `time`; the earliest that there is, where that
+    /// would be earlier still.
+    pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
+        let rest = TimeDelta::from_std(self.time).ok();
+        time.checked_sub_months(Months::new(self.months))
+            .zip(rest)
+            .and_then(|(time, rest)| time.checked_sub_signed(rest))
+            .unwrap_or(DateTime::<Utc>::MIN_UTC)
+    }
+}
+
+#[cfg(test)]
+mod span_tests {
+    use super::Span;
+
+    fn at(text: &str) -> chrono::DateTime<chrono::Utc> {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn months_are_those_of_the_calendar() {
+        let months = |months| Span { months, ..Span::default() };
+        assert_eq!(months(1).before(at("2026-03-31T12:00:00Z")), at("2026-02-28T12:00:00Z"));
+        assert!(months(4_000_000).before(at("2026-03-31T12:00:00Z")) < at("0001-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn the_rest_is_taken_to_the_second() {
+        let span = Span { months: 1, time: std::time::Duration::from_secs(90) };
+        assert_eq!(span.before(at("2026-03-31T00:01:00Z")), at("2026-02-27T23:59:30Z"));
+        let fortnight = Span { months: 0, time: std::time::Duration::from_secs(14 * 86_400) };
+        assert_eq!(fortnight.before(at("2026-03-31T12:00:00Z")), at("2026-03-17T12:00:00Z"));
+        let forever = Span { months: 0, time: std::time::Duration::MAX };
+        assert!(forever.before(at("2026-03-31T12:00:00Z")) < at("0001-01-01T00:00:00Z"));
+    }
+}

@@ -3,37 +3,40 @@
 //! Runs of the tools keep each other out with a lock on the folder. An editor takes no lock.
 //! So the commit exchanges the old and the new version in one step and only then looks at
 //! the old one: when it is not what was read, the two are exchanged back.
+//! Old versions of memory files: a consolidation keeps what it replaces.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::inherit;
-use crate::error::{Naming, StoreError};
-use crate::files::{
-    if_there, is_same_file, only_regular, open_careful, parent, sync_name, wait_for_lock,
+use crate::error::{OrCannot, StoreError};
+use crate::fs::atomic::{create, inherit, take_the_place};
+use crate::fs::folder::make_dirs;
+use crate::fs::temp::{TempFile, marked, marked_in, never_used, reap, reap_beside};
+use crate::fs::{
+    file_names, hash, if_there, is_same_file, only_regular, open_careful, open_plain, parent,
+    sync_name, wait_for_lock,
 };
-use crate::lease::Lease;
-use crate::meta::RETAINED;
-use crate::rename::{create, take_place};
-use crate::store::make_dirs;
-use crate::temp::{TempFile, marked, marked_in, never_used, reap_beside};
-use crate::versions::is_kept_beside;
-use crate::writers::keep_out;
+use crate::id::TIME;
+use crate::os;
+use crate::os::{Lease, keep_writers_out};
+use crate::snapshot::meta::RETAINED;
+use crate::store::Store;
 
 /// A folder of such files; other runs of the tools are locked out of it.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
-    /// Where new versions are made; beside the files where there is no such place.
+    /// Where new versions are written; next to the files if `None`.
     staging: Option<PathBuf>,
     _lock: File,
 }
 
-/// One file of it, as it was read.
+/// A file as it was read.
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
@@ -43,7 +46,7 @@ pub struct SharedFile {
     edits: Vec<PathBuf>,
 }
 
-/// A file whose new version lies beside it.
+/// A file with a new version next to it.
 #[derive(Debug)]
 pub struct StagedFile {
     file: SharedFile,
@@ -52,29 +55,39 @@ pub struct StagedFile {
     bytes: Vec<u8>,
 }
 
+impl Store {
+    /// Locks a folder of the store, whose new versions are written in `tmp/`: to find what killed
+    /// runs left in the folder itself would take a look at all of it.
+    pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder, StoreError> {
+        self.prepare()?;
+        let folder = SharedFolder::lock(dir)?;
+        Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
+    }
+
+    /// The names of the shared files of which killed runs left versions in `tmp/`.
+    pub fn unfinished_edits(&self) -> Result<BTreeSet<String>, StoreError> {
+        let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
+        Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
+    }
+}
+
 impl SharedFolder {
-    /// How often a file is read at most, where somebody edits it each time.
+    /// How often a file is read if somebody edits it each time.
     pub const TRIES: usize = 3;
 
     /// Creates the folder if need be, and locks it.
     pub fn lock(dir: &Path) -> Result<Self, StoreError> {
         make_dirs(dir)?;
         // The folder itself is locked, so that no lock file lies among the user's files.
-        let lock = File::open(dir).naming("open", dir)?;
+        let lock = File::open(dir).or_cannot("open", dir)?;
         let busy = || format!("{} is being changed by another run", dir.display());
         wait_for_lock(&lock, dir, busy)?;
-        Ok(Self {
-            dir: dir.to_owned(),
-            staging: None,
-            _lock: lock,
-        })
+        Ok(Self { dir: dir.to_owned(), staging: None, _lock: lock })
     }
 
-    /// The same folder, whose new versions are made in `dir`, on the same disk: to find what
-    /// killed runs left beside a file takes a look at the whole folder.
-    pub(crate) fn staging_in(mut self, dir: PathBuf) -> Self {
-        self.staging = Some(dir);
-        self
+    /// Removes the unfinished files that killed runs left in a folder.
+    pub fn remove_unfinished(dir: &Path) {
+        reap(dir, None);
     }
 
     /// Reads a file; one that does not exist counts as empty. Only a regular file is read:
@@ -99,9 +112,9 @@ impl SharedFolder {
 
 fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
     let mut file = only_regular(open_careful(path), "open", path)?;
-    let meta = file.metadata().naming("read", path)?;
+    let meta = file.metadata().or_cannot("read", path)?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).naming("read", path)?;
+    file.read_to_end(&mut bytes).or_cannot("read", path)?;
     Ok((bytes, meta))
 }
 
@@ -116,8 +129,8 @@ impl SharedFile {
         &self.old
     }
 
-    /// Versions that others wrote, and that runs took out and were killed before they put them
-    /// back. They stay where they are: nobody but their writer knows what is to become of them.
+    /// Versions of other writers that runs removed from their place and were killed before they put
+    /// them back. They stay, because only their writer knows what they are for.
     pub fn edits(&self) -> &[PathBuf] {
         &self.edits
     }
@@ -127,8 +140,8 @@ impl SharedFile {
         self.stage(more)?.commit()
     }
 
-    /// Writes a new version beside the file, with `more` at its end, and flushes it to the
-    /// disk. When there is no room for it, that fails before anything is replaced.
+    /// Writes a new version next to the file, with `more` at its end, and flushes it to disk. If
+    /// there is no room for it, this fails before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
         let bytes = [&self.old, more].concat();
         self.stage_whole(bytes)
@@ -137,27 +150,23 @@ impl SharedFile {
     /// The same with other bytes than longer ones: the old ones are kept by
     /// [`Store::keep_version`](crate::Store::keep_version) before, so that what a killed run took out is known.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile, StoreError> {
-        // What was said in a session is private, unless the user has made the file public.
+        // Session text is private, unless the user has made the file public.
         let temp = TempFile::create(self.dir(), self.file_name(), 0o600);
-        let mut temp = temp.naming("create", &self.path)?;
-        temp.write_all(&bytes).not_written(&self.path)?;
+        let mut temp = temp.or_cannot("create", &self.path)?;
+        temp.write_all(&bytes).or_not_written(&self.path)?;
         if let Some(meta) = &self.meta {
-            inherit(&temp.file, meta).not_written(&self.path)?;
+            inherit(&temp.file, meta).or_not_written(&self.path)?;
         }
-        temp.file.sync_all().not_written(&self.path)?;
-        Ok(StagedFile {
-            file: self,
-            temp,
-            bytes,
-        })
+        os::sync(&temp.file).or_not_written(&self.path)?;
+        Ok(StagedFile { file: self, temp, bytes })
     }
 
-    /// Removes what killed runs left where files change places: a version whose bytes all
-    /// stand at the start of the file, or are kept as an old version, or a new one that never took
-    /// its place. Returns the others: an editor's versions stay.
+    /// Removes what killed runs left of an exchange: a version whose bytes are at the start of the
+    /// file or are kept as an old version, or a new version that never took its place. Returns the
+    /// others, which are an editor's.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
-        // What cannot be looked at is left for a later run.
+        // Files that cannot be examined are left for a later run.
         for (aside, end) in marked_in(self.dir(), self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
@@ -184,7 +193,7 @@ impl SharedFile {
         self.dir().join(marked(self.file_name(), RETAINED, &end))
     }
 
-    /// Where new versions are made.
+    /// The folder for new versions.
     fn dir(&self) -> &Path {
         self.staging.as_deref().unwrap_or(parent(&self.path))
     }
@@ -199,14 +208,10 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Puts the new version in place. When somebody has changed the file since it was read,
-    /// that is an error, and their version stays.
+    /// Puts the new version in place. If somebody has changed the file since it was read, this is
+    /// an error, and their version stays.
     pub fn commit(self) -> Result<(), StoreError> {
-        let Self {
-            file,
-            mut temp,
-            bytes,
-        } = self;
+        let Self { file, mut temp, bytes } = self;
         match &file.meta {
             None => create(temp, &file.path)?,
             Some(meta) => replace(&file, &mut temp, meta, &bytes)?,
@@ -215,7 +220,7 @@ impl StagedFile {
     }
 }
 
-/// What is no file any more, or none to be read, has changed since it was read.
+/// A file that is gone, or can no longer be read, has changed since it was read.
 fn open_as_read(path: &Path) -> Result<File, StoreError> {
     match if_there(only_regular(open_careful(path), "open", path)) {
         Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
@@ -232,22 +237,22 @@ fn replace(
 ) -> Result<(), StoreError> {
     let path = &file.path;
     let aside = file.aside(temp);
-    // What is written through a handle that was opened before would be lost.
+    // Writes through an older handle would be lost.
     let old = open_as_read(path)?;
-    let alone = keep_out(&old, path)?;
+    let alone = keep_writers_out(&old, path)?;
     let is_as_read = |found: &Path| {
-        let somebody_comes = alone.as_ref().is_some_and(Lease::keeps_somebody_waiting);
+        let somebody_comes = alone.as_ref().is_some_and(Lease::is_waited_for);
         file.is_as_read(found, meta) && !somebody_comes
     };
-    match take_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
+    match take_the_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
         Ok(true) => {
-            // What cannot be removed now is removed by the next run.
+            // The next run removes what cannot be removed now.
             let _ = fs::remove_file(&aside);
             Ok(())
         }
         // This file system cannot exchange names: look first, then replace.
         Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
-        Ok(false) => fs::rename(temp.path(), path).naming("replace", path),
+        Ok(false) => fs::rename(temp.path(), path).or_cannot("replace", path),
         Err(error) => {
             // An editor may have saved into our version while it stood there.
             if read(&aside).is_ok_and(|(found, _)| found == bytes) {
@@ -258,8 +263,59 @@ fn replace(
     }
 }
 
+/// The folder of old versions, next to the folders of the files.
+const FOLDER: &str = "history";
+/// Digits of the sha256 in their names.
+const DIGITS: usize = 16;
+
+impl Store {
+    /// Keeps the bytes of a memory file that are about to be replaced by others than longer ones:
+    /// as `history/STEM-TIME-SHA256.md`, once.
+    pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let folder = self.memory().join(FOLDER);
+        if is_kept(&folder, name, bytes) {
+            return Ok(());
+        }
+        make_dirs(&folder)?;
+        let time = self.now().format(TIME);
+        let stem = name.trim_end_matches(".md");
+        let path = folder.join(format!("{stem}-{time}{}", end(bytes)));
+        let mut temp = self.temp(stem, 0o600)?;
+        temp.write_all(bytes).or_not_written(&path)?;
+        os::sync(&temp.file).or_not_written(&path)?;
+        // Nothing is replaced yet: a copy that may not last does not count as kept.
+        let kept = create(temp, &path).and_then(|()| sync_name(&path));
+        kept.map_err(StoreError::before)
+    }
+}
+
+/// Whether the old version of a file is kept in the folder of old versions.
+pub(crate) fn is_kept_beside(dir: &Path, name: &str, bytes: &[u8]) -> bool {
+    is_kept(&dir.with_file_name(FOLDER), name, bytes)
+}
+
+fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
+    let (begin, end) = (format!("{}-", name.trim_end_matches(".md")), end(bytes));
+    // Files that cannot be examined count as missing.
+    let names = file_names(folder).unwrap_or_default().into_iter();
+    let mut alike = names.filter(|name| name.starts_with(&begin) && name.ends_with(&end));
+    alike.any(|name| read_version(&folder.join(name)).is_ok_and(|kept| kept == bytes))
+}
+
+fn read_version(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// How its name ends: by the first digits of its sha256.
+fn end(bytes: &[u8]) -> String {
+    let hash = hash(&mut &bytes[..]).expect("a slice is read without failure");
+    format!("-{}.md", &hash[..DIGITS])
+}
+
 #[cfg(test)]
-mod tests {
+mod shared_tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::{Path, PathBuf};
@@ -267,16 +323,10 @@ mod tests {
     use super::SharedFolder;
     use crate::{Severity, StoreError};
 
-    fn names(dir: &Path) -> Vec<String> {
+    fn file_names(dir: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(dir)
             .expect("a folder")
-            .map(|entry| {
-                entry
-                    .expect("an entry")
-                    .file_name()
-                    .into_string()
-                    .expect("UTF-8")
-            })
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
             .collect();
         names.sort();
         names
@@ -291,21 +341,13 @@ mod tests {
     fn a_file_appears_and_grows() {
         let dir = tempfile::tempdir().expect("a folder");
         let folder = SharedFolder::lock(&dir.path().join("a/b")).expect("a lock");
-        folder
-            .read("x.md")
-            .expect("none")
-            .append(b"one\n")
-            .expect("written");
+        folder.read("x.md").expect("none").append(b"one\n").expect("written");
         let path = dir.path().join("a/b/x.md");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
-        folder
-            .read("x.md")
-            .expect("one")
-            .append(b"two\n")
-            .expect("written");
+        folder.read("x.md").expect("one").append(b"two\n").expect("written");
         assert_eq!(fs::read(&path).expect("a file"), b"one\ntwo\n");
         assert_eq!(path.metadata().expect("a file").mode() & 0o777, 0o640);
-        assert_eq!(names(&dir.path().join("a/b")), ["x.md"]);
+        assert_eq!(file_names(&dir.path().join("a/b")), ["x.md"]);
     }
 
     #[test]
@@ -334,10 +376,7 @@ mod tests {
             let error = file.append(b"new\n").expect_err(what);
             assert_eq!(error.severity(), Severity::Busy, "{what}");
             assert_eq!(content(&path), theirs, "{what}");
-            assert!(
-                names(dir.path()).iter().all(|name| name == "x.md"),
-                "{what}"
-            );
+            assert!(file_names(dir.path()).iter().all(|name| name == "x.md"), "{what}");
         }
     }
 
@@ -348,11 +387,8 @@ mod tests {
         let file = folder.read("x.md").expect("none");
         fs::write(dir.path().join("x.md"), "mine\n").expect("written");
         assert!(matches!(file.append(b"new\n"), Err(StoreError::Changed(_))));
-        assert_eq!(
-            fs::read(dir.path().join("x.md")).expect("a file"),
-            b"mine\n"
-        );
-        assert_eq!(names(dir.path()), ["x.md"]);
+        assert_eq!(fs::read(dir.path().join("x.md")).expect("a file"), b"mine\n");
+        assert_eq!(file_names(dir.path()), ["x.md"]);
     }
 
     #[test]
@@ -371,10 +407,7 @@ mod tests {
         let folder = SharedFolder::lock(dir.path()).expect("a lock");
         for name in ["folder", "link", "fifo"] {
             let error = folder.read(name).expect_err(name);
-            assert!(
-                matches!(error, StoreError::Refused { .. }),
-                "{name}: {error}"
-            );
+            assert!(matches!(error, StoreError::Refused { .. }), "{name}: {error}");
         }
     }
 
@@ -384,10 +417,10 @@ mod tests {
         fs::write(dir.path().join(".x.md.ctx-tmp-1-2-3"), "half").expect("written");
         let folder = SharedFolder::lock(dir.path()).expect("a lock");
         folder.read("x.md").expect("none");
-        assert!(names(dir.path()).is_empty());
+        assert!(file_names(dir.path()).is_empty());
     }
 
-    /// D5: an editor saves its version between two steps of a run that is killed.
+    /// An editor saves its version between two steps of a killed run.
     #[test]
     fn an_edit_that_a_killed_run_took_out_is_known() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -400,7 +433,7 @@ mod tests {
         let folder = SharedFolder::lock(dir.path()).expect("a lock");
         let file = folder.read("x.md").expect("one");
         assert_eq!(file.edits(), [dir.path().join(".x.md.ctx-old-1-2-3-99")]);
-        assert_eq!(names(dir.path()), [".x.md.ctx-old-1-2-3-99", "x.md"]);
+        assert_eq!(file_names(dir.path()), [".x.md.ctx-old-1-2-3-99", "x.md"]);
     }
 
     #[test]
@@ -414,11 +447,7 @@ mod tests {
                     for turn in 0..10 {
                         let folder = SharedFolder::lock(&path).expect("a lock");
                         let line = format!("{run} {turn}\n");
-                        folder
-                            .read("x")
-                            .expect("a file")
-                            .append(line.as_bytes())
-                            .expect("written");
+                        folder.read("x").expect("a file").append(line.as_bytes()).expect("written");
                     }
                 })
             })
@@ -426,12 +455,61 @@ mod tests {
         for run in runs {
             run.join().expect("no panic");
         }
-        assert_eq!(
-            fs::read_to_string(path.join("x"))
-                .expect("a file")
-                .lines()
-                .count(),
-            40
-        );
+        assert_eq!(fs::read_to_string(path.join("x")).expect("a file").lines().count(), 40);
+    }
+}
+
+#[cfg(test)]
+mod versions_tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    use crate::SharedFolder;
+    use crate::tests::Bench;
+
+    /// Each version is kept once, privately and completely.
+    #[test]
+    fn a_version_is_kept_once() {
+        let bench = Bench::new();
+        bench.store.prepare().expect("made");
+        for bytes in [&b"one"[..], b"two\xff", b"one"] {
+            bench.store.keep_version("master.md", bytes).expect("kept");
+            bench.wait_days(1);
+        }
+        let folder = bench.store.memory().join("history");
+        let mut found: Vec<_> = fs::read_dir(&folder)
+            .expect("there")
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
+        found.sort();
+        let bytes: Vec<_> = found.iter().map(|path| fs::read(path).expect("read")).collect();
+        assert_eq!(bytes, [b"one".to_vec(), b"two\xff".to_vec()]);
+        let mode = fs::metadata(&found[0]).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // A damaged one does not count.
+        fs::write(&found[0], "onE").expect("damaged");
+        bench.store.keep_version("master.md", b"one").expect("kept");
+        assert_eq!(fs::read_dir(&folder).expect("there").count(), 3);
+    }
+
+    /// After a run that was killed in the middle of an exchange, a version that is kept elsewhere
+    /// is removed, and an editor's version is not.
+    #[test]
+    fn what_a_killed_run_took_out_is_removed_where_it_is_kept() {
+        let bench = Bench::new();
+        bench.store.prepare().expect("made");
+        let dir = bench.store.memory().join("summary");
+        let folder = SharedFolder::lock(&dir).expect("locked");
+        fs::write(dir.join("master.md"), "new").expect("written");
+        let ino = fs::metadata(dir.join("master.md")).expect("there").ino() + 1;
+        for (name, text) in [("a", "ours"), ("b", "theirs")] {
+            let aside = dir.join(format!(".master.md.ctx-old-{name}-{ino}"));
+            fs::write(aside, text).expect("written");
+        }
+        bench.store.keep_version("master.md", b"ours").expect("kept");
+        let file = folder.read("master.md").expect("read");
+        let left: Vec<_> = file.edits().iter().map(|path| fs::read(path).expect("read")).collect();
+        assert_eq!(left, [b"theirs".to_vec()]);
+        assert_eq!(fs::read_dir(&dir).expect("there").count(), 2);
     }
 }

@@ -1,27 +1,28 @@
 //! The store's directory: what lies where, who may touch it, which format it has.
+//! Files of the store that are made of others and may be lost: they cost time, and nothing else.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SubsecRound, Utc};
 use serde::Deserialize;
 
-use crate::SnapshotId;
-use crate::atomic::persist;
-use crate::bytes::PACKED;
-use crate::entries::Entries;
-use crate::error::{Naming, StoreError};
-use crate::files::{if_there, only_regular, open_careful, parent, sync_dir};
+use crate::error::{OrCannot, StoreError};
+use crate::fs::atomic::persist;
+use crate::fs::folder::{Entries, make_dirs};
+use crate::fs::temp::{TempFile, reap, reap_beside};
+use crate::fs::{if_there, only_regular, open_careful, parent};
+use crate::id::SnapshotId;
 use crate::lock::read_json;
-use crate::temp::{self, TempFile, reap_beside};
+use crate::snapshot::bytes::PACKED;
 
 /// Tells the time: the system's, or a test's.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// Who works on the store, for the audit log.
+/// The user of the store, for the audit log.
 #[derive(Clone, Debug)]
 pub struct Actor {
     /// `ctx-gc`.
@@ -39,23 +40,14 @@ pub struct Store {
 
 const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
-/// What may stand in a directory that has no FORMAT yet: a run was killed
-/// before it wrote that, or another tool made its folder first.
-const OURS: [&str; 8] = [
-    "FORMAT",
-    "lock",
-    "locks",
-    "tmp",
-    "context",
-    "memory",
-    "offloaded",
-    "index",
-];
+/// What a directory without FORMAT may contain: a run was killed before it wrote that file, or
+/// another tool made its folder first.
+const OURS: [&str; 8] =
+    ["FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded", "index"];
 
 impl Store {
-    /// Where the store lies unless somebody says otherwise: state, not data, for it belongs
-    /// to this machine (XDG Base Directory Specification, `$XDG_STATE_HOME`). `variable`
-    /// reads a variable of the environment.
+    /// The default path of the store: state, not data, because it belongs to this machine (XDG Base
+    /// Directory Specification, `$XDG_STATE_HOME`). `variable` reads an environment variable.
     pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             let path = variable(name).map(PathBuf::from);
@@ -73,41 +65,32 @@ impl Store {
         if !is_store(root) {
             Self::refuse_inside(root)?;
         }
-        let store = Self {
-            root: root.to_owned(),
-            actor,
-            clock,
-        };
+        let store = Self { root: root.to_owned(), actor, clock };
         store.check()?;
         Ok(store)
     }
 
-    /// The directory of the store that `path` lies in; the path need not exist.
+    /// The store that contains `path`; the path need not exist.
     pub fn around(path: &Path) -> Option<PathBuf> {
         let real = path.ancestors().find_map(|above| {
             let is_bare = above.as_os_str().is_empty();
             let above = if is_bare { Path::new(".") } else { above };
             above.canonicalize().ok()
         })?;
-        real.ancestors()
-            .find(|dir| is_store(dir))
-            .map(Path::to_owned)
+        real.ancestors().find(|dir| is_store(dir)).map(Path::to_owned)
     }
 
-    /// Refuses a path that lies in a store, be it this one or another: whoever names all
-    /// files below a folder does not mean the snapshots in there.
+    /// Refuses a path inside any store: a command that names all files below a folder does not mean
+    /// the snapshots.
     pub fn refuse_inside(path: &Path) -> Result<(), StoreError> {
         match Self::around(path) {
-            Some(root) => Err(StoreError::InStore {
-                path: path.to_owned(),
-                root,
-            }),
+            Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
             None => Ok(()),
         }
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        let Some(meta) = if_there(fs::metadata(&self.root).naming("open", &self.root))? else {
+        let Some(meta) = if_there(fs::metadata(&self.root).or_cannot("open", &self.root))? else {
             return Ok(());
         };
         let why = if !meta.is_dir() {
@@ -119,10 +102,7 @@ impl Store {
         } else {
             return self.check_format();
         };
-        Err(StoreError::Insecure {
-            path: self.root.clone(),
-            why,
-        })
+        Err(StoreError::Insecure { path: self.root.clone(), why })
     }
 
     fn check_format(&self) -> Result<(), StoreError> {
@@ -138,8 +118,8 @@ impl Store {
                 _ => Err(StoreError::refused(&path, UNKNOWN_FORMAT)),
             };
         }
-        for name in Entries::of(&self.root).naming("read", &self.root)? {
-            let name = name.naming("read", &self.root)?;
+        for name in Entries::of(&self.root).or_cannot("read", &self.root)? {
+            let name = name.or_cannot("read", &self.root)?;
             let known = OURS.iter().any(|ours| name == *ours)
                 || name.as_encoded_bytes().starts_with(b".FORMAT.");
             if !known {
@@ -152,20 +132,15 @@ impl Store {
     /// Creates the store if it is not there; for everything that writes.
     pub fn prepare(&self) -> Result<(), StoreError> {
         let format = self.root.join("FORMAT");
-        if !format.try_exists().naming("read", &format)? {
+        if !format.try_exists().or_cannot("read", &format)? {
             make_dirs(&self.root)?;
             reap_beside(&format);
-            let mut temp = TempFile::beside(&format, 0o600).naming("create", &format)?;
-            temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;
+            let mut temp = TempFile::beside(&format, 0o600).or_cannot("create", &format)?;
+            temp.write_all(FORMAT.as_bytes()).or_cannot("write", &format)?;
             // Without anything in it, the store is not what was asked for.
             persist(temp, &format).map_err(StoreError::before)?;
         }
-        for dir in [
-            self.snapshots(),
-            self.tmp(),
-            self.locks(),
-            self.root.join("context"),
-        ] {
+        for dir in [self.snapshots(), self.tmp(), self.locks(), self.root.join("context")] {
             make_dirs(&dir)?;
         }
         Ok(())
@@ -181,7 +156,7 @@ impl Store {
         self.root.join("memory")
     }
 
-    /// Large tool results that were taken out of sessions, a folder per session.
+    /// The folder of offloaded results, with one folder per session.
     pub fn offloaded(&self) -> PathBuf {
         self.root.join("offloaded")
     }
@@ -217,8 +192,17 @@ impl Store {
     /// A new file in `tmp/`; what killed runs left there is removed.
     pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile, StoreError> {
         let dir = self.tmp();
-        temp::reap(&dir, None);
-        TempFile::create(&dir, stem.as_ref(), mode).naming("create a file in", &dir)
+        reap(&dir, None);
+        TempFile::create(&dir, stem.as_ref(), mode).or_cannot("create a file in", &dir)
+    }
+
+    /// Writes a private file of the store, whole or not at all.
+    pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        make_dirs(parent(path))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut temp = self.temp(&name, 0o600)?;
+        temp.write_all(bytes).or_not_written(path)?;
+        persist(temp, path)
     }
 
     pub(crate) fn locks(&self) -> PathBuf {
@@ -229,7 +213,7 @@ impl Store {
         self.root.join("trash")
     }
 
-    /// What was set aside because it is damaged.
+    /// The folder of damaged files that were set aside.
     pub(crate) fn damaged(&self) -> PathBuf {
         self.root.join("damaged")
     }
@@ -240,11 +224,12 @@ impl Store {
     }
 }
 
-/// Whether what lies at a path is of this store's making and no session: a store, or a file that was
-/// replaced and stays beside its successor for a while.
+/// Whether a path belongs to the tools and is not a session: a store, or a replaced file that is
+/// kept next to its successor for a while.
 pub fn is_kept_aside(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
-    let is_retained = |name: &str| name.starts_with('.') && name.contains(crate::meta::RETAINED);
+    let is_retained =
+        |name: &str| name.starts_with('.') && name.contains(crate::snapshot::meta::RETAINED);
     name.is_some_and(|name| is_retained(&name)) || is_store(path)
 }
 
@@ -271,27 +256,44 @@ pub(crate) fn meta_name(id: &SnapshotId) -> String {
     format!("{id}.meta.json")
 }
 
-/// Creates a private directory and those above it, durably.
-pub(crate) fn make_dirs(dir: &Path) -> Result<(), StoreError> {
-    let is_root = dir.parent().is_none();
-    match fs::metadata(dir) {
-        Ok(meta) if meta.is_dir() => return Ok(()),
-        Err(error) if is_root || error.kind() != io::ErrorKind::NotFound => {
-            return Err(error).naming("create", dir);
-        }
-        _ => {}
+impl Store {
+    /// The index of the sessions on this machine.
+    pub fn session_index(&self) -> PathBuf {
+        self.root().join("index/sessions.jsonl")
     }
-    let above = parent(dir);
-    make_dirs(above)?;
-    match DirBuilder::new().mode(0o700).create(dir) {
-        Ok(()) => sync_dir(above),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error).naming("create", dir),
+
+    /// The folder of the index of words by which the store is searched. Its lock has the same
+    /// name and ends in `.lock`.
+    pub fn search_index(&self) -> PathBuf {
+        self.root().join("index/search")
+    }
+
+    /// The content of the index of sessions; `None` if it cannot be read for any reason.
+    pub fn read_session_index(&self) -> Option<String> {
+        let file = File::open(self.session_index()).ok()?;
+        let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let mut text = String::new();
+        // Lines that are appended to it meanwhile are not the tools'.
+        file.take(meta.len()).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    /// Replaces the index of sessions. No lock and no flush to the disk: of two runs at the
+    /// same time the later one's stays, and one that a crash tore is as good as none.
+    pub fn replace_session_index(&self, text: &str) -> Result<(), StoreError> {
+        self.prepare()?;
+        let path = self.session_index();
+        make_dirs(&self.root().join("index"))?;
+        let mut temp = TempFile::beside(&path, 0o600).or_cannot("create", &path)?;
+        temp.write_all(text.as_bytes()).or_cannot("write", &path)?;
+        fs::rename(temp.path(), &path).or_cannot("replace", &path)?;
+        temp.keep();
+        Ok(())
     }
 }
 
 #[cfg(test)]
-mod tests {
+mod store_tests {
     use super::{Actor, Store, UNKNOWN_FORMAT};
     use crate::StoreError;
     use std::fs::{self, Permissions};
@@ -299,10 +301,7 @@ mod tests {
     use std::path::Path;
 
     fn open(root: &Path) -> Result<Store, StoreError> {
-        let actor = Actor {
-            tool: "test".into(),
-            flags: Vec::new(),
-        };
+        let actor = Actor { tool: "test".into(), flags: Vec::new() };
         Store::open(root, actor, Box::new(chrono::Utc::now))
     }
 
@@ -357,7 +356,7 @@ mod tests {
         }
     }
 
-    /// P3: a store that others can write into, or that is none.
+    /// P3: a store that others can write to, or a folder that is not a store.
     #[test]
     fn unsafe_and_unknown_directories_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -387,9 +386,30 @@ mod tests {
         fs::create_dir(&root).expect("mkdir");
         fs::write(root.join(".FORMAT.ctx-tmp-1-2-3"), "{").expect("writes");
         open(&root).expect("opens").prepare().expect("finishes");
-        assert_eq!(
-            fs::read_to_string(root.join("FORMAT")).expect("reads"),
-            "{\"format\":1}\n"
-        );
+        assert_eq!(fs::read_to_string(root.join("FORMAT")).expect("reads"), "{\"format\":1}\n");
+    }
+}
+
+#[cfg(test)]
+mod derived_tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use crate::tests::Bench;
+
+    #[test]
+    fn the_index_is_private_and_may_be_lost() {
+        let Bench { store, dir: _dir, .. } = Bench::new();
+        assert_eq!(store.read_session_index(), None);
+        store.replace_session_index("a\n").expect("written");
+        store.replace_session_index("b\n").expect("written");
+        assert_eq!(store.read_session_index().as_deref(), Some("b\n"));
+        let mode = |path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        let path = store.session_index();
+        let folder = path.parent().expect("its folder");
+        assert_eq!((mode(path.as_path()), mode(folder)), (0o600, 0o700));
+        assert_eq!(fs::read_dir(folder).expect("its folder").count(), 1);
+        fs::write(&path, b"\xff").expect("written");
+        assert_eq!(store.read_session_index(), None);
     }
 }

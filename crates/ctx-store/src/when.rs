@@ -4,14 +4,14 @@
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, NaiveDateTime, TimeDelta, Utc, Weekday};
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
 
-use crate::stamp::TIME;
+use crate::id::TIME;
 
 /// The time that a text names: a day, a minute, a second, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// Its first moment.
     pub start: DateTime<Utc>,
-    /// Its last one, to the microsecond.
+    /// Its last moment, to the microsecond.
     pub end: DateTime<Utc>,
     /// Whether a whole day is named.
     pub is_day: bool,
@@ -20,7 +20,7 @@ pub struct When {
 /// Why a text is no date and no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
-    /// Nothing in it could be one.
+    /// Nothing in it could be a time.
     #[error(
         "expected a date or a time in UTC, as 2026-11-15, \"2026-11-15 10:30\", yesterday or \"1 week ago\""
     )]
@@ -46,25 +46,18 @@ impl When {
         iso(&text).map_or_else(|| in_words(&text, now), Ok)
     }
 
-    /// Whether a moment lies in it.
+    /// Whether it contains a moment.
     pub fn contains(&self, time: DateTime<Utc>) -> bool {
         (self.start..=self.end).contains(&time)
     }
 
     fn day(date: NaiveDate) -> Option<Self> {
         let when = Self::lasting(date.and_hms_opt(0, 0, 0)?.and_utc(), TimeDelta::days(1))?;
-        Some(Self {
-            is_day: true,
-            ..when
-        })
+        Some(Self { is_day: true, ..when })
     }
 
     fn moment(time: DateTime<Utc>) -> Self {
-        Self {
-            start: time,
-            end: time,
-            is_day: false,
-        }
+        Self { start: time, end: time, is_day: false }
     }
 
     fn lasting(start: DateTime<Utc>, length: TimeDelta) -> Option<Self> {
@@ -90,7 +83,7 @@ fn iso(text: &str) -> Option<When> {
         return When::day(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?);
     }
     let text = text.to_ascii_uppercase().replacen(' ', "T", 1);
-    // As in the name of a snapshot.
+    // The form in the name of a snapshot.
     if let Ok(time) = NaiveDateTime::parse_from_str(&text, TIME) {
         return Some(When::moment(time.and_utc()));
     }
@@ -136,8 +129,7 @@ fn is_unit(word: &str) -> bool {
 
 /// The letters and digits of a text, in words.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_alphabetic())
-        .filter(|word| !word.is_empty())
+    text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
 }
 
 fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenError> {
@@ -160,11 +152,7 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
 /// `today`, `yesterday`, `friday`, `last friday`, `15 nov`, `nov 15`, `15 nov 2026`: the last
 /// one of that name, where the library would take the next one.
 fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> {
-    if text.contains('/')
-        || text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
-    {
+    if text.contains('/') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Err(WhenError::Order);
     }
     let named = text.strip_prefix("last ").unwrap_or(text);
@@ -187,8 +175,7 @@ fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> 
     let read = parse_date_string(&asked, now, Dialect::Uk);
     let date = read.map(|time| time.date_naive()).ok();
     // The library takes `15 nov 26` for the year 26.
-    date.filter(|date| is_whole && date.year() >= 1970)
-        .ok_or(WhenError::Malformed)
+    date.filter(|date| is_whole && date.year() >= 1970).ok_or(WhenError::Malformed)
 }
 
 #[cfg(test)]
@@ -214,7 +201,7 @@ mod tests {
         (when.start, when.end)
     }
 
-    /// 15 C1: a time is as long as it is exact, and in UTC where no offset is written.
+    /// A time covers what it leaves open, and is in UTC without an offset.
     #[test]
     fn dates_and_times_of_iso_8601_are_read() {
         let minute = ("2026-11-15T10:30:00Z", "2026-11-15T10:30:59.999999Z");
@@ -236,10 +223,7 @@ mod tests {
             assert_eq!(ends(text), (at(start), at(end)), "{text}");
             assert!(!parse(text).expect(text).is_day, "{text}");
         }
-        let day = (
-            at("2026-11-15T00:00:00Z"),
-            at("2026-11-15T23:59:59.999999Z"),
-        );
+        let day = (at("2026-11-15T00:00:00Z"), at("2026-11-15T23:59:59.999999Z"));
         assert_eq!(ends("2026-11-15"), day);
         assert!(parse("2026-11-15").expect("a day").is_day);
         assert!(parse("2027-01-01").is_ok(), "a date may be still to come");
@@ -290,7 +274,7 @@ mod tests {
         assert_eq!(parse("yesterday 01:30+02:00"), east);
     }
 
-    /// 15 C1: what the library would guess is refused, and so is what could be a number.
+    /// A guess of the library is refused, and so is what could be a number.
     #[test]
     fn what_may_be_meant_otherwise_is_refused() {
         for (text, error) in [

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ctx_transcript::dialect::SUMMARY_MARK;
-use ctx_transcript::{Dialect, Message, Object, Part, Role};
+use ctx_format::dialect::SUMMARY_MARK;
+use ctx_format::{Dialect, Message, Object, Part, Role};
 
 use crate::language::{Language, Languages};
 
@@ -25,7 +25,7 @@ pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
-    /// What the summaries of the presets begin with.
+    /// The first lines of the presets' summaries.
     presets: Vec<String>,
 }
 
@@ -33,16 +33,13 @@ impl Recognizer {
     /// Writes summaries with `header`, and recognises them and those of the presets.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
-        Self {
-            header: header.map(str::to_owned),
-            presets: presets.to_vec(),
-        }
+        Self { header: header.map(str::to_owned), presets: presets.to_vec() }
     }
 
-    /// The text of a summary message: header if there is one, what it is, the summary.
+    /// The text of a summary message: the header if any, what it is, the summary.
     ///
-    /// A summary that opens with a heading of its own keeps it first. A header that
-    /// ends in a blank stands on the line of what follows.
+    /// A summary that begins with its own heading keeps it first. A header that ends in a blank
+    /// shares the line with what follows.
     pub fn compose(&self, summary: &str) -> String {
         let mut text = String::new();
         if let Some(header) = &self.header {
@@ -70,12 +67,11 @@ impl Recognizer {
         text
     }
 
-    /// The summary in a message: its text without header and record line.
-    /// `None` when the message is none.
+    /// The summary in a message: its text without header and record line. `None` if the message is
+    /// not a summary.
     ///
-    /// Headers are those of other tools, which have no other mark. A summary of theirs is
-    /// a text and nothing else, and never the model's or a tool's: these can be made to
-    /// begin with any line.
+    /// Headers are those of other tools, which have no other mark. Their summary is a single text,
+    /// and never the model's or a tool's: these could be made to begin with any line.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,
@@ -93,8 +89,8 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// A message that holds no summary, as it is to be read. A model that writes one, with
-    /// a header of ours, says nothing of its own: what it repeats has the voice of a tool.
+    /// A message that is not a summary, as it should be read. If a model begins a message with our
+    /// header, it says nothing of its own: what it repeats has the voice of a tool.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let headers: Vec<&str> = self.headers().collect();
         let first = |text: &str| text.as_bytes().first().copied();
@@ -108,10 +104,7 @@ impl Recognizer {
             _ => false,
         };
         if message.role == Role::Assistant && message.parts.iter().any(imitates) {
-            Cow::Owned(Message {
-                role: Role::Tool,
-                ..message.clone()
-            })
+            Cow::Owned(Message { role: Role::Tool, ..message.clone() })
         } else {
             Cow::Borrowed(message)
         }
@@ -120,8 +113,7 @@ impl Recognizer {
     fn headers(&self) -> impl Iterator<Item = &str> {
         let own = self.header.as_deref().map(without_colon);
         let own = own.filter(|own| !own.is_empty()).into_iter();
-        own.chain(self.known())
-            .chain([RECORD_LINE, CHINESE_RECORD_LINE])
+        own.chain(self.known()).chain([RECORD_LINE, CHINESE_RECORD_LINE])
     }
 
     /// The headings that our summaries bring, and the headers of the presets.
@@ -135,9 +127,8 @@ impl Recognizer {
     fn bare(&self, text: &str) -> String {
         let mut text = text.trim();
         let mut heading = String::new();
-        while let Some((header, rest)) = self
-            .headers()
-            .find_map(|header| Some((header, behind(text, header)?)))
+        while let Some((header, rest)) =
+            self.headers().find_map(|header| Some((header, behind(text, header)?)))
         {
             if header == RULE_HEADING {
                 heading = format!("{header}\n\n");
@@ -168,9 +159,8 @@ fn without_colon(header: &str) -> &str {
     header.trim().trim_end_matches([':', '：'])
 }
 
-/// What follows `header` at the beginning of `text`. A header in brackets cannot
-/// be the beginning of a sentence; any other must end its line, or be followed by
-/// a colon or by its translation.
+/// The text after `header` at the beginning of `text`. A header in brackets cannot begin a
+/// sentence; any other must end its line, or be followed by a colon or its translation.
 fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let rest = text.trim_start().strip_prefix(header)?;
     if header.ends_with(']') {
@@ -182,15 +172,14 @@ fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     if alone {
         return Some(&rest[line_end..]);
     }
-    tail.starts_with([':', '：'])
-        .then(|| rest.trim_start().trim_start_matches([':', '：']))
+    tail.starts_with([':', '：']).then(|| rest.trim_start().trim_start_matches([':', '：']))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{CHINESE_RECORD_LINE, RECORD_LINE, Recognizer};
-    use ctx_transcript::dialect::{Anthropic, Chat, Dialect};
-    use ctx_transcript::{Object, Role};
+    use ctx_format::dialect::{Anthropic, Chat, Dialect};
+    use ctx_format::{Object, Role};
 
     fn recognizer(header: Option<&str>) -> Recognizer {
         let presets = [
@@ -226,11 +215,8 @@ mod tests {
                 Some("Until now: "),
                 Some("[Previous conversation summary]: "),
             ] {
-                for summary in [
-                    "## Goal\nbuild it",
-                    "## 目标\n把它做好",
-                    "## 会话摘要\n\n- 1",
-                ] {
+                for summary in ["## Goal\nbuild it", "## 目标\n把它做好", "## 会话摘要\n\n- 1"]
+                {
                     let text = compose(header, summary);
                     let record = dialect.summary_record(Role::User, &text);
                     assert_eq!(
@@ -261,14 +247,8 @@ mod tests {
             )
         );
         for (summary, line) in [
-            (
-                "## 目标\n修登录的错误\n- `src/auth.rs`",
-                CHINESE_RECORD_LINE,
-            ),
-            (
-                "## 任务目标\nFix the login.\n- \"请把端口改成 9000。\"\n- Done.",
-                RECORD_LINE,
-            ),
+            ("## 目标\n修登录的错误\n- `src/auth.rs`", CHINESE_RECORD_LINE),
+            ("## 任务目标\nFix the login.\n- \"请把端口改成 9000。\"\n- Done.", RECORD_LINE),
             ("## Цель\nИсправить вход", RECORD_LINE),
         ] {
             assert_eq!(compose(None, summary), format!("{line}\n\n{summary}"));
@@ -285,16 +265,9 @@ mod tests {
             ("## 会话摘要\n做了", "## 会话摘要\n\n做了"),
             ("## 会话摘要：做了", "## 会话摘要\n\n做了"),
         ] {
-            assert_eq!(
-                found(&Chat, None, &user(text)).as_deref(),
-                Some(summary),
-                "{text}"
-            );
+            assert_eq!(found(&Chat, None, &user(text)).as_deref(), Some(summary), "{text}");
         }
-        assert_eq!(
-            found(&Chat, Some("# So far"), &user("# So far\nx")).as_deref(),
-            Some("x")
-        );
+        assert_eq!(found(&Chat, Some("# So far"), &user("# So far\nx")).as_deref(), Some("x"));
     }
 
     #[test]
@@ -311,8 +284,7 @@ mod tests {
         assert_eq!(found(&Chat, None, tool), None);
     }
 
-    /// D6: a model can be made to begin with a summary's header, and then it says nothing
-    /// of its own.
+    /// A model can be made to begin with a summary's header, and then it says nothing of its own.
     #[test]
     fn what_a_model_writes_is_no_earlier_summary() {
         let says = |text: &str| {

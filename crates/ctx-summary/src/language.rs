@@ -1,9 +1,9 @@
 //! The language that people write in: headings and the first line of a summary are in it.
 
-/// As far as it matters here.
+/// The languages that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// Also where nothing tells.
+    /// Also if nothing shows the language.
     #[default]
     English,
     /// Chinese, whatever its characters.
@@ -26,14 +26,14 @@ const ENGLISH: &[&str] = &[
     "you", "i", "my", "be", "not", "on", "can", "please", "we", "should", "have", "do", "from",
     "a", "as",
 ];
-/// Those of languages with the same letters: German, French, Spanish, Portuguese, Italian, Dutch.
+/// Words of languages with the same letters: German, French, Spanish, Portuguese, Italian, Dutch.
 const OTHERS: &[&str] = &[
     "der", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "auf", "wir", "bitte", "ich",
     "den", "dem", "zu", "le", "les", "et", "est", "une", "pas", "pour", "dans", "avec", "je", "du",
     "des", "el", "los", "las", "que", "por", "una", "para", "con", "está", "del", "es", "o", "não",
     "um", "uma", "os", "il", "di", "che", "per", "sono", "het", "een", "niet", "van", "en", "y",
 ];
-/// Of a text's words so many have to be small words of another language, in percent.
+/// The percentage of small words that makes a text another language's.
 const SMALL_WORDS: usize = 12;
 
 /// Letters and words of a text, by what they tell.
@@ -48,7 +48,7 @@ struct Counted {
 }
 
 impl Language {
-    /// Of a text; `None` where it does not tell.
+    /// The language of a text; `None` if it shows none.
     pub fn of(text: &str) -> Option<Self> {
         let mut counted = Counted::default();
         text.lines()
@@ -158,10 +158,7 @@ mod tests {
 
     #[test]
     fn headings_do_not_count_and_most_messages_decide() {
-        assert_eq!(
-            Language::of("## 任务目标\nlist files"),
-            Some(Language::English)
-        );
+        assert_eq!(Language::of("## 任务目标\nlist files"), Some(Language::English));
         let most = |texts: &[&str]| {
             let mut languages = Languages::default();
             for text in texts {
@@ -170,10 +167,7 @@ mod tests {
             languages.most()
         };
         assert_eq!(most(&[]), Language::English);
-        assert_eq!(
-            most(&["继续", "the log: error at line 3", "好的，再试"]),
-            Language::Chinese
-        );
+        assert_eq!(most(&["继续", "the log: error at line 3", "好的，再试"]), Language::Chinese);
         assert_eq!(most(&["继续", "go on now"]), Language::English);
         assert_eq!(most(&["продолжай", "ещё раз"]), Language::Other);
     }

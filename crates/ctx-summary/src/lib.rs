@@ -1,19 +1,19 @@
-//! The summary of an old zone: extractive, by rules, by a language model.
+//! Summaries of the old part of a session: extractive, by rules, or by a language model.
 //!
-//! [`RuleSummary`] needs nothing but the messages. [`extractive`] quotes what
-//! a ledger holds. [`summarize`] has a model asked what a [`Template`] says, with the
-//! [`transcript`](Transcript) as its input, and [`check`] holds the answer against it.
-//! Whatever wrote it, a [`Recognizer`] puts the summary's text together, and knows it
-//! again when it is old itself.
+//! [`RuleSummary`] needs only the messages. [`extractive`] quotes from a ledger. [`summarize`] asks
+//! a model with a [`Template`] as the prompt and a [`transcript`](Transcript) as the input, and
+//! [`check`] compares the answer with the session. A [`Recognizer`] composes the text of every
+//! summary, and recognizes it when it is to be summarized again.
 //!
-//! Nothing here reads the environment, prints, exits or touches the network: whoever
-//! asks the model is handed over.
+//! Nothing here reads the environment, prints, exits or uses the network; the caller provides the
+//! model.
 
 pub mod check;
 mod earlier;
 mod extractive;
 mod lacking;
 mod language;
+pub mod ledger;
 mod model;
 mod pattern;
 mod rule;

@@ -1,11 +1,11 @@
 //! A summary by a model, from an input of any length.
 //!
-//! What fits into the model's window is summed up in one question. What does
-//! not is cut into parts at the borders of messages; each part is summed up, and
-//! the summaries are summed up in turn, until one is left. No input is too long:
-//! - a summary that leaves no room for another one is cut at its middle,
-//! - a part that the model has no words for goes on as its own head and tail,
-//! - what would be more than [`MOST_PARTS`] questions is thinned out before.
+//! Text that fits into the model's window is summarized in one request. Longer text is split at the
+//! borders of messages; each part is summarized, and the summaries are summarized in turn, until
+//! one is left. No input is too long:
+//! - a summary that leaves no room for another one is cut in its middle,
+//! - a part without an answer is replaced by its head and tail,
+//! - more than [`MOST_PARTS`] parts are thinned out first.
 
 use ctx_tokens::TokenCounter;
 
@@ -16,7 +16,7 @@ use ctx_llm::{Completion, LlmError, Question};
 /// Models cannot count, so that they may write a fifth more than they are asked for.
 pub const USUAL_PERCENT: u64 = 120;
 
-/// What is to be summed up, and how.
+/// What to summarize, and how.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The prompt.
@@ -25,9 +25,9 @@ pub struct Job<'a> {
     pub transcript: &'a Transcript,
     /// Summaries of what came before, redacted by the caller if they come from elsewhere.
     pub earlier: &'a str,
-    /// What code found that a summary must name: only sent where the record is not sent whole.
+    /// What a summary must name, as found by code; only sent if the record is incomplete.
     pub reminder: &'a str,
-    /// What the user wants stressed.
+    /// What the user wants emphasized.
     pub instructions: &'a str,
     /// Length of the summary in tokens that is asked for.
     pub target: u64,
@@ -81,10 +81,7 @@ pub fn summarize(
             job,
             room,
             ask: &mut *ask,
-            done: ModelSummary {
-                parts: 1,
-                ..ModelSummary::default()
-            },
+            done: ModelSummary { parts: 1, ..ModelSummary::default() },
         };
         match run.all() {
             Err(LlmError::TooLong(_)) if room / 2 >= SMALLEST_INPUT => room /= 2,
@@ -104,12 +101,10 @@ fn room(job: &Job<'_>) -> u64 {
     });
     let prompt = job.counter.count(&system) + job.counter.count(&message);
     let free = job.window - job.window / 10;
-    free.saturating_sub(prompt + most_output(job, job.target))
-        .max(SMALLEST_INPUT)
+    free.saturating_sub(prompt + most_output(job, job.target)).max(SMALLEST_INPUT)
 }
 
-/// What the model may write where so many tokens are asked for, and never more than half
-/// of the window.
+/// The limit of an answer for which this many tokens are requested; at most half of the window.
 fn most_output(job: &Job<'_>, target: u64) -> u64 {
     let most = target.min(job.target) * job.most_percent / 100;
     most.min(job.window / 2).max(1)
@@ -125,7 +120,7 @@ struct Run<'a, 'q> {
 impl Run<'_, '_> {
     fn all(mut self) -> Result<ModelSummary, LlmError> {
         let earlier = self.job.earlier.trim();
-        // What the reminder reminds of is in a record that is whole.
+        // A complete record has everything that the reminder names.
         let whole = self.within(earlier).filter(|record| record.cuts == 0);
         if let Some(record) = whole {
             return self.last(earlier, &record.pieces.join("\n\n"));
@@ -143,24 +138,17 @@ impl Run<'_, '_> {
         self.last("", texts.first().map_or("", String::as_str))
     }
 
-    /// The record in what is left beside that; `None` where that leaves no room for it, so
-    /// that it is one more part of the record.
+    /// The record in the remaining room; `None` if there is too little, so that it becomes one more
+    /// part of the record.
     fn within(&self, known: &str) -> Option<Record> {
-        let Job {
-            transcript,
-            counter,
-            ..
-        } = *self.job;
+        let Job { transcript, counter, .. } = *self.job;
         let room = self.room.checked_sub(counter.count(known))?;
         transcript.within(room, counter)
     }
 
     /// The earlier summary and the reminder.
     fn known(&self) -> String {
-        [self.job.earlier.trim(), self.job.reminder.trim()]
-            .join("\n\n")
-            .trim()
-            .to_owned()
+        [self.job.earlier.trim(), self.job.reminder.trim()].join("\n\n").trim().to_owned()
     }
 
     /// All messages, packed; the earlier summary is the first of them.
@@ -222,7 +210,7 @@ impl Run<'_, '_> {
         target: u64,
         part: (usize, usize),
     ) -> Result<String, LlmError> {
-        // Nothing but earlier summaries may be old; the paragraph must stay.
+        // Only earlier summaries may be old; the paragraph must stay.
         let record = Some(record).filter(|record| !record.is_empty());
         let record = record.unwrap_or("(nothing)");
         let (system, message) = self.job.template.fill(&Filling {
@@ -249,9 +237,7 @@ fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
         return text.to_owned();
     }
     // No token has less than a quarter of a character, few have more than eight.
-    let mut chars = usize::try_from(limit)
-        .unwrap_or(usize::MAX)
-        .saturating_mul(8);
+    let mut chars = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(8);
     loop {
         let short = shorten(text, chars);
         if chars == 0 || counter.count_up_to(&short, limit).is_some() {
@@ -265,9 +251,9 @@ fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
 mod tests {
     use super::{Job, ModelSummary, USUAL_PERCENT, fit, summarize};
     use crate::{Template, Transcript};
+    use ctx_format::{Message, Part, Role};
     use ctx_llm::{Completion, LlmError, Question};
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Message, Part, Role};
 
     fn transcript(messages: usize) -> Transcript {
         let mut transcript = Transcript::default();
@@ -276,9 +262,7 @@ mod tests {
                 line,
                 &Message::new(
                     Role::User,
-                    vec![Part::Text(
-                        format!("fact {number} of many, spelled out").into(),
-                    )],
+                    vec![Part::Text(format!("fact {number} of many, spelled out").into())],
                 ),
             );
         }
@@ -305,10 +289,7 @@ mod tests {
                 .collect();
             let most = usize::try_from(question.max_tokens).expect("small") * 4;
             let text: String = facts.join(" ").chars().take(most).collect();
-            Ok(Completion {
-                text: format!("{text} ."),
-                cut: false,
-            })
+            Ok(Completion { text: format!("{text} ."), cut: false })
         }
     }
 
@@ -338,7 +319,7 @@ mod tests {
         (outcome, log)
     }
 
-    /// The outcome with a model that does as told, and how often it was asked.
+    /// The outcome with an obedient model, and the number of requests.
     fn with(
         transcript: &Transcript,
         earlier: &str,
@@ -387,19 +368,11 @@ mod tests {
         assert!(summary.parts > 2, "{summary:?}");
         assert_eq!(summary.answers as usize, log.len());
         assert!(log[0].contains("[earlier summary]\nit began"), "{}", log[0]);
-        assert!(
-            log.last()
-                .expect("asked")
-                .contains("[summary of part 1 of ")
-        );
+        assert!(log.last().expect("asked").contains("[summary of part 1 of "));
         // Every message went into some question.
         for number in 0..120 {
             let fact = format!("fact {number} of");
-            assert_eq!(
-                log.iter().filter(|text| text.contains(&fact)).count(),
-                1,
-                "{fact}"
-            );
+            assert_eq!(log.iter().filter(|text| text.contains(&fact)).count(), 1, "{fact}");
         }
     }
 
@@ -433,10 +406,7 @@ mod tests {
         let mut asked = 0;
         let outcome = summarize(&job, &mut |_question| {
             asked += 1;
-            Ok(Completion {
-                text: "on and on ".repeat(400),
-                cut: false,
-            })
+            Ok(Completion { text: "on and on ".repeat(400), cut: false })
         });
         let summary = outcome.expect("a summary all the same");
         assert!(summary.parts > 2);
@@ -452,18 +422,14 @@ mod tests {
                 return Err(LlmError::Refused("no".to_owned()));
             }
             assert!(asked < 5 || question.text.contains("characters left out"));
-            Ok(Completion {
-                text: "short".to_owned(),
-                cut: false,
-            })
+            Ok(Completion { text: "short".to_owned(), cut: false })
         });
         let summary = outcome.expect("a summary");
         assert_eq!(summary.excerpts, 1);
         assert_eq!(summary.text, "short");
         // With the last question there is nothing to go on with.
-        let (outcome, _) = with(&transcript(3), "", 4000, |_| {
-            Err(LlmError::Refused("no".to_owned()))
-        });
+        let (outcome, _) =
+            with(&transcript(3), "", 4000, |_| Err(LlmError::Refused("no".to_owned())));
         assert!(matches!(outcome, Err(LlmError::Refused(_))));
     }
 
@@ -476,17 +442,11 @@ mod tests {
                 let counter = Encoding::Chars4.counter();
                 let input = counter.count(question.instructions) + counter.count(question.text);
                 assert!(input + question.max_tokens <= window, "{input}");
-                Ok(Completion {
-                    text: "what was said ".repeat(30),
-                    cut: false,
-                })
+                Ok(Completion { text: "what was said ".repeat(30), cut: false })
             });
             let summary = outcome.expect("a summary");
             assert_eq!(summary.answers, questions, "{messages}");
-            assert!(
-                summary.parts <= super::MOST_PARTS && !summary.thinned,
-                "{messages}"
-            );
+            assert!(summary.parts <= super::MOST_PARTS && !summary.thinned, "{messages}");
         }
     }
 
@@ -495,16 +455,10 @@ mod tests {
         let mut asked = 0;
         let (outcome, _) = with(&transcript(20_000), "it began", 1_000, |_| {
             asked += 1;
-            Ok(Completion {
-                text: "so it was".to_owned(),
-                cut: false,
-            })
+            Ok(Completion { text: "so it was".to_owned(), cut: false })
         });
         let summary = outcome.expect("a summary");
-        assert!(
-            summary.thinned && summary.parts == super::MOST_PARTS,
-            "{summary:?}"
-        );
+        assert!(summary.thinned && summary.parts == super::MOST_PARTS, "{summary:?}");
         assert!(asked < 110, "{asked}");
     }
 
@@ -519,10 +473,7 @@ mod tests {
             transcript.push(1, &Message::new(role, vec![Part::Text(text.into())]));
             let (outcome, _) = with(&transcript, "", 8_000, |question| {
                 assert!(Encoding::Chars4.counter().count(question.text) < 8_000);
-                Ok(Completion {
-                    text: "one thing".to_owned(),
-                    cut: false,
-                })
+                Ok(Completion { text: "one thing".to_owned(), cut: false })
             });
             assert_eq!(outcome.expect("a summary").text, "one thing");
         }

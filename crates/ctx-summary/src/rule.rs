@@ -3,12 +3,12 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
 
+use ctx_format::{Message, Part, Role};
 use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
-use ctx_transcript::{Message, Part, Role};
 
-use ctx_ledger::own_words;
-use ctx_ledger::text::{first_chars, one_line};
+use crate::ledger::own_words;
+use crate::ledger::text::{first_chars, one_line};
 
 mod carried;
 
@@ -16,10 +16,10 @@ use carried::{Carried, OwnSummary};
 
 /// Topics are the last user messages, so many …
 const TOPICS: usize = 3;
-/// … of so many characters each.
+/// … with this many characters each.
 const TOPIC_CHARS: usize = 50;
-/// What is looked at of a message to make a topic: enough that no secret is cut
-/// in two before it is recognised.
+/// How much of a message is used for a topic: enough that no secret is cut in two before it is
+/// recognized.
 const TOPIC_SOURCE_CHARS: usize = 2_000;
 
 const HEADING: &str = "## 会话摘要 / Session summary";
@@ -90,14 +90,14 @@ impl RuleSummary {
         clean.into_owned()
     }
 
-    /// How many secrets were taken out.
+    /// The number of redacted secrets.
     pub fn redacted(&self) -> usize {
         self.redacted
     }
 
-    /// The summary. With a limit in tokens it is made to fit: lines of earlier
-    /// summaries leave first, the oldest before the others, which is said in a
-    /// line; then tools, then topics. Counts always stay.
+    /// The summary. With a limit in tokens it is shortened to fit: lines of earlier summaries go
+    /// first, the oldest before others, and a line reports it; then tools, then topics. Counts
+    /// always stay.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else {
@@ -143,9 +143,7 @@ impl RuleSummary {
             }
         }
         let clean = self.clean(&source);
-        let topic = first_chars(&one_line(&clean), TOPIC_CHARS)
-            .trim_end()
-            .to_owned();
+        let topic = first_chars(&one_line(&clean), TOPIC_CHARS).trim_end().to_owned();
         if !topic.contains(char::is_alphanumeric) {
             return;
         }

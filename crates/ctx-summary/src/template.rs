@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use crate::Language;
 
-/// What a template is filled with.
+/// The values for a template's placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling<'a> {
     /// Length of the summary in tokens.
     pub target: u64,
-    /// What the user wants stressed.
+    /// What the user wants emphasized.
     pub instructions: &'a str,
     /// The summary of what came before.
     pub earlier: &'a str,
@@ -19,19 +19,17 @@ pub struct Filling<'a> {
 
 /// A prompt for a summary.
 ///
-/// What stands before the first line `---` is the system prompt, the rest is
-/// the message; without that line all of it is the message. `{{target}}`,
-/// `{{instructions}}`, `{{earlier}}` and `{{transcript}}` are replaced;
-/// `{{transcript}}` must be there. A paragraph with a placeholder that has
-/// nothing to say is left out, together with a paragraph before it that ends in
-/// a colon. A first line `<!-- target: 500 -->` is no part of it, and says how long
-/// a summary is to be in tokens.
+/// Text before the first line `---` is the system prompt, the rest is the message; without that
+/// line all of it is the message. `{{target}}`, `{{instructions}}`, `{{earlier}}` and
+/// `{{transcript}}` are replaced; `{{transcript}}` is required. A paragraph whose placeholder is
+/// empty is omitted, together with a preceding paragraph that ends in a colon. A first line `<!--
+/// target: 500 -->` is not part of the prompt and sets the length of the summary in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,
     system: String,
     message: String,
-    /// Whether the model is to translate the headings, so that nobody knows them.
+    /// Whether the model translates the headings, so that they are unknown.
     translates: bool,
 }
 
@@ -41,31 +39,28 @@ pub enum TemplateError {
     /// The messages would not be sent.
     #[error("the template has no {{{{transcript}}}}")]
     NoTranscript,
-    /// A name that is none of ours: a slip of the pen.
+    /// Not a known placeholder, probably a typing error.
     #[error("the template has an unknown placeholder {{{{{0}}}}}")]
     Unknown(String),
 }
 
 /// The templates inside.
 const INSIDE: [(&str, &str); 3] = [
-    (
-        Template::DEFAULT,
-        include_str!("../../../prompts/default.md"),
-    ),
+    (Template::DEFAULT, include_str!("../../../prompts/default.md")),
     ("sanbot", include_str!("../../../prompts/sanbot.md")),
     ("synapse", include_str!("../../../prompts/synapse.md")),
 ];
 /// The default one in Chinese.
 const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
-/// What takes its place where a summary has so few tokens that headings would cost too many.
+/// The replacement for summaries with so few tokens that headings would cost too many.
 const SMALL: &str = include_str!("../../../prompts/small.md");
 const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
 const SMALL_TARGET: u64 = 250;
-/// What it says of its headings, and what it says of them to users of other languages.
+/// The sentence about its headings, and its replacement for users of other languages.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
-/// What it says of sections with nothing in them, and what it says where a policy wants to
-/// see all of them.
+/// The sentence about empty sections, and its replacement for policies that want to see all of
+/// them.
 const EMPTY: [(&str, &str); 2] = [
     (
         "A section with nothing in it is left out.",
@@ -89,8 +84,8 @@ impl Template {
         text.parse().ok()
     }
 
-    /// The one that is taken where none is named and a summary may have few tokens, for a user
-    /// of this language; `None` where they are enough for the sections of the default one.
+    /// The default template for short summaries in this language; `None` if there is room for the
+    /// sections of the usual one.
     pub fn small_in(language: Language, target: u64) -> Option<Self> {
         let text = match language {
             Language::Chinese => SMALL_CHINESE,
@@ -125,28 +120,19 @@ impl Template {
         self
     }
 
-    /// The length that it asks for in tokens, where nobody says another.
+    /// The length in tokens that it asks for by default.
     pub fn target(&self) -> Option<u64> {
         self.target
     }
 
-    /// The headings that a summary is to have, without `## `: those of the system
-    /// prompt, or of the message where there is none, but not the one over the
-    /// messages themselves.
+    /// The required headings of a summary, without `## `: those of the system prompt, or of the
+    /// message if there is none, except the one above the messages themselves.
     pub fn headings(&self) -> Vec<String> {
         if self.translates {
             return Vec::new();
         }
-        let text = if self.system.is_empty() {
-            &self.message
-        } else {
-            &self.system
-        };
-        let mut lines = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .peekable();
+        let text = if self.system.is_empty() { &self.message } else { &self.system };
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
         let mut headings = Vec::new();
         while let Some(line) = lines.next() {
             let is_over_a_value = lines.peek().is_some_and(|next| next.starts_with("{{"));
@@ -157,13 +143,9 @@ impl Template {
         headings
     }
 
-    /// What is asked, without the messages and what came before them.
+    /// The prompt without the messages and the earlier summary.
     pub fn prompt(&self, instructions: &str, target: u64) -> String {
-        let (system, message) = self.fill(&Filling {
-            target,
-            instructions,
-            ..Filling::default()
-        });
+        let (system, message) = self.fill(&Filling { target, instructions, ..Filling::default() });
         format!("{system}\n{message}")
     }
 
@@ -190,9 +172,7 @@ impl FromStr for Template {
             translates: false,
         };
         let names: Vec<&str> = placeholders(text).collect();
-        if let Some(unknown) = names
-            .iter()
-            .find(|name| value(name, &Filling::default()).is_none())
+        if let Some(unknown) = names.iter().find(|name| value(name, &Filling::default()).is_none())
         {
             return Err(TemplateError::Unknown((*unknown).to_owned()));
         }
@@ -203,7 +183,7 @@ impl FromStr for Template {
     }
 }
 
-/// What the first line says of the length, and the rest.
+/// The length in the first line, and the rest.
 fn target_of(text: &str) -> (Option<u64>, &str) {
     let said = || {
         let (line, rest) = text.split_once('\n')?;
@@ -225,10 +205,7 @@ fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
 
 /// The names between `{{` and `}}`, in order.
 fn placeholders(text: &str) -> impl Iterator<Item = &str> {
-    text.split("{{")
-        .skip(1)
-        .filter_map(|rest| rest.split_once("}}"))
-        .map(|(name, _)| name.trim())
+    text.split("{{").skip(1).filter_map(|rest| rest.split_once("}}")).map(|(name, _)| name.trim())
 }
 
 fn fill(text: &str, filling: &Filling<'_>) -> String {
@@ -236,10 +213,7 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
     let mut kept: Vec<&str> = Vec::new();
     for paragraph in text.split("\n\n") {
         if placeholders(paragraph).any(is_empty) {
-            if kept
-                .last()
-                .is_some_and(|before| before.trim_end().ends_with([':', '：']))
-            {
+            if kept.last().is_some_and(|before| before.trim_end().ends_with([':', '：'])) {
                 kept.pop();
             }
         } else {
@@ -289,11 +263,8 @@ mod tests {
             assert!(system.ends_with("attention to this: the names"), "{name}");
             assert!(message.contains("<earlier-summary>\nit began\n</earlier-summary>"));
             assert!(message.contains("<record>\n[user]\nhi {{target}}\n</record>"));
-            let (system, message) = template.fill(&Filling {
-                instructions: "",
-                earlier: " ",
-                ..FULL
-            });
+            let (system, message) =
+                template.fill(&Filling { instructions: "", earlier: " ", ..FULL });
             assert!(system.ends_with("nothing else."), "{name}");
             assert!(message.starts_with("The record:\n\n<record>"), "{message}");
         }
@@ -307,10 +278,7 @@ mod tests {
             let lines = system.lines().filter_map(|line| line.strip_prefix("## "));
             lines.map(str::to_owned).collect()
         };
-        assert_eq!(
-            headings("sanbot"),
-            ["任务目标", "已完成", "关键决策", "待处理"]
-        );
+        assert_eq!(headings("sanbot"), ["任务目标", "已完成", "关键决策", "待处理"]);
         assert_eq!(
             headings("synapse"),
             [
@@ -330,14 +298,8 @@ mod tests {
     fn the_default_one_has_headings_in_the_users_language() {
         let [english, chinese, other] = [Language::English, Language::Chinese, Language::Other]
             .map(|language| Template::default_in(language).expect("inside"));
-        assert_eq!(
-            Some(&english),
-            Template::by_name(Template::DEFAULT).as_ref()
-        );
-        assert_eq!(
-            (english.headings().len(), chinese.headings().len()),
-            (10, 10)
-        );
+        assert_eq!(Some(&english), Template::by_name(Template::DEFAULT).as_ref());
+        assert_eq!((english.headings().len(), chinese.headings().len()), (10, 10));
         assert_eq!(chinese.headings()[0], "目标");
         assert_eq!(other.headings(), [""; 0]);
         assert!(other.prompt("", 500).contains(HEADINGS_CHANGE));
@@ -345,11 +307,7 @@ mod tests {
             assert!(template.prompt("", 500).contains(left_out));
             assert!(template.with_all_sections().prompt("", 500).contains(named));
         }
-        let (system, message) = chinese.fill(&Filling {
-            instructions: "",
-            earlier: "",
-            ..FULL
-        });
+        let (system, message) = chinese.fill(&Filling { instructions: "", earlier: "", ..FULL });
         assert!(system.contains("写大约 500 个 token") && system.ends_with("不写别的。"));
         assert!(message.starts_with("记录：\n\n<record>"), "{message}");
     }
@@ -357,25 +315,18 @@ mod tests {
     #[test]
     fn sections_are_read_from_the_prompt() {
         let synapse = Template::by_name("synapse").expect("inside").headings();
-        assert_eq!(
-            (synapse.len(), synapse[3].as_str()),
-            (8, "Debugging & Issues")
-        );
+        assert_eq!((synapse.len(), synapse[3].as_str()), (8, "Debugging & Issues"));
         let free: Template = "Sum up.\n## Facts\nWhat is true.\n\n## Record\n\n{{transcript}}"
             .parse()
             .expect("a template");
         assert_eq!(free.headings(), ["Facts"]);
-        assert_eq!(
-            free.prompt("", 5),
-            "\nSum up.\n## Facts\nWhat is true.\n\n## Record"
-        );
+        assert_eq!(free.prompt("", 5), "\nSum up.\n## Facts\nWhat is true.\n\n## Record");
     }
 
     #[test]
     fn a_template_of_the_user_may_be_one_message() {
-        let template: Template = "Sum up in { {{ target }} } words:\r\n\r\n{{transcript}}"
-            .parse()
-            .expect("a template");
+        let template: Template =
+            "Sum up in { {{ target }} } words:\r\n\r\n{{transcript}}".parse().expect("a template");
         let (system, message) = template.fill(&FULL);
         assert_eq!(system, "");
         assert_eq!(message, "Sum up in { 500 } words:\n\n[user]\nhi {{target}}");
@@ -393,32 +344,21 @@ mod tests {
             ("<!-- target: many -->\n", None),
             ("", None),
         ] {
-            let template: Template = format!("{first}Sum up.\n\n{{{{transcript}}}}")
-                .parse()
-                .expect("a template");
+            let template: Template =
+                format!("{first}Sum up.\n\n{{{{transcript}}}}").parse().expect("a template");
             assert_eq!(template.target(), target, "{first}");
             let prompt = template.prompt("", 5);
-            assert_eq!(
-                prompt.contains("<!--"),
-                target.is_none() && !first.is_empty()
-            );
+            assert_eq!(prompt.contains("<!--"), target.is_none() && !first.is_empty());
         }
     }
 
     #[test]
     fn slips_are_found() {
         assert_eq!("x".parse::<Template>(), Err(TemplateError::NoTranscript));
-        let error = "{{transcript}} {{tagret}}"
-            .parse::<Template>()
-            .expect_err("a slip");
+        let error = "{{transcript}} {{tagret}}".parse::<Template>().expect_err("a slip");
+        assert_eq!(error.to_string(), "the template has an unknown placeholder {{tagret}}");
         assert_eq!(
-            error.to_string(),
-            "the template has an unknown placeholder {{tagret}}"
-        );
-        assert_eq!(
-            "x".parse::<Template>()
-                .expect_err("no transcript")
-                .to_string(),
+            "x".parse::<Template>().expect_err("no transcript").to_string(),
             "the template has no {{transcript}}"
         );
     }

@@ -1,4 +1,4 @@
-//! What the names of tools say.
+//! The actions that names of tools imply.
 
 /// Parts of the names of tools that run commands.
 const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];

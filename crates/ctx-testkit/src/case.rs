@@ -159,11 +159,7 @@ impl Case {
         );
         self.stderr.check(&output.stderr, "stderr", &call);
         self.stdout.check(&output.stdout, "stdout", &call);
-        Finished {
-            stdout: output.stdout,
-            stderr,
-            dir: self.dir,
-        }
+        Finished { stdout: output.stdout, stderr, dir: self.dir }
     }
 }
 
@@ -177,10 +173,7 @@ impl Expected {
                 assert!(found == bytes, "{stream} of {call} differs in bytes");
             }
             Self::Contains(part) => {
-                assert!(
-                    shown.contains(part),
-                    "{stream} of {call} lacks {part:?}:\n{shown}"
-                );
+                assert!(shown.contains(part), "{stream} of {call} lacks {part:?}:\n{shown}");
             }
             Self::Anything => {}
         }

@@ -19,12 +19,8 @@ pub fn any_jsonl() -> impl Strategy<Value = Vec<u8>> {
     let end = prop_oneof![8 => Just("\n"), 1 => Just("\r\n")];
     let last_end = prop_oneof![Just("\n"), Just("")];
     let mark = prop_oneof![9 => Just(""), 1 => Just("\u{feff}")];
-    (
-        mark,
-        proptest::collection::vec((line, end), 0..30),
-        last_end,
-    )
-        .prop_map(|(mark, lines, last_end)| {
+    (mark, proptest::collection::vec((line, end), 0..30), last_end).prop_map(
+        |(mark, lines, last_end)| {
             let mut bytes = mark.as_bytes().to_vec();
             let count = lines.len();
             for (index, (line, end)) in lines.into_iter().enumerate() {
@@ -32,7 +28,8 @@ pub fn any_jsonl() -> impl Strategy<Value = Vec<u8>> {
                 bytes.extend(if index + 1 == count { last_end } else { end }.as_bytes());
             }
             bytes
-        })
+        },
+    )
 }
 
 fn chat_message() -> impl Strategy<Value = String> {
@@ -82,9 +79,6 @@ fn bad_line() -> impl Strategy<Value = Vec<u8>> {
         Just(b"\0\0\0".to_vec()),
         Just(b"{\"a\":\"\xff\"}".to_vec()),
         Just(b"{\"role\":\"user\",\"cont".to_vec()),
-        proptest::collection::vec(
-            any::<u8>().prop_filter("no line end", |b| *b != b'\n'),
-            0..20
-        ),
+        proptest::collection::vec(any::<u8>().prop_filter("no line end", |b| *b != b'\n'), 0..20),
     ]
 }

@@ -63,10 +63,7 @@ fn records(api: Api, events: &[Event], number: &mut usize) -> String {
 }
 
 fn says(role: &str, number: usize) -> Value {
-    let text = format!(
-        "About part {number}: {}",
-        "and some more was said ".repeat(12)
-    );
+    let text = format!("About part {number}: {}", "and some more was said ".repeat(12));
     json!({"role": role, "content": text})
 }
 
@@ -147,18 +144,13 @@ fn refused_as_chat(records: &[Value]) -> Option<String> {
 }
 
 fn refused_as_anthropic(records: &[Value]) -> Option<String> {
-    if records
-        .first()
-        .is_some_and(|record| record["role"] != "user")
-    {
+    if records.first().is_some_and(|record| record["role"] != "user") {
         return Some("the first message is not the user's".to_owned());
     }
     let ids = |record: &Value, kind: &str, key: &str| -> BTreeSet<String> {
         let blocks = record["content"].as_array().into_iter().flatten();
         let blocks = blocks.filter(|block| block["type"] == kind);
-        blocks
-            .map(|block| block[key].as_str().expect("an id").to_owned())
-            .collect()
+        blocks.map(|block| block[key].as_str().expect("an id").to_owned()).collect()
     };
     let mut open = BTreeSet::new();
     for record in records {

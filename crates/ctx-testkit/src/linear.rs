@@ -65,16 +65,11 @@ mod tests {
     #[should_panic(expected = "times as many")]
     fn square_work_is_found() {
         assert_linear("x", |text| {
-            // Looks at all that stands before, for one byte in 200.
+            // Looks at everything before, for one byte in 200.
             let bytes = text.as_bytes();
             let found: usize = (0..bytes.len())
                 .step_by(200)
-                .map(|end| {
-                    bytes[..end]
-                        .iter()
-                        .map(|byte| usize::from(*byte))
-                        .sum::<usize>()
-                })
+                .map(|end| bytes[..end].iter().map(|byte| usize::from(*byte)).sum::<usize>())
                 .sum();
             assert!(found > 0);
         });

@@ -1,5 +1,5 @@
-//! Made-up secrets of all kinds, and the places where they stand in a session. Each is put
-//! together when the test runs: no secret stands whole in a file, so no scanner alarms.
+//! Generated secrets of all kinds, and their places in a session. Each is assembled when the test
+//! runs, so no file contains a complete secret that a scanner would report.
 
 /// A secret of one kind.
 pub struct Planted {
@@ -23,7 +23,7 @@ fn hex(length: usize) -> String {
     HEX.chars().cycle().take(length).collect()
 }
 
-/// What somebody would choose: no digit, no capital.
+/// A typical password: no digit, no capital.
 fn word() -> String {
     ["correct-", "horse-", "battery"].concat()
 }
@@ -33,11 +33,7 @@ fn value() -> String {
 }
 
 fn planted_in(kind: &'static str, before: &str, secret: &str, after: &str) -> Planted {
-    Planted {
-        kind,
-        text: [before, secret, after].concat(),
-        secret: secret.to_owned(),
-    }
+    Planted { kind, text: [before, secret, after].concat(), secret: secret.to_owned() }
 }
 
 /// A key with a vendor's prefix, which is part of it.
@@ -47,10 +43,7 @@ fn key(kind: &'static str, prefix: &str, rest: &str) -> Planted {
 
 /// One secret of each kind.
 pub fn secrets() -> Vec<Planted> {
-    [clouds(), vendors(), tools(), files(), forms(), prose()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [clouds(), vendors(), tools(), files(), forms(), prose()].into_iter().flatten().collect()
 }
 
 fn clouds() -> Vec<Planted> {
@@ -59,22 +52,12 @@ fn clouds() -> Vec<Planted> {
     vec![
         key("AWS access key", "AKIA", "QWERTY7UIOP3ASDF"),
         planted_in("AWS secret key", "aws_secret_access_key = ", &value(), "\n"),
-        planted_in(
-            "AWS session token",
-            "AWS_SESSION_TOKEN=",
-            &random(120),
-            "\n",
-        ),
+        planted_in("AWS session token", "AWS_SESSION_TOKEN=", &random(120), "\n"),
         key("Google API key", "AIza", &random(35)),
         key("Google client secret", "GOCSPX-", &random(28)),
         key("Google access token", "ya29.", &random(40)),
         key("Google refresh token", "1//0", &random(60)),
-        planted_in(
-            "Azure storage key",
-            "AccountName=a;AccountKey=",
-            &account,
-            "==;",
-        ),
+        planted_in("Azure storage key", "AccountName=a;AccountKey=", &account, "==;"),
         planted_in(
             "Azure signature",
             "https://a.blob.core.windows.net/c?sv=2022&sig=",
@@ -92,11 +75,7 @@ fn vendors() -> Vec<Planted> {
     let pair = |first, second| format!("{}.{}", random(first), random(second));
     vec![
         key("GitHub token", "ghp_", &random(36)),
-        key(
-            "GitHub fine-grained token",
-            "github_pat_11ABCDEFG0",
-            &random(40),
-        ),
+        key("GitHub fine-grained token", "github_pat_11ABCDEFG0", &random(40)),
         key("GitLab token", "glpat-", &random(20)),
         key("Slack token", "xoxb-1234567890-1234567890-", &random(24)),
         planted_in(
@@ -105,11 +84,7 @@ fn vendors() -> Vec<Planted> {
             &value(),
             "",
         ),
-        key(
-            "Discord token",
-            "MTk4NjIyNDgzNDcxOTI1MjQ4",
-            &format!(".Cl2FMQ.{}", random(27)),
-        ),
+        key("Discord token", "MTk4NjIyNDgzNDcxOTI1MjQ4", &format!(".Cl2FMQ.{}", random(27))),
         // Its number has no letter between 4 and 9 at the places that give digits.
         key(
             "Discord token without digits",
@@ -136,33 +111,17 @@ fn vendors() -> Vec<Planted> {
         key("Hugging Face token", "hf_", &random(34)),
         key("Groq key", "gsk_", &random(40)),
         key("Sentry token", "sntryu_", &hex(64)),
-        key(
-            "Grafana token",
-            "glsa_",
-            &format!("{}_{}", random(32), hex(8)),
-        ),
+        key("Grafana token", "glsa_", &format!("{}_{}", random(32), hex(8))),
         key("New Relic key", "NRAK-", &random(27)),
-        key(
-            "Heroku token",
-            "HRKU-",
-            "550e8400-e29b-41d4-a716-446655440000",
-        ),
+        key("Heroku token", "HRKU-", "550e8400-e29b-41d4-a716-446655440000"),
         key("Linear key", "lin_api_", &random(40)),
         key("Notion token", "ntn_", &random(46)),
         key("Figma token", "figd_", &random(40)),
         key("Atlassian token", "ATATT3xFfGF0", &random(60)),
         key("Postman key", "PMAK-", &random(59)),
         key("Doppler token", "dp.pt.", &random(43)),
-        key(
-            "Tailscale key",
-            "tskey-auth-",
-            &format!("{}-{}", random(17), random(32)),
-        ),
-        key(
-            "1Password secret key",
-            "A3-",
-            "ASWWYB-798JRY-LJVD4-23DC2-86TVM-H43EB",
-        ),
+        key("Tailscale key", "tskey-auth-", &format!("{}-{}", random(17), random(32))),
+        key("1Password secret key", "A3-", "ASWWYB-798JRY-LJVD4-23DC2-86TVM-H43EB"),
     ]
 }
 
@@ -173,45 +132,24 @@ fn tools() -> Vec<Planted> {
         key("RubyGems key", "rubygems_", &hex(48)),
         key("Docker Hub token", "dckr_pat_", &random(27)),
         key("Vault token", "hvs.", &random(28)),
-        key(
-            "Terraform token",
-            &random(14),
-            &format!(".atlasv1.{}", random(67)),
-        ),
+        key("Terraform token", &random(14), &format!(".atlasv1.{}", random(67))),
         key("Pulumi token", "pul-", &hex(40)),
-        key(
-            "age key",
-            "AGE-SECRET-KEY-1",
-            &"QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L".repeat(2)[..58],
-        ),
+        key("age key", "AGE-SECRET-KEY-1", &"QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L".repeat(2)[..58]),
         planted_in("mysql -p", "mysql -h db -uroot -p", &word(), " app"),
         planted_in("sshpass -p", "sshpass -p ", &word(), " ssh root@host"),
         planted_in("redis-cli -a", "redis-cli -h cache -a ", &word(), " ping"),
-        planted_in(
-            "docker login -p",
-            "docker login -u me -p ",
-            &word(),
-            " registry.example",
-        ),
+        planted_in("docker login -p", "docker login -u me -p ", &word(), " registry.example"),
         planted_in("curl -u", "curl -u admin:", &word(), " http://host/"),
         planted_in("long flag", "vault login --password ", &word(), " now"),
         planted_in("sudo -S", "echo ", &word(), " | sudo -S id"),
-        planted_in(
-            "openssl -passin",
-            "openssl rsa -in a -passin pass:",
-            &word(),
-            " -out b",
-        ),
+        planted_in("openssl -passin", "openssl rsa -in a -passin pass:", &word(), " -out b"),
     ]
 }
 
 fn files() -> Vec<Planted> {
     let pem = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    let encoded = [
-        "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBL",
-        "RVktLS0tLQpNSUlFcEFJQkFBS0NBUUVB",
-        &random(400),
-    ];
+    let encoded =
+        ["LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBL", "RVktLS0tLQpNSUlFcEFJQkFBS0NBUUVB", &random(400)];
     let framed = |kind, label: &str| {
         let begin = format!("-----BEGIN {label}-----\n");
         planted_in(kind, &begin, pem, &format!("\n-----END {label}-----\n"))
@@ -228,24 +166,9 @@ fn files() -> Vec<Planted> {
             pem,
             "\\n-----END PRIVATE KEY-----\\n\"}",
         ),
-        planted_in(
-            "kubeconfig",
-            "    client-key-data: ",
-            &encoded.concat(),
-            "\n",
-        ),
-        planted_in(
-            "netrc",
-            "machine api.example\n  login me\n  password ",
-            &word(),
-            "\n",
-        ),
-        planted_in(
-            "npmrc token",
-            "//registry.example/:_authToken=",
-            &hex(36),
-            "\n",
-        ),
+        planted_in("kubeconfig", "    client-key-data: ", &encoded.concat(), "\n"),
+        planted_in("netrc", "machine api.example\n  login me\n  password ", &word(), "\n"),
+        planted_in("npmrc token", "//registry.example/:_authToken=", &hex(36), "\n"),
         planted_in("npmrc login", "//registry.example/:_auth=", &login, "\n"),
         planted_in(
             "Docker login",
@@ -271,80 +194,26 @@ fn files() -> Vec<Planted> {
 }
 
 fn forms() -> Vec<Planted> {
-    let token = [
-        "eyJhbGciOiJIUzI1NiJ9.",
-        "eyJzdWIiOiIxMjM0NTYifQ",
-        ".SflKxwRJSMeKKF2QT4fw",
-    ];
+    let token = ["eyJhbGciOiJIUzI1NiJ9.", "eyJzdWIiOiIxMjM0NTYifQ", ".SflKxwRJSMeKKF2QT4fw"];
     vec![
         key("JSON web token", "", &token.concat()),
-        planted_in(
-            "password in a URL",
-            "https://me:",
-            &word(),
-            "@host.example/x",
-        ),
-        planted_in(
-            "connection string",
-            "postgres://app:",
-            &value(),
-            "@db.local:5432/x",
-        ),
-        planted_in(
-            "MongoDB",
-            "mongodb+srv://app:",
-            &word(),
-            "@cluster.example/x",
-        ),
-        planted_in(
-            "ADO.NET",
-            "Server=db;User Id=sa;Password=",
-            &word(),
-            ";Encrypt=true",
-        ),
-        planted_in(
-            "JDBC",
-            "jdbc:postgresql://db/x?user=a&password=",
-            &word(),
-            "&ssl=true",
-        ),
-        planted_in(
-            "query of a URL",
-            "https://host.example/x?access_token=",
-            &value(),
-            "&y=1",
-        ),
-        planted_in(
-            "basic header",
-            "Authorization: Basic ",
-            "bWU6c3dvcmRmaXNo",
-            "\n",
-        ),
+        planted_in("password in a URL", "https://me:", &word(), "@host.example/x"),
+        planted_in("connection string", "postgres://app:", &value(), "@db.local:5432/x"),
+        planted_in("MongoDB", "mongodb+srv://app:", &word(), "@cluster.example/x"),
+        planted_in("ADO.NET", "Server=db;User Id=sa;Password=", &word(), ";Encrypt=true"),
+        planted_in("JDBC", "jdbc:postgresql://db/x?user=a&password=", &word(), "&ssl=true"),
+        planted_in("query of a URL", "https://host.example/x?access_token=", &value(), "&y=1"),
+        planted_in("basic header", "Authorization: Basic ", "bWU6c3dvcmRmaXNo", "\n"),
         planted_in("bearer header", "Authorization: Bearer ", &value(), "\n"),
-        planted_in(
-            "header of another scheme",
-            "Authorization: token ",
-            &hex(40),
-            "\n",
-        ),
+        planted_in("header of another scheme", "Authorization: token ", &hex(40), "\n"),
         planted_in("header of a key", "X-Api-Key: ", &value(), "\n"),
         planted_in("cookie", "Cookie: lang=en; session=", &hex(32), "\n"),
         planted_in("environment", "export DB_PASSWORD=", &word(), "\n"),
         planted_in("shell", "$env:API_SECRET = \"", &value(), "\"\n"),
         planted_in("JSON", "{\"api_key\": \"", &value(), "\"}"),
         planted_in("YAML", "db:\n  password: ", &word(), "\n"),
-        planted_in(
-            "YAML block",
-            "db:\n  password: >-\n    ",
-            &word(),
-            "\n  user: a\n",
-        ),
-        planted_in(
-            "YAML of an environment",
-            "- name: DB_PASSWORD\n  value: ",
-            &word(),
-            "\n",
-        ),
+        planted_in("YAML block", "db:\n  password: >-\n    ", &word(), "\n  user: a\n"),
+        planted_in("YAML of an environment", "- name: DB_PASSWORD\n  value: ", &word(), "\n"),
         planted_in("TOML", "[db]\npassword = \"", &word(), "\"\n"),
         planted_in("XML", "<server><password>", &word(), "</password></server>"),
         planted_in("SQL", "CREATE USER me IDENTIFIED BY '", &word(), "';"),
@@ -360,26 +229,13 @@ fn forms() -> Vec<Planted> {
 }
 
 fn prose() -> Vec<Planted> {
-    let wallet = [
-        "able baker chart delta eager fable ",
-        "giant hotel india joker kayak lemon",
-    ];
+    let wallet = ["able baker chart delta eager fable ", "giant hotel india joker kayak lemon"];
     vec![
         planted_in("told", "my password is ", &word(), ", keep it"),
-        planted_in(
-            "told with a colon",
-            "the password is: ",
-            &value(),
-            " for now",
-        ),
+        planted_in("told with a colon", "the password is: ", &value(), " for now"),
         planted_in("passphrase", "use the passphrase ", &word(), " there"),
         planted_in("Chinese with a colon", "密码：", &word(), "。"),
-        planted_in(
-            "Chinese with a verb and a colon",
-            "数据库密码是：",
-            &word(),
-            "，记住",
-        ),
+        planted_in("Chinese with a verb and a colon", "数据库密码是：", &word(), "，记住"),
         planted_in("Chinese with a verb", "口令为 ", &word(), "。"),
         planted_in("wallet", "seed phrase: ", &wallet.concat(), "\n"),
     ]
@@ -387,28 +243,13 @@ fn prose() -> Vec<Planted> {
 
 /// The secret's text at each place of a session where one may stand.
 pub fn positions(text: &str) -> [(&'static str, String); 6] {
-    let escaped = text
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     [
         ("user text", format!("We decided to use this: {text}")),
-        (
-            "tool argument as JSON",
-            format!("{{\"command\":\"run it: {escaped}\",\"timeout\":5}}"),
-        ),
+        ("tool argument as JSON", format!("{{\"command\":\"run it: {escaped}\",\"timeout\":5}}")),
         ("tool result", format!("Error: no login with {text}")),
-        (
-            "block of code",
-            format!("So:\n```sh\n{text}\n```\nThat is all."),
-        ),
-        (
-            "header",
-            format!("curl -H 'X-Note: {text}' https://host.example/"),
-        ),
-        (
-            "diff",
-            format!("@@ -1 +1 @@\n-old\n+{}", text.replace('\n', "\n+")),
-        ),
+        ("block of code", format!("So:\n```sh\n{text}\n```\nThat is all.")),
+        ("header", format!("curl -H 'X-Note: {text}' https://host.example/")),
+        ("diff", format!("@@ -1 +1 @@\n-old\n+{}", text.replace('\n', "\n+"))),
     ]
 }

@@ -41,7 +41,7 @@ impl Act {
     }
 }
 
-/// The server: one connection per act, in order; then nobody answers.
+/// The server: one connection per act, in order; then it stops.
 pub struct Server {
     /// `http://127.0.0.1:PORT`.
     pub url: String,
@@ -69,7 +69,7 @@ impl Server {
         Self { url, requests }
     }
 
-    /// The requests that came so far, whole, as they came.
+    /// The complete requests so far.
     pub fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }

@@ -1,4 +1,4 @@
-//! A pseudo-terminal: what programs do where somebody looks at them.
+//! A pseudo-terminal, for what programs do on a terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// A terminal of so many columns, on which programs write and keys are typed.
+/// A terminal with this many columns, on which programs write and keys are typed.
 pub struct Terminal {
     keys: File,
     /// The side of the programs: as long as it is open, the terminal is there.
@@ -33,12 +33,7 @@ impl Terminal {
         let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
         let side = OpenOptions::new().read(true).write(true).open(path);
         let side = side.expect("the other side");
-        let columns_and_rows = Winsize {
-            ws_row: 50,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let columns_and_rows = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&side, columns_and_rows).expect("a size");
         let keys = File::from(controller);
         let mut screen = keys.try_clone().expect("a handle");
@@ -54,12 +49,7 @@ impl Terminal {
                 }
             })
         };
-        Self {
-            keys,
-            side: Some(side),
-            shown,
-            reader: Some(reader),
-        }
+        Self { keys, side: Some(side), shown, reader: Some(reader) }
     }
 
     /// It, for a stream of a program.
@@ -79,7 +69,7 @@ impl Terminal {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// Waits until `text` was written, behind the first `after` bytes; where it ends.
+    /// Waits until `text` is written, after the first `after` bytes; returns where it ends.
     pub fn wait_for(&self, text: &str, after: usize) -> usize {
         let begun = Instant::now();
         loop {
@@ -87,11 +77,7 @@ impl Terminal {
             if let Some(at) = shown.get(after..).and_then(|rest| rest.find(text)) {
                 return after + at + text.len();
             }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{text:?} does not come: {:?}",
-                shown.get(after..)
-            );
+            assert!(begun.elapsed() < PATIENCE, "{text:?} does not come: {:?}", shown.get(after..));
             std::thread::sleep(Duration::from_millis(20));
         }
     }

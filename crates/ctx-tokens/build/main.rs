@@ -9,10 +9,7 @@
 
 #[path = "../src/native/layout.rs"]
 #[allow(dead_code, reason = "some of it is for the engine alone")]
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "bit fields of wider numbers"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "bit fields of wider numbers")]
 mod layout;
 
 mod borders;
@@ -31,11 +28,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src/native/layout.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     unicode::write(&out);
-    let encodings = [
-        ("o200k", o200k_base()),
-        ("cl100k", cl100k_base()),
-        ("p50k", p50k_base()),
-    ];
+    let encodings = [("o200k", o200k_base()), ("cl100k", cl100k_base()), ("p50k", p50k_base())];
     for (name, engine) in encodings {
         let engine = engine.expect("the vocabulary is part of the package");
         write_tables(&out, name, &Vocabulary::of(&engine));
@@ -47,22 +40,13 @@ fn write_tables(out: &Path, name: &str, vocabulary: &Vocabulary) {
         std::fs::write(out.join(format!("{name}.{table}")), bytes).unwrap();
     };
     let nodes = trie::build(&vocabulary.tokens);
-    write(
-        "nodes",
-        nodes.into_iter().flat_map(u32::to_le_bytes).collect(),
-    );
+    write("nodes", nodes.into_iter().flat_map(u32::to_le_bytes).collect());
     let parts = vocabulary.parts();
-    write(
-        "parts",
-        parts.into_iter().flat_map(u64::to_le_bytes).collect(),
-    );
+    write("parts", parts.into_iter().flat_map(u64::to_le_bytes).collect());
     let (pairs, seeds) = pairs::table(&vocabulary.merges);
     let three_bytes = |entry: u32| entry.to_le_bytes().into_iter().take(3);
     write("pairs", pairs.into_iter().flat_map(three_bytes).collect());
-    write(
-        "seeds",
-        seeds.into_iter().flat_map(u16::to_le_bytes).collect(),
-    );
+    write("seeds", seeds.into_iter().flat_map(u16::to_le_bytes).collect());
     write("bytes", borders::of_single_bytes(vocabulary));
     write("borders", borders::filter(vocabulary));
 }

@@ -1,9 +1,8 @@
 //! The trie of all tokens, as a double array.
 //!
-//! The child of a node that byte `b` leads to lies at the node's base + `b` and
-//! repeats `b`. No two nodes have the same base, so the byte alone tells whether
-//! a child is the node's own. A leaf has its rank where other nodes have their base;
-//! no base is equal to such a value, so nothing is found behind a leaf.
+//! The child of a node for byte `b` is at the node's base + `b` and repeats `b`. No two nodes have
+//! the same base, so the byte alone shows whether a child belongs to the node. A leaf has its rank
+//! in the place of a base; no base equals such a value, so nothing is found after a leaf.
 
 use crate::layout::{Node, RANK};
 
@@ -82,13 +81,9 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
         let below = &range[usize::from(token.is_some())..];
         let first_child = queue.len();
         queue.extend(
-            below
-                .chunk_by(|a, b| a.0[depth] == b.0[depth])
-                .map(|child| (depth + 1, child)),
+            below.chunk_by(|a, b| a.0[depth] == b.0[depth]).map(|child| (depth + 1, child)),
         );
-        let bytes = queue[first_child..]
-            .iter()
-            .map(|(_, child)| child[0].0[depth]);
+        let bytes = queue[first_child..].iter().map(|(_, child)| child[0].0[depth]);
         branches.push(Branch {
             byte: depth.checked_sub(1).map_or(0, |last| range[0].0[last]),
             token: token.map(|(_, rank)| *rank),

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// What each class holds, beside the characters that no class holds. The order is that
-/// of the bits in `src/native/class.rs`. `\r` and `\n` are of the last class alone.
+/// The members of each class, apart from characters outside all classes. The order is that of the
+/// bits in `src/native/class.rs`. `\r` and `\n` are only in the last class.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
     r"\p{Ll}",
@@ -16,7 +16,7 @@ const CLASSES: [&str; 7] = [
     r"[\r\n]",
 ];
 
-/// The bit of a character that is in none of [`CLASSES`].
+/// The bit of a character outside [`CLASSES`].
 const OTHER: u8 = 1 << 7;
 
 /// Characters that share an entry of the first stage.
@@ -59,8 +59,5 @@ fn ranges(class: &str) -> Vec<std::ops::Range<usize>> {
     let HirKind::Class(Class::Unicode(class)) = hir.into_kind() else {
         panic!("not a class of characters");
     };
-    class
-        .iter()
-        .map(|range| range.start() as usize..range.end() as usize + 1)
-        .collect()
+    class.iter().map(|range| range.start() as usize..range.end() as usize + 1).collect()
 }

@@ -29,13 +29,7 @@ impl Vocabulary {
         // A rank is missing after the last token. p50k has a control token before that.
         let tokens: Vec<Vec<u8>> = (0..)
             .map_while(|rank| engine.decode_bytes(&[rank]).ok())
-            .map(|token| {
-                if is_control(&token) {
-                    Vec::new()
-                } else {
-                    token
-                }
-            })
+            .map(|token| if is_control(&token) { Vec::new() } else { token })
             .collect();
         assert!(tokens.len() > 50_000 && tokens.len() < NO_TOKEN as usize);
         for (rank, token) in (0..).zip(&tokens) {
@@ -56,9 +50,7 @@ impl Vocabulary {
         let mut parts: Vec<u64> = self.tokens.iter().map(single).collect();
         for merge in &self.merges {
             let token = self.tokens[merge.token as usize].as_slice();
-            let shorter = (1..token.len())
-                .rev()
-                .find_map(|end| ranks.get(&token[..end]));
+            let shorter = (1..token.len()).rev().find_map(|end| ranks.get(&token[..end]));
             let shorter = *shorter.expect("each first byte is a token");
             parts[merge.token as usize] =
                 Parts::new(merge.left, merge.right, shorter, token.len()).0;
@@ -82,11 +74,7 @@ fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
         .filter(|(_, bytes)| bytes.len() > 1)
         .map(|(token, bytes)| {
             let (left, right) = bytes.split_at(last_cut(bytes, token, &ranks));
-            Merge {
-                left: ranks[left],
-                right: ranks[right],
-                token,
-            }
+            Merge { left: ranks[left], right: ranks[right], token }
         })
         .collect()
 }

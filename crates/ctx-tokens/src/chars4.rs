@@ -18,13 +18,7 @@ mod tests {
 
     #[test]
     fn four_characters_are_a_token_and_a_rest_is_one_more() {
-        for (text, tokens) in [
-            ("", 0),
-            ("a", 1),
-            ("abcd", 1),
-            ("abcde", 2),
-            ("决定使用", 1),
-        ] {
+        for (text, tokens) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("决定使用", 1)] {
             assert_eq!(Chars4.count(text), tokens, "{text}");
         }
     }

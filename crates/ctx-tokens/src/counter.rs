@@ -1,4 +1,4 @@
-//! What an engine must be able to do.
+//! The interface of an engine.
 
 /// Counts the tokens of a text.
 ///

@@ -44,7 +44,7 @@ impl Encoding {
         Self::Chars4,
     ];
 
-    /// The name, as OpenAI spells it where it is theirs.
+    /// The name in OpenAI's spelling, or ours for the other encodings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::O200kBase => "o200k_base",
@@ -56,7 +56,7 @@ impl Encoding {
         }
     }
 
-    /// Its counter, which costs nothing to have.
+    /// The counter. Creating it is free.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },
@@ -68,11 +68,7 @@ impl Encoding {
     }
 
     fn list() -> String {
-        Self::ALL
-            .iter()
-            .map(|encoding| encoding.name())
-            .collect::<Vec<_>>()
-            .join(", ")
+        Self::ALL.iter().map(|encoding| encoding.name()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -119,9 +115,7 @@ mod tests {
     #[test]
     fn the_encodings_differ_where_they_should() {
         let text = "我们决定使用 Rust 来写这个工具。";
-        let counts = Encoding::ALL
-            .iter()
-            .map(|encoding| encoding.counter().count(text));
+        let counts = Encoding::ALL.iter().map(|encoding| encoding.counter().count(text));
         assert_eq!(counts.collect::<Vec<_>>(), [9, 9, 14, 26, 26, 5]);
     }
 }

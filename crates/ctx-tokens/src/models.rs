@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::Encoding;
 
-/// What is known of the models whose names begin alike.
+/// The properties of the models whose names begin alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
@@ -14,8 +14,8 @@ pub struct Model {
     pub encoding: Encoding,
     /// Context window in tokens: input and output together where the vendor shares it.
     pub window: u64,
-    /// Whether the encoding is the model's own. If not, it stands in for one that is
-    /// not published or not built in, and counts are estimates.
+    /// Whether the encoding is the model's own. If not, it replaces one that is not published or
+    /// not built in, and counts are estimates.
     pub exact: bool,
     /// Whether the weights are public: a server may give the model a shorter window.
     pub open: bool,
@@ -33,8 +33,7 @@ impl Model {
         TABLE.day
     }
 
-    /// What people call the newest model of a family, and the name it stands for:
-    /// `("sonnet", "claude-sonnet-5")`.
+    /// The short names, each with the model it stands for: `("sonnet", "claude-sonnet-5")`.
     pub fn short_names() -> &'static [(&'static str, &'static str)] {
         &TABLE.short_names
     }
@@ -51,9 +50,7 @@ static TEXT: &str = include_str!("../models.txt");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let lines = || TEXT.lines().filter(|line| !line.starts_with('#'));
-    let day = TEXT
-        .lines()
-        .find_map(|line| line.strip_prefix("# Made on "));
+    let day = TEXT.lines().find_map(|line| line.strip_prefix("# Made on "));
     Table {
         models: lines().filter_map(entry).collect(),
         short_names: lines().filter_map(|line| line.split_once(" = ")).collect(),
@@ -168,14 +165,8 @@ mod tests {
     #[test]
     fn vendor_case_and_fine_tuning_are_passed_over() {
         assert_eq!(model("openai/GPT-4o"), model("gpt-4o"));
-        assert_eq!(
-            model("ft:gpt-4.1-mini-2025-04-14:acme::B1"),
-            model("gpt-4.1")
-        );
-        assert_eq!(
-            model("us.anthropic.claude-opus-5-v1:0"),
-            model("claude-opus-5")
-        );
+        assert_eq!(model("ft:gpt-4.1-mini-2025-04-14:acme::B1"), model("gpt-4.1"));
+        assert_eq!(model("us.anthropic.claude-opus-5-v1:0"), model("claude-opus-5"));
         assert_eq!(model("Qwen/Qwen3-32B"), model("qwen3"));
         assert_eq!(model("llama"), None);
         assert_eq!(model("my.own-gpt-4o"), None);
@@ -189,7 +180,7 @@ mod tests {
         assert!(!open("gpt-5.5") && !open("claude-opus-5") && !open("gemini-3.8-flash"));
     }
 
-    /// 17: a short name is a whole name, and what a server calls so is something else.
+    /// A short name is a complete name, and the same word in a server's name is something else.
     #[test]
     fn a_short_name_is_the_newest_of_its_family() {
         for (short, full) in Model::short_names() {
@@ -197,11 +188,7 @@ mod tests {
             assert_eq!(newest.prefix, *full, "{short}");
             assert_eq!(full_name(&short.to_uppercase()), Some(*full));
         }
-        for (name, window) in [
-            ("mistral", 32_768),
-            ("deepseek", 131_072),
-            ("grok", 131_072),
-        ] {
+        for (name, window) in [("mistral", 32_768), ("deepseek", 131_072), ("grok", 131_072)] {
             assert_eq!(model(name).expect(name).window, window);
             let newest = full_name(name).and_then(model).expect(name);
             assert!(newest.window > window, "{name}");
@@ -214,22 +201,11 @@ mod tests {
     fn the_table_is_sound() {
         let prefixes: HashSet<&str> = Model::all().iter().map(|model| model.prefix).collect();
         assert_eq!(prefixes.len(), Model::all().len(), "a prefix stands twice");
-        let shorts: HashSet<&str> = Model::short_names()
-            .iter()
-            .map(|(short, _)| *short)
-            .collect();
-        assert_eq!(
-            shorts.len(),
-            Model::short_names().len(),
-            "a short name stands twice"
-        );
+        let shorts: HashSet<&str> = Model::short_names().iter().map(|(short, _)| *short).collect();
+        assert_eq!(shorts.len(), Model::short_names().len(), "a short name stands twice");
         let lines = TEXT.lines();
         let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-        assert_eq!(
-            entries.count(),
-            prefixes.len() + shorts.len(),
-            "a line cannot be read"
-        );
+        assert_eq!(entries.count(), prefixes.len() + shorts.len(), "a line cannot be read");
         for entry in Model::all() {
             assert!(entry.window >= 1_024, "{}", entry.prefix);
             assert_eq!(model(entry.prefix), Some(entry));

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use ctx_cli::{json_failure, json_line, json_name, printable};
-use ctx_select::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
+use ctx_policy::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
 
 use super::{Format, Results};
 
-/// What is printed, and whether a compaction is due for any of the files.
+/// The output, and whether a compaction is due for any file.
 pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (String, bool) {
     let (mut out, mut any) = (String::new(), false);
     for (name, result) in results {
@@ -37,14 +37,11 @@ fn text(out: &mut String, name: &str, size: &Size, due: &Due) {
         Step::Flush => "not due, but a flush is",
         Step::Compact => "due",
     };
-    let held_back = due.held_back.map_or_else(String::new, |least| {
-        format!(": there are fewer than {least} messages")
-    });
+    let held_back = due
+        .held_back
+        .map_or_else(String::new, |least| format!(": there are fewer than {least} messages"));
     let calibrated = size.calibrated.map_or_else(String::new, |most| {
-        format!(
-            " (calibrated: {} counted, at most {most} tokens)",
-            size.tokens
-        )
+        format!(" (calibrated: {} counted, about {most} tokens)", size.tokens)
     });
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{name}: {answer}{held_back}{calibrated}");
@@ -69,9 +66,5 @@ fn row(reading: &Reading) -> [String; 3] {
     };
     let reached = reading.reached();
     let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
-    [
-        reading.trigger.as_str().to_owned(),
-        value,
-        format!("{reached:>6}  {step}"),
-    ]
+    [reading.trigger.as_str().to_owned(), value, format!("{reached:>6}  {step}")]
 }

@@ -1,95 +1,86 @@
 //! `ctx-check`: is a session legal, is it within limits, is a compaction due.
 
-mod ci;
 mod due;
-mod json;
-mod page;
-mod repair;
-mod rules;
-mod text;
+mod report;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
     ExitStatus, Failure, FolderArgs, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs,
-    jobs_of, report_failures,
+    is_stdin, jobs_of, json_line, json_name, report_failures,
 };
-use ctx_passes::ErrorKind;
-use ctx_passes::check::{CheckPass, Limits, Plan, Report};
+use ctx_engine::ErrorKind;
+use ctx_engine::check::{CheckPass, Limits, Plan, RepairPass, Report};
+use ctx_format::problems::{NamedRule, RULES, rule};
 use ctx_policy::Policy;
-use ctx_transcript::problems::NamedRule;
+use ctx_store::Growth;
+use serde::Serialize;
 
-use crate::counting::CountingArgs;
-use crate::folders::walk;
+use crate::args::counting::CountingArgs;
+use crate::args::counting::TriggerArgs;
+use crate::args::policy::PolicyArgs;
 use crate::passes;
-use crate::policy::PolicyArgs;
 use crate::session::ReadArgs;
-use crate::store::StoreArgs;
-use crate::target::OutputArgs;
-use crate::triggers::TriggerArgs;
+use crate::session::walk;
+use crate::store::{LazyStore, StoreArgs};
+use crate::target::{OutputArgs, Source};
 
-/// Check that sessions are valid and within limits, or tell whether a compaction is due
+/// Check that sessions are valid and within limits, or whether a compaction is due
 ///
-/// Prints a line per file: its name and ok, or its name, the line and the first problem; --all
-/// shows all. --due asks another question: does a trigger say that the session is to be compacted?
-/// Exits with 1 if there is a problem, or if nothing is due.
+/// Prints one line per file: its name and ok, or its name, the line and the first problem; --all
+/// shows all. --due checks instead whether a trigger asks for a compaction. Exits with 1 if there
+/// is a problem, or if nothing is due.
 ///
-/// A session is understood when there is a message in it, each line is one JSON object, and
-/// the role, the type and all parts of each message are known. What is not understood is a
-/// problem: no other tool could tell what it does with it. --max-bad-lines says how many bad
-/// lines are allowed.
+/// The tool understands a session if it has a message, each line is one JSON object, and it knows
+/// the role, the type and all parts of each message. Anything else is a problem, because other
+/// tools could not handle it safely. --max-bad-lines allows a number of bad lines.
 ///
-/// A session is legal when the API of its dialect takes it: each tool call is
-/// answered right after it, each result answers a call, no two calls of one reply
-/// have the same id, and where the API wants it the first message is the user's.
-/// Calls at the very end may still wait for their results, as those of an agent
-/// that runs do, and a last line that is not complete may still be in the writing, which is
-/// told on stderr; --strict takes no such session.
+/// A session is legal if the API of its dialect accepts it: each tool call is answered directly
+/// after it, each result answers a call, no two calls of a reply share an id, and the first message
+/// is the user's if the API requires that. Calls at the very end may still wait for results, as in
+/// a session of a running agent, and an incomplete last line may still be in the process of being
+/// written, which is reported on stderr; --strict accepts neither.
 ///
-/// Of a folder all session files in it are checked, however deep, by the names that --glob gives;
-/// hidden ones too; our own stores are skipped, and links are not followed.
+/// In a folder the tool checks all session files at any depth whose names match --glob, including
+/// hidden ones. It skips stores and does not follow links.
 ///
-/// --allow RULE lets its problems pass: how many there were is told with -v, and in JSON as
-/// allowed. --list-rules lists the rules.
+/// --allow RULE allows problems of a rule; -v and `allowed` in JSON count them. --list-rules lists
+/// the rules.
 ///
-/// Of an agent's own file it is checked, too, what its agent makes of it: lines that hang on
-/// none, compactions that are off the path, a header that is missing, lines of which the
-/// agent reads nothing or a part. What loses messages, or is refused, is a problem; what
-/// makes another context than was meant is told on stderr, and what is harmless with -v.
+/// In an agent's own file the tool also checks what the agent makes of it: lines without a parent,
+/// compactions off the path, a missing header, lines that the agent reads in part or not at all.
+/// Anything that loses messages or makes the agent refuse the file is a problem. A context other
+/// than the intended one is reported on stderr, a harmless oddity with -v.
 ///
-/// Prints a line per file: its name and ok, or its name, the line and the first
-/// problem. --all shows every one. Limits (--max-…) are the last value that is
-/// allowed. With -q nothing goes to stdout: the exit status says it.
+/// Limits (--max-…) are the highest allowed value. With -q nothing goes to stdout, and only the
+/// exit status tells the result.
 ///
-/// --due asks another question: does a trigger say that the session is to be
-/// compacted? Each trigger is shown with the value, the limit and how far it is; a
-/// trigger fires above its limit, not at it. --preset and --config ask by the triggers
-/// and the encoding of a policy, of which flags replace single ones. Without any it is
-/// 0.8 of the window. `--set trigger.flush_share` adds a step before: above that share of a limit a flush
-/// is due, which is told and not counted as due.
+/// --due lists each trigger with its value, its limit and their ratio. A trigger fires above its
+/// limit, not at it. --preset and --config use the triggers and the encoding of a policy, and flags
+/// override single ones. The default is 0.8 of the window. `--set trigger.flush_share` adds an
+/// earlier step: above that share of a limit a flush is due, which is reported and does not count
+/// as due.
 ///
-/// Where an agent has recorded what the API said of its requests, limits and triggers of
-/// tokens go by that: by the most that the context may come to now, with its system prompt
-/// and tools, as `ctx-count --calibrate` says it. That is told as calibrated; --no-calibrate
-/// goes by the messages alone, as counted.
+/// If an agent has recorded what the API counted, limits and triggers in tokens use that: the upper
+/// bound of the current context, including its system prompt and tools, as in `ctx-count
+/// --calibrate`. The output calls it calibrated. --no-calibrate counts the messages alone.
 ///
-/// --repair writes a copy that is legal, of one file, and tells on stderr what was
-/// done: a result that stands elsewhere moves to its call, a result that answers no
-/// call is removed, a call without a result is answered by one that says so. Other
-/// records keep their bytes. The session is held in memory, and the copy is checked
-/// before anything is written. Of an agent's own file it writes what the agent loads with all
-/// that can be had back: lines that ran together are split, NUL bytes and a torn end go, a line whose
-/// parent is missing hangs on the one before it, a header that is missing is made. Calls
-/// without a result stay where the agent helps itself. With -o, --json prints name,
-/// dialect, output, actions (line, action, id, message) and left (line, rule, id, message):
-/// what a check finds in the copy. Where that is a problem the exit status is 1.
+/// --repair writes a legal copy of one file and reports each repair on stderr: a misplaced result
+/// moves to its call, a result without a call is removed, a call without a result gets one that
+/// says so. Other records keep their bytes. The session is held in memory, and the copy is checked
+/// before it is written. For an agent's own file the copy is what the agent can load with
+/// everything that can be recovered: merged lines are split, NUL bytes and a torn end are removed,
+/// a line without its parent is attached to the previous line, a missing header is created. Calls
+/// without a result stay if the agent handles them. With -o, --json prints name, dialect, output,
+/// actions (line, action, id, message) and left (line, rule, id, message): the problems that remain
+/// in the copy. If there are any, the exit status is 1.
 ///
-/// --json prints an object per file, also of one that could not be read; docs/json.md has all
-/// keys. Where it is calibrated also that number stands there, beside tokens, which stay as
-/// counted.
+/// --json prints one object per file, also for a file that could not be read; docs/json.md lists
+/// all keys.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
@@ -103,7 +94,7 @@ struct Args {
     #[arg(long)]
     strict: bool,
     /// Ignore problems of this RULE (can be repeated)
-    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rules::parser())]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule_parser())]
     allow: Vec<&'static NamedRule>,
     /// List the rules, and exit
     #[arg(long, conflicts_with_all = ["files", "due", "repair", "all", "strict", "batch", "format"])]
@@ -147,7 +138,7 @@ struct Args {
     store: StoreArgs,
 }
 
-/// How findings are printed.
+/// The format of the findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// Lines for people
@@ -166,10 +157,11 @@ pub const TOOL: Tool = Tool {
     name: "ctx-check",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "due repair all strict recursive max-tokens model window preset jobs output json",
+    page: include_str!("page.toml"),
 };
 
-/// What came of each operand, with its name.
+/// The result of each operand, with its name.
 type Results = [(String, Result<Report, Failure>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -182,14 +174,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let format = if args.json { Format::Json } else { args.format };
     args.refuse_without_due(matches, format)?;
     if args.list_rules {
-        io.write(rules::list(args.json).as_bytes())?;
+        io.write(rule_list(args.json).as_bytes())?;
         return Ok(ExitStatus::Done);
     }
     args.refuse_without_repair(matches)?;
     if args.repair {
         let paths = inputs(&args.files)?;
         let store = args.store.lazy(&TOOL, matches);
-        return repair::run(&args, &paths, &store, io);
+        return repair(&args, &paths, &store, io);
     }
     let operands = args.folders.operands(&args.files, walk(true))?;
     let paths = &operands.paths;
@@ -205,7 +197,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         allow: args.allow.clone(),
         all: args.all,
         batch: args.read.batch,
-        // What is left of the threads when each file has one.
+        // The threads that remain for each file.
         threads: jobs_of(args.jobs).get() / paths.len().max(1),
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
@@ -264,7 +256,8 @@ impl Args {
         Err(Failure::new(what).hint("add --due"))
     }
 
-    /// Without --repair nothing is written but a report; bad lines are findings then, while a copy needs to know what becomes of them.
+    /// Refuses flags about the copy without --repair: a report lists bad lines as findings, while a
+    /// copy must know what to do with them.
     fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<(), Failure> {
         if self.dry_run && !self.repair {
             return Err(Failure::new("-n without --repair")
@@ -296,14 +289,80 @@ fn check(path: &Path, args: &Args, plan: &Plan) -> Result<Report, Failure> {
 
 fn shown(args: &Args, format: Format, results: &Results) -> String {
     match format {
-        Format::Text => text::of(args, results),
-        Format::Json => json::of(args, results),
-        Format::Github => ci::github(args, results),
-        Format::Junit => ci::junit(args, results),
+        Format::Text => report::text(args, results),
+        Format::Json => report::json(args, results),
+        Format::Github => report::github(args, results),
+        Format::Junit => report::junit(args, results),
     }
 }
 
 fn all_good(results: &Results) -> bool {
     let mut reports = results.iter().flat_map(|(_, result)| result);
     reports.all(|report| report.findings.is_empty())
+}
+
+/// Parses the name of a rule that can report problems.
+fn rule_parser() -> impl TypedValueParser<Value = &'static NamedRule> {
+    let values = problems().map(|rule| PossibleValue::new(rule.name).help(rule.what));
+    PossibleValuesParser::new(values).try_map(|name| rule(&name).ok_or("no such rule"))
+}
+
+fn problems() -> impl Iterator<Item = &'static NamedRule> {
+    RULES.iter().filter(|rule| rule.may_be_problem)
+}
+
+#[derive(Serialize)]
+struct ListedRule {
+    rule: &'static str,
+    what: &'static str,
+}
+
+/// A line for each, or an object.
+fn rule_list(json: bool) -> String {
+    let width = problems().map(|rule| rule.name.len()).max().unwrap_or(0);
+    let line = |NamedRule { name, what, .. }: &NamedRule| {
+        if json {
+            json_line(&ListedRule { rule: name, what })
+        } else {
+            format!("{name:<width$}  {what}\n")
+        }
+    };
+    problems().map(line).collect()
+}
+
+fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
+    let [path] = paths else {
+        return Err(Failure::new("--repair takes one file").hint("repair them one by one"));
+    };
+    let named = args.output.output.as_deref().unwrap_or(Path::new("-"));
+    if args.json && is_stdin(named) && !args.dry_run {
+        return Err(Failure::new("--json needs stdout, and so does the repaired copy")
+            .hint("write the copy to a file with -o"));
+    }
+    // A result that arrives during the run would be the second one of a call that was answered
+    // here.
+    let (source, target) = if args.dry_run {
+        let target = args.output.preview(paths, None, store)?;
+        (Source::default(), target)
+    } else {
+        args.output.session(paths, None, store, Growth::Stops)?
+    };
+    let mut session = args.read.session(source.open(path)?)?;
+    session.note_document(io);
+    let mut pass = RepairPass::new(session.dialect());
+    session.pass(|record| pass.push(record))?;
+    // The copy itself names the bad lines that are left in it.
+    if session.bad().left_out() > 0 {
+        session.report(io);
+    }
+    let copy = session.read(|_| pass.finish(args.strict))?;
+    passes::telling(&session.name, io, |notes| copy.warn(notes));
+    if !args.dry_run {
+        target.write(&copy.bytes, io)?;
+    }
+    if args.json {
+        let told = copy.told(json_name(&session.name), named.display().to_string());
+        io.write(json_line(&told).as_bytes())?;
+    }
+    Ok(if copy.has_problem { ExitStatus::No } else { ExitStatus::Done })
 }

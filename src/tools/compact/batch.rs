@@ -9,19 +9,21 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Progress, STDIN_NAME, Verbosity, jobs_of, json_failure, json_line,
     printable,
 };
-use ctx_passes::compact::{BatchLine, BatchPass, Plan, Report, SessionFile, compact_batch};
-use ctx_passes::{Notes, PassError};
+use ctx_engine::compact::{BatchLine, BatchPass, Report};
+use ctx_engine::{Notes, PassError};
+use ctx_format::Options;
 use ctx_store::Store;
-use ctx_transcript::Options;
 
-use super::{Args, file, filter, text};
+use super::session::Setup;
+use super::{Args, report, session};
+use crate::in_place::SessionFile;
 use crate::output::{self, no_temporary};
 use crate::passes;
 use crate::session::Session;
 use crate::store::{LazyStore, failure, warn_retained};
 use crate::target::Target;
 
-/// What became of the conversations, in all.
+/// The results of all conversations.
 #[derive(Default)]
 pub(super) struct Tally {
     conversations: u64,
@@ -33,22 +35,18 @@ pub(super) struct Tally {
     statuses: Vec<ExitStatus>,
 }
 
-/// Writes each line as soon as it is compacted; what cannot be compacted goes through.
+/// Writes each line as soon as it is compacted. A line that cannot be compacted is copied.
 pub(super) fn filter(
     args: &Args,
-    plan: &Plan,
+    setup: &Setup,
     store: &LazyStore<'_>,
     io: &mut Io,
 ) -> ctx_cli::Outcome {
-    let (input, target) = filter::open(args, plan, store)?;
-    let options = Options {
-        raw: true,
-        batch: true,
-        ..Options::default()
-    };
-    let mut batch = Session::of(input, &options, args.read.invalid)?;
+    let (input, target) = session::open(args, setup, store)?;
+    let options = Options { raw: true, batch: true, ..Options::default() };
+    let mut batch = Session::of(input, &options, args.read.invalid.into())?;
     let mut waiting = match target {
-        _ if plan.dry_run => Written::Nowhere,
+        _ if setup.options.dry_run => Written::Nowhere,
         Target::Stdout => Written::Stdout,
         _ => {
             let file = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
@@ -59,42 +57,41 @@ pub(super) fn filter(
     let mut notes = Notes::new();
     let done = batch.read(|batch| {
         let pass = BatchPass {
-            plan,
+            options: &setup.options,
+            environment: &setup.environment,
             dialect: args.read.dialect(),
             name: None,
-            jobs: jobs(args, plan),
+            jobs: jobs(args, setup),
             tag_failed: args.tag_failed,
         };
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
-            let told = tally.take(args, STDIN_NAME, line, said, &mut waiting, io);
-            told.map_err(PassError::caller)
+            let taken = tally.take(args, STDIN_NAME, line, said, &mut waiting, io);
+            taken.map_err(PassError::caller)
         };
-        compact_batch(&pass, batch, &mut take, &mut notes)
+        pass.compact(batch, &mut take, &mut notes)
     });
     passes::telling(STDIN_NAME, io, |said| said.append(notes));
     done?;
     if let Written::Waits(written) = waiting {
-        let mut written = written
-            .into_inner()
-            .map_err(|error| no_temporary(error.error()))?;
+        let mut written = written.into_inner().map_err(|error| no_temporary(error.error()))?;
         written.rewind().map_err(|error| no_temporary(&error))?;
         let mut output = target.open(io)?;
         io::copy(&mut written, &mut output).map_err(output::failure)?;
         output.finish()?;
     }
-    io.note(format_args!("{STDIN_NAME}: {}", tally.line(plan.dry_run)));
-    if plan.dry_run && !args.json {
+    io.note(format_args!("{STDIN_NAME}: {}", tally.line(setup.options.dry_run)));
+    if setup.options.dry_run && !args.json {
         tally.print(STDIN_NAME, true, io)?;
     }
-    // Where the output itself says what failed, nobody need do it again.
-    let is_told = args.tag_failed && !plan.dry_run;
-    Ok([tally.status(), ExitStatus::Done][usize::from(is_told)])
+    // If the output itself marks failures, no second run is needed to find them.
+    let is_told = args.tag_failed && !setup.options.dry_run;
+    Ok(if is_told { ExitStatus::Done } else { tally.status() })
 }
 
 /// Compacts the lines of a file in place.
 pub(super) fn in_place(
     args: &Args,
-    plan: &Plan,
+    setup: &Setup,
     path: &Path,
     store: &Store,
     io: &mut Io,
@@ -102,15 +99,15 @@ pub(super) fn in_place(
     let name = path.display().to_string();
     let mut tally = Tally::default();
     let mut notes = Notes::new();
-    let ended = file::session_file(args, plan, path, store, |file: SessionFile<'_>| {
+    let ended = session::session_file(args, setup, path, store, |file: SessionFile<'_>| {
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
-            let told = tally.take(args, &name, line, said, &mut Written::Nowhere, io);
-            told.map_err(PassError::caller)
+            let taken = tally.take(args, &name, line, said, &mut Written::Nowhere, io);
+            taken.map_err(PassError::caller)
         };
-        file.run_batch(jobs(args, plan), &mut take, &mut notes)
+        file.run_batch(jobs(args, setup), &mut take, &mut notes)
     })?;
     passes::telling(&name, io, |said| said.append(notes));
-    let end = ended.map_err(|error| passes::failure(error, &name))?;
+    let end = ended?;
     if let Some(retained) = &end.retained {
         warn_retained(retained, io);
     }
@@ -123,26 +120,26 @@ pub(super) fn in_place(
     Ok(tally)
 }
 
-/// Who pays for a model, or runs one, says himself how many questions come at a time.
-fn jobs(args: &Args, plan: &Plan) -> NonZeroUsize {
+/// Users who pay for a model, or run one, choose the number of parallel requests themselves.
+fn jobs(args: &Args, setup: &Setup) -> NonZeroUsize {
     match args.jobs {
-        None if plan.model.is_some() => NonZeroUsize::MIN,
+        None if setup.environment.model.is_some() => NonZeroUsize::MIN,
         given => jobs_of(given),
     }
 }
 
-/// Where the new lines go.
+/// The destination of the new lines.
 enum Written {
     /// To stdout, one by one.
     Stdout,
     /// Into a temporary file, until all of them are there.
     Waits(BufWriter<File>),
-    /// Somebody else writes them, or nobody.
+    /// The records are written elsewhere, or not at all.
     Nowhere,
 }
 
 impl Tally {
-    /// Writes a line, and says what there is to be said of it.
+    /// Writes a line and reports about it.
     fn take(
         &mut self,
         args: &Args,
@@ -157,9 +154,7 @@ impl Tally {
         passes::telling(name, io, |notes| notes.append(said));
         match written {
             Written::Stdout => io.write(&bytes)?,
-            Written::Waits(file) => file
-                .write_all(&bytes)
-                .map_err(|error| no_temporary(&error))?,
+            Written::Waits(file) => file.write_all(&bytes).map_err(|error| no_temporary(&error))?,
             Written::Nowhere => {}
         }
         let tells = args.json && !matches!(written, Written::Stdout);
@@ -192,14 +187,14 @@ impl Tally {
         self.smaller += u64::from(report.freed_tokens > 0);
         self.tokens_before += report.tokens_before;
         self.tokens_after += report.tokens_after;
-        self.end(text::status(report));
+        self.end(report::status(report));
         let line = report.line.unwrap_or_default();
         let name = printable(name);
-        if let Some(warning) = text::warning(report) {
+        if let Some(warning) = report::warning(report) {
             io.warn(format_args!("{name}:{line}: {warning}"));
         }
-        if text::status(report) == ExitStatus::No {
-            io.warn(format_args!("{name}:{line}: {}", text::line(report)));
+        if report::status(report) == ExitStatus::No {
+            io.warn(format_args!("{name}:{line}: {}", report::line(report)));
         }
     }
 
@@ -214,13 +209,7 @@ impl Tally {
     }
 
     fn line(&self, dry_run: bool) -> String {
-        let Self {
-            conversations,
-            smaller,
-            tokens_before: before,
-            tokens_after: after,
-            ..
-        } = self;
+        let Self { conversations, smaller, tokens_before: before, tokens_after: after, .. } = self;
         let freed = before - after;
         let percent = 100 * freed / (*before).max(1);
         let would = if dry_run { "would be " } else { "" };

@@ -1,11 +1,8 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
 mod batch;
-mod file;
-mod filter;
-mod page;
-mod plan;
-mod text;
+mod report;
+mod session;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,60 +11,58 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, json_failure, json_line, printable,
 };
+use ctx_engine::compact::{Outcome, Report};
 use ctx_store::SessionId;
 
-use crate::counting::CountingArgs;
-use crate::llm::LlmArgs;
+use crate::args::compact::CompactArgs;
+use crate::args::counting::CountingArgs;
+use crate::args::counting::TriggerArgs;
+use crate::args::llm::LlmArgs;
+use crate::args::policy::{PolicyArgs, unknown};
+use crate::in_place::FileReport;
 use crate::passes;
-use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
 use crate::target::{OutputArgs, ReportArgs};
-use crate::triggers::TriggerArgs;
-use ctx_passes::compact::{Asked, Outcome, Report};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
-/// Old messages become a summary, the latest stay as they are. The exact bytes are saved first
-/// (ctx-rollback --undo FILE brings them back), and nothing is written that is not smaller and
-/// valid. -n shows what would be done. Without FILE, stdin is compacted to stdout.
+/// Old messages become a summary; the latest messages stay unchanged. The exact bytes are saved
+/// first (ctx-rollback --undo FILE restores them), and the tool writes nothing that is not smaller
+/// and valid. -n shows what it would do. Without FILE it compacts stdin to stdout.
 ///
-/// What is done, and when, a policy says: the preset `default` where none is named.
+/// A policy decides what is done and when; the default is the preset `default`.
 ///
-/// Each file is locked, its exact bytes are saved as a snapshot, and the new
-/// content takes its place only when it has fewer tokens and breaks no rule that
-/// the session keeps. What an agent appends meanwhile is carried over; a file
-/// that somebody holds open for writing is refused.
+/// The tool locks each file, saves its exact bytes as a snapshot, and replaces it only if the new
+/// content has fewer tokens and breaks no rule that the session obeyed. It keeps lines that an
+/// agent appends meanwhile and refuses a file that a process has open for writing.
 ///
-/// Any of the --keep flags takes the place of all that the policy keeps.
+/// Any --keep flag replaces everything that the policy would keep.
 ///
-/// With --budget the session is compacted when it has more tokens than that, and
-/// summary and latest messages share them out; what does not fit is not written.
-/// Where without it the result is not smaller, or above the target, shorter summaries
-/// are tried, and then the target is such a budget: of what the policy keeps as much stays as
-/// there is room for, while what the --keep flags say holds. What is smaller is written,
-/// though it is above the target, with a warning; not so with --strict-target. A session
-/// that could not be made smaller in as many runs as `target.max_attempts` allows is left alone
-/// until it has grown.
+/// With --budget a session with more tokens is compacted, and summary and latest messages share the
+/// budget; a result that exceeds it is not written. Without --budget, if the result is not smaller
+/// or above the target, the tool tries shorter summaries, and then treats the target as a budget:
+/// it keeps as much of what the policy keeps as there is room for, and all that --keep flags name.
+/// It writes a smaller result even above the target, with a warning, unless --strict-target is
+/// given. A session that did not get smaller in `target.max_attempts` runs is left alone until it
+/// grows.
 ///
-/// An agent's own file (of Claude Code, Codex, pi, `OpenClaw` or the Gemini CLI) is not written
-/// anew: the agent's own compaction record is put behind its lines, so that the agent goes on
-/// from the summary and from what is kept. Compact between runs, then resume: an agent that
-/// runs does not see it. Limits are those of the tokens that the API has counted, where the
-/// file tells them.
+/// An agent's own file (Claude Code, Codex, pi, `OpenClaw`, Gemini CLI) is not rewritten. The tool
+/// appends the agent's own compaction record, and the agent continues from the summary and the kept
+/// messages. Compact between runs and then resume, because a running agent does not read its file
+/// again. If the file has recorded usage, limits are in the API's tokens.
 ///
-/// A JSON document (an array of messages, or an object with a list `messages`) stays one: what
-/// stands around and between the messages that are kept stays as it is. As a filter it becomes
-/// lines.
+/// A JSON document (an array of messages, or an object with a list `messages`) stays a document;
+/// the bytes around and between kept messages do not change. As a filter it becomes lines.
 ///
-/// With --batch each line is a conversation, {"messages":[…]}, and is compacted by itself, as a
-/// filter line by line, and on all cores; what else the line holds stays as it is. A line that
-/// cannot be compacted stays as it is, is named on stderr, and makes the exit status 3. Nothing is put into the
-/// memory files. In place all lines are one change. --json prints an object for each
-/// conversation (in place, with -n, or with -o).
+/// With --batch each line is a conversation, {"messages":[…]}, compacted separately, on all cores;
+/// other members of the line stay. As a filter the tool works line by line. A line that cannot be
+/// compacted stays unchanged, is named on stderr, and makes the exit status 3. Nothing goes into
+/// the memory files. In place all lines are one change. --json prints one object per conversation
+/// (in place, with -n, or with -o).
 ///
-/// What a policy prunes only in what is sent to the model is pruned as a filter, at
-/// the very end and whatever is due; a session file keeps it.
+/// What a policy prunes only in the request to the model is pruned in a filter, at the very end and
+/// whether or not a compaction is due; a session file keeps it.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files; stdin to stdout when there is none, or for -
@@ -95,7 +90,7 @@ struct Args {
 
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Print a preset with its comments, and exit
+    /// Print a preset, or all settings (built-in), and exit
     #[arg(long, value_name = "NAME", help_heading = "Policy")]
     show_preset: Option<String>,
 
@@ -104,7 +99,7 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
     #[command(flatten)]
-    asked: Asked,
+    compact: CompactArgs,
     #[command(flatten)]
     llm: LlmArgs,
 
@@ -127,10 +122,11 @@ pub const TOOL: Tool = Tool {
     name: "ctx-compact",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "dry-run budget keep-turns keep-messages if-due preset config method summary-tokens llm-url model window session min-idle output",
+    page: include_str!("page.toml"),
 };
 
-/// Whoever asks for less of a file of more than so many bytes has forgotten the k.
+/// A smaller budget for a larger file means that the user forgot the k.
 const LEAST_BUDGET: u64 = 200;
 const LONG: u64 = 64 << 10;
 
@@ -140,31 +136,32 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         return Ok(ExitStatus::Done);
     }
     if let Some(name) = &args.show_preset {
-        let text = ctx_policy::source(name).ok_or_else(|| unknown(name))?;
+        let built_in = (name == "built-in").then_some(ctx_policy::BUILT_IN);
+        let text = built_in.or_else(|| ctx_policy::source(name)).ok_or_else(|| unknown(name))?;
         io.write(text.as_bytes())?;
         return Ok(ExitStatus::Done);
     }
     args.refuse_what_does_not_fit()?;
-    let plan = args.plan(matches, io)?;
+    let setup = args.setup(matches, io)?;
     if args.is_filter() {
         let store = args.store.lazy(&TOOL, matches);
         if args.read.batch {
-            return batch::filter(&args, &plan, &store, io);
+            return batch::filter(&args, &setup, &store, io);
         }
-        return filter::run(&args, &plan, &store, io);
+        return session::stream(&args, &setup, &store, io);
     }
     let mut statuses = Vec::new();
     for path in &args.files {
         let store = args.store.open(&TOOL, matches);
         let done = store.and_then(|store| {
             if args.read.batch {
-                return batch::in_place(&args, &plan, path, &store, io).map(Done::Batch);
+                return batch::in_place(&args, &setup, path, &store, io).map(Done::Batch);
             }
-            let report = file::run(&args, &plan, path, &store, io)?;
-            Ok(Done::Session(Box::new(report)))
+            let done = session::in_place(&args, &setup, path, &store, io)?;
+            Ok(Done::Session(Box::new(done)))
         });
         match done {
-            Ok(done) => statuses.push(done.tell(&args, path, io)?),
+            Ok(done) => statuses.push(done.print(&args, path, io)?),
             Err(failure) if args.json || args.files.len() > 1 => {
                 if args.json {
                     let name = path.display().to_string();
@@ -190,16 +187,12 @@ impl Args {
 
     fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
         let is_long = |file: &PathBuf| file.metadata().is_ok_and(|it| it.len() > LONG);
-        let budget = self.asked.budget.filter(|tokens| *tokens < LEAST_BUDGET);
+        let budget = self.compact.budget.filter(|tokens| *tokens < LEAST_BUDGET);
         if let Some(tokens) = budget.filter(|_| self.files.iter().any(is_long)) {
             let failure = format!("--budget {tokens}: no session fits into so few tokens");
             let hint = format!("did you mean {tokens}k?");
             let failure = Failure::new(failure);
-            return Err(if tokens > 0 {
-                failure.hint(hint)
-            } else {
-                failure
-            });
+            return Err(if tokens > 0 { failure.hint(hint) } else { failure });
         }
         if self.files.len() > 1 && self.session.is_some() {
             return Err(Failure::new("one session id for several files")
@@ -209,14 +202,12 @@ impl Args {
             return Err(Failure::new("stdin (-) among files").hint("name it alone"));
         }
         if self.is_filter() && self.session.is_some() && self.output.output.is_none() {
-            return Err(
-                Failure::new("-s names the session of a file, and no file is named")
-                    .hint("name the file: ctx-ls -l lists each session with its file"),
-            );
+            return Err(Failure::new("-s names the session of a file, and no file is named")
+                .hint("name the file: ctx-ls -l lists each session with its file"));
         }
         if self.is_filter() {
             let report = ReportArgs { json: self.json };
-            report.refuse_among_records(&self.output, self.asked.dry_run)?;
+            report.refuse_among_records(&self.output, self.compact.dry_run)?;
         }
         if !self.is_filter() && self.output.output.is_some() {
             return Err(Failure::new("-o with a file that is compacted in place")
@@ -228,32 +219,31 @@ impl Args {
             ));
         }
         if self.tag_failed && !self.is_filter() {
-            return Err(
-                Failure::new("--tag-failed with a file that is compacted in place")
-                    .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"),
-            );
+            return Err(Failure::new("--tag-failed with a file that is compacted in place")
+                .hint("as a filter: ctx-compact --batch --tag-failed -o NEW < FILE"));
         }
         Ok(())
     }
 }
 
-/// What became of a file.
+/// The result of one file.
 enum Done {
-    Session(Box<Report>),
+    Session(Box<FileReport>),
     Batch(batch::Tally),
 }
 
 impl Done {
-    fn tell(self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+    fn print(self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
         let name = path.display().to_string();
         let status = match self {
-            Self::Session(mut report) => {
+            Self::Session(mut done) => {
+                let report = &mut done.report;
                 if report.snapshot.is_some() {
                     io.committed(format_args!("{name} is compacted"));
                 }
-                tell(&mut report, &name, args.json, io)?;
-                match report.refused.take() {
-                    None => text::status(&report),
+                print_report(report, &name, args.json, io)?;
+                match done.refused.take() {
+                    None => report::status(&done.report),
                     Some(refused) => {
                         let refused = failure(refused);
                         io.report(&refused);
@@ -263,7 +253,7 @@ impl Done {
             }
             Self::Batch(tally) => {
                 if !args.json {
-                    let dry_run = args.asked.dry_run;
+                    let dry_run = args.compact.dry_run;
                     tally.print(&name, dry_run, io)?;
                 }
                 tally.status()
@@ -275,25 +265,25 @@ impl Done {
 }
 
 /// Says how one session ended: to programs on stdout, to people on stderr.
-fn tell(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
+fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
     if let Some(error) = report.no_summary.take() {
         io.report(&passes::failure(error, name));
     }
-    if let Some(warning) = text::warning(report) {
+    if let Some(warning) = report::warning(report) {
         io.warn(format_args!("{name}: {warning}"));
     }
     if json {
         return io.write(json_line(report).as_bytes());
     }
-    let line = text::line(report);
+    let line = report::line(report);
     if report.outcome == Outcome::SummaryFailed && report.snapshot.is_none() {
         return Ok(()); // Said already.
     }
-    if text::status(report) == ExitStatus::No {
+    if report::status(report) == ExitStatus::No {
         io.warn(format_args!("{name}: {line}"));
     } else if io.verbosity() != Verbosity::Quiet {
         let name = printable(name);
-        let text = format!("{name}: {line}\n{}", text::plan(report));
+        let text = format!("{name}: {line}\n{}", report::plan(report));
         io.write(text.as_bytes())?;
     }
     Ok(())

@@ -1,17 +1,15 @@
 //! `ctx-convert`: a session in another dialect.
 
-mod page;
-
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name};
-use ctx_convert::Converter;
-use ctx_passes::convert::Conversion;
+use ctx_engine::convert::Conversion;
+use ctx_format::convert::Converter;
+use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
-use ctx_transcript::{Dialect, dialect};
 
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
@@ -23,25 +21,24 @@ pub const TOOL: Tool = Tool {
     name: "ctx-convert",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "to dry-run output strict session json",
+    page: include_str!("page.toml"),
 };
 
 /// Write a session in the dialect of another API or agent
 ///
-/// What is written is the context: what the agent that wrote the session would send
-/// now, in that order. Fragments of a message become one, results stand right behind
-/// the reply that called, a summary stays one. Texts, arguments and ids are not
-/// changed. For chat, anthropic and responses each record is a message or an item;
-/// for claude-code, codex, gemini and pi, which is also `OpenClaw`'s, the output is the
-/// agent's own file, which the agent resumes. Ids are made of what the session says, so that the same input gives the same
-/// bytes; only what has no time gets that of now.
+/// The output is the context: what the agent that wrote the session would send now, in that order.
+/// Fragments of a message become one message, results directly follow the reply with their calls,
+/// and a summary stays a summary. Texts, arguments and ids do not change. For chat, anthropic and
+/// responses each record is a message or an item. For claude-code, codex, gemini and pi (also for
+/// `OpenClaw`) the output is a file that the agent resumes. Ids are derived from the content, so
+/// the same input gives the same bytes; a record without a time gets the current one.
 ///
-/// What the other dialect has no place for is left out, and told on stderr with the
-/// line where it stood first; with --strict that is a failure. Reasoning goes along
-/// between anthropic and claude-code, and between responses and codex: only the API
-/// that it comes from takes it back.
+/// Content without a place in the other dialect is dropped and reported on stderr with its first
+/// line; with --strict that is a failure. Reasoning is kept between anthropic and claude-code, and
+/// between responses and codex, because only the API that produced it accepts it.
 ///
-/// docs/json.md has the keys of --json.
+/// docs/json.md lists the keys of --json.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin when there is none, or for -
@@ -90,7 +87,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         args.output.session(&paths, None, &lazy, Growth::Stops)?
     };
     let mut session = args.read.session(source.open(&paths[0])?)?;
-    session.tell_of_document(io);
+    session.note_document(io);
     let converter = Converter {
         session: args.session.as_ref().map(SessionId::as_str),
         cwd: args.cwd.as_deref(),

@@ -1,9 +1,5 @@
 //! `ctx-count`: messages, tokens and bytes of sessions.
 
-mod calibrate;
-mod json;
-mod page;
-mod table;
 mod terminal;
 
 use std::io::Read;
@@ -11,53 +7,56 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, FolderArgs, Input, Io, Outcome, Tool, jobs_of, of_each};
-use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
-use ctx_select::parse_count;
+use ctx_cli::{
+    ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Tool, aligned, jobs_of,
+    json_line, json_name, labelled, of_each, percent, printable,
+};
+use ctx_engine::count::{
+    AnnotatePass, Breakdown, Calibrated, CountPass, Counts, OfModel, Plan, Telling,
+};
+use ctx_policy::parse_count;
+use ctx_store::Growth;
+use serde::Serialize;
 
-use crate::counting::{Counting, CountingArgs};
-use crate::folders::walk;
+use crate::args::counting::{Counting, CountingArgs};
 use crate::passes;
 use crate::session::ReadArgs;
+use crate::session::walk;
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::OutputArgs;
-use ctx_store::Growth;
+use crate::target::{OutputArgs, Target};
 
 /// Count the messages, tokens and bytes of sessions
 ///
-/// Prints a line per file, like wc: messages, tokens, bytes and the file's name,
-/// and a line with the total when there are several files. With --model or --window the
-/// share of the context window stands before the name. On a terminal the columns have
-/// headings, and a bar shows what fills the window of up to three files.
+/// Prints one line per file, like wc: messages, tokens, bytes and the file's name, and a total for
+/// several files. With --model or --window the share of the context window precedes the name. On a
+/// terminal the columns have headings, and bars show what fills the window of up to three files.
 ///
-/// -r takes the session files in folders, however deep, by the names that --glob gives; hidden ones
-/// too; our own stores are skipped, and links are not followed.
+/// -r counts all session files in folders, at any depth, whose names match --glob, including hidden
+/// ones. It skips stores and does not follow links.
 ///
-/// A message counts as OpenAI publishes it in its cookbook ("How to count tokens
-/// with tiktoken"): 3 tokens for its frame, the role, the content, the name and 1
-/// more for it; and 3 a conversation for the reply. Of a tool call the name and
-/// the arguments are counted, not its id; reasoning is counted, by its signature where that
-/// says more than its text; an image counts by its size, as its API charges for it, and one of
-/// which that is not known, a sound or a document a flat 1,000. Lines that are no messages
+/// Messages are counted as in OpenAI's cookbook ("How to count tokens with tiktoken"): 3 tokens for
+/// the frame, the role, the content, the name and 1 more for it; and 3 per conversation for the
+/// reply. A tool call counts by its name and arguments, not its id. Reasoning counts, by its
+/// signature if that is longer than its text. An image counts by its size, as its API charges for
+/// it; an image of unknown size, a sound or a document counts as 1,000. Lines without a message
 /// have no tokens.
 ///
-/// --by prints how many, their tokens, their share and what they are, the most
-/// tokens first, for all files together; (other) is what belongs to none. --by reach
-/// prints bytes, and whether they reach the model: most of an agent's own file does not, since
-/// it has branches that were left, what a compaction stands for, and results a second time.
+/// --by prints count, tokens, share and name for each value, most tokens first, for all files
+/// together; (other) is the rest. --by reach prints bytes, and whether they reach the model: most
+/// of an agent's own file does not, because of abandoned branches, records before a compaction, and
+/// second copies of results.
 ///
-/// --json prints an object per file and one for the total; docs/json.md has all keys.
+/// --json prints one object per file and one for the total; docs/json.md lists all keys.
 ///
-/// --calibrate prints what the context comes to for the API, as an estimate and a range: from
-/// what an agent has recorded of its requests, in which system prompt and tools were, too.
-/// From one reply to the next the file tells what was added and the API how much that is:
-/// the factor. The base is what a request has beside its messages. Held is how often the
-/// range, made of the replies before, had in it what the API said. Without recorded usage
-/// the range is that of the messages alone, and one number where the encoding is the
-/// model's own.
+/// --calibrate estimates the context in the API's tokens, as a number and a range, from the usage
+/// that an agent has recorded, which includes system prompt and tools. From one reply to the next,
+/// the file shows what was added and the API how much that is: the factor. The base is what a
+/// request has besides its messages. Held shows how often the API's number was in the range
+/// predicted from earlier replies. Without recorded usage the range covers the messages alone, and
+/// is a single number if the encoding is the model's own.
 ///
-/// --annotate gives each record that can carry a tag the members line, bytes,
-/// tokens and encoding; what else a tag holds stays.
+/// --annotate adds the members line, bytes, tokens and encoding to the tag of each record that can
+/// have one; other members stay.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
@@ -69,7 +68,7 @@ struct Args {
     by: Option<Breakdown>,
     /// Tokens of the window [default: the model's]
     ///
-    /// The share of it stands before the name.
+    /// The share of the window precedes the name.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with_all = ["annotate", "text"])]
     window: Option<u64>,
     /// Print JSON: an object per file, and one for the total
@@ -104,12 +103,13 @@ pub const TOOL: Tool = Tool {
     name: "ctx-count",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "model window by calibrate recursive text json jobs",
+    page: include_str!("page.toml"),
 };
 
 /// A file, counted.
 struct File {
-    /// As the user named it.
+    /// The name that the user gave.
     name: String,
     counts: Counts,
 }
@@ -131,7 +131,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = Plan {
         counter: counting.counter,
         batch: args.read.batch,
-        // What is left of the threads when each file has one.
+        // The threads that remain for each file.
         threads: jobs.get() / paths.len().max(1),
         reach: args.by == Some(Breakdown::Reach),
         of_session: args.columns(io).is_some()
@@ -144,13 +144,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let target = args.output.report(paths)?;
     if args.calibrate {
-        return calibrate::run(&args, &counting, &operands, target, io);
+        return calibrate(&args, &counting, &operands, target, io);
     }
-    let work = |path: &_| {
-        operands
-            .check(path)
-            .and_then(|()| count(&args, &plan, path))
-    };
+    let work = |path: &_| operands.check(path).and_then(|()| count(&args, &plan, path));
     let (files, status) = of_each(paths, Some(jobs), work, io, |file, io| {
         report(&file.counts, &file.name, io);
     })?;
@@ -180,10 +176,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File, Failure> {
         pass.push(record);
         Ok(())
     })?;
-    Ok(File {
-        counts: pass.finish(session.bad()),
-        name: session.name,
-    })
+    Ok(File { counts: pass.finish(session.bad()), name: session.name })
 }
 
 /// A text is one piece, so all of it is read before it is counted.
@@ -192,10 +185,7 @@ fn count_text(plan: &Plan, path: &Path) -> Result<File, Failure> {
     let mut bytes = Vec::new();
     let read = input.reader.read_to_end(&mut bytes);
     read.map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&input.name, None))?;
-    Ok(File {
-        counts: Counts::of_text(&bytes, &plan.counter),
-        name: input.name,
-    })
+    Ok(File { counts: Counts::of_text(&bytes, &plan.counter), name: input.name })
 }
 
 fn annotate(
@@ -207,19 +197,18 @@ fn annotate(
 ) -> Outcome {
     let (source, target) = args.output.session(paths, None, store, Growth::Follows)?;
     let mut session = args.read.session(source.open(&paths[0])?)?;
-    session.tell_of_document(io);
+    session.note_document(io);
     let output = target.open(io)?;
     let mut pass = AnnotatePass::new(plan, session.dialect(), output, &std::env::temp_dir());
     session.pass(|record| pass.push(record))?;
-    let (output, counts) = pass
-        .finish(session.bad())
-        .map_err(|error| passes::failure(error, &session.name))?;
+    let (output, counts) =
+        pass.finish(session.bad()).map_err(|error| passes::failure(error, &session.name))?;
     output.finish()?;
     report(&counts, &session.name, io);
     Ok(ExitStatus::Done)
 }
 
-/// Warns of what was not counted as messages.
+/// Warns of lines that were not counted as messages.
 fn report(counts: &Counts, name: &str, io: &mut Io) {
     passes::telling(name, io, |notes| counts.report(notes));
 }
@@ -235,11 +224,109 @@ fn total(files: &[File]) -> Counts {
 fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {
     let total = total(files);
     if args.json {
-        json::of(args, counting, files, &total)
+        json(args, counting, files, &total)
     } else if let Some(by) = args.by {
-        table::of_breakdown(by, &total)
+        breakdown_table(by, &total)
     } else {
         let of_model = counting.model.map(|model| model.window);
-        table::of_files(args, args.window.or(of_model), files, &total)
+        files_table(args, args.window.or(of_model), files, &total)
     }
+}
+
+/// `messages tokens bytes [share] name`, the share where a window is known, or of plain texts `tokens name`; and the
+/// total of several.
+fn files_table(args: &Args, window: Option<u64>, files: &[File], total: &Counts) -> String {
+    let row = |counts: &Counts, share: Option<String>, name: String| {
+        let tally = &counts.tally;
+        let tokens = tally.tokens.total().to_string();
+        if args.text {
+            return vec![tokens, name];
+        }
+        let numbers = [tally.messages.to_string(), tokens, counts.bytes.to_string()];
+        numbers.into_iter().chain(share).chain([name]).collect()
+    };
+    let share = |counts: &Counts| Some(percent(counts.tally.tokens.total(), window?));
+    let name = |file: &File| {
+        // Unnamed stdin has no name.
+        if args.files.is_empty() { String::new() } else { printable(&file.name) }
+    };
+    let mut rows: Vec<Vec<String>> =
+        files.iter().map(|file| row(&file.counts, share(&file.counts), name(file))).collect();
+    if files.len() > 1 {
+        // Sessions are sent one by one: together they fill no window.
+        let share = window.map(|_| "-".to_owned());
+        rows.push(row(total, share, "total".to_owned()));
+    }
+    aligned(&rows)
+}
+
+/// The table of a breakdown, for all files together, with the total.
+fn breakdown_table(by: Breakdown, total: &Counts) -> String {
+    let all = by.total(total);
+    let row = |count: u64, size: u64, what: String| {
+        vec![count.to_string(), size.to_string(), percent(size, all), what]
+    };
+    let rows = by.rows(total);
+    let count = rows.iter().map(|row| row.count).sum();
+    let rows = rows.iter().map(|it| row(it.count, it.size, printable(&it.key)));
+    let total = row(count, all, "total".to_owned());
+    aligned(&rows.chain([total]).collect::<Vec<_>>())
+}
+
+/// An object for each file, then one for the total.
+fn json(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> String {
+    let model = counting.model;
+    let window = args.window.or(model.map(|model| model.window));
+    let name = |prefix| args.counting.models.name().unwrap_or(prefix);
+    let telling = Telling {
+        encoding: counting.counter.encoding(),
+        model: window.map(|window| OfModel {
+            model: model.map(|model| name(model.prefix)),
+            window,
+            share: None,
+            exact: model.map(|_| counting.is_exact()),
+        }),
+        by: args.by,
+    };
+    let of_file = |file: &File| json_line(&telling.file(json_name(&file.name), &file.counts));
+    let lines: String = files.iter().map(of_file).collect();
+    lines + &json_line(&telling.total(files.len(), total))
+}
+
+/// The calibration of a file, for programs.
+#[derive(Serialize)]
+struct CalibrationLine<'a> {
+    name: Option<&'a str>,
+    #[serde(flatten)]
+    calibrated: &'a Calibrated,
+}
+
+/// Prints it for all files.
+fn calibrate(
+    args: &Args,
+    counting: &Counting,
+    operands: &Operands,
+    target: Target<'_>,
+    io: &mut Io,
+) -> Outcome {
+    let calibrate = |path: &_| {
+        operands.check(path)?;
+        let mut session = args.read.open(path)?;
+        let calibrated = session.read(|it| Calibrated::of(it, counting.counter, counting.model))?;
+        Ok((calibrated, session.bad().clone(), session.name))
+    };
+    let (files, status) =
+        of_each(&operands.paths, args.jobs, calibrate, io, |(_, bad, name), io| {
+            passes::telling(name, io, |notes| bad.report(notes));
+        })?;
+    let shown = files.iter().map(|(calibrated, _, name)| {
+        if args.json {
+            let name = json_name(name);
+            return json_line(&CalibrationLine { name, calibrated });
+        }
+        let head = format!("{}: {}\n", printable(name), calibrated.headline());
+        head + &labelled(&calibrated.rows())
+    });
+    target.write(shown.collect::<String>().as_bytes(), io)?;
+    Ok(status)
 }

@@ -1,18 +1,18 @@
-//! What people read on a terminal: headings, and what fills the window.
+//! The output on a terminal: headings, and bars that show the content of the window.
 
 use std::borrow::Cow;
 
 use ctx_cli::{Align, Cell, Io, Listing, Paint, Portion, bar, percent, printable};
-use ctx_passes::count::{Breakdown, Counts, Slice};
+use ctx_engine::count::{Breakdown, Counts, Slice};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Args, File, total};
-use crate::counting::Counting;
+use crate::args::counting::Counting;
 
-/// Of more files than these no bars are shown: nobody compares so many.
+/// For more files there are no bars, because they cannot be compared.
 const MOST_BARS: usize = 3;
 
-/// The table of the files, or of what is asked for of them, and the bars.
+/// The table of the files or of the breakdown, and the bars.
 pub(super) fn of(
     args: &Args,
     counting: &Counting,
@@ -23,10 +23,8 @@ pub(super) fn of(
     if let Some(by) = args.by {
         return of_breakdown(by, &total(files)).painted(Some(columns), io);
     }
-    let windows: Vec<Window<'_>> = files
-        .iter()
-        .map(|file| Window::of(args, counting, file))
-        .collect();
+    let windows: Vec<Window<'_>> =
+        files.iter().map(|file| Window::of(args, counting, file)).collect();
     let mut text = table(args, files, &windows).painted(Some(columns), io);
     if !args.text && files.len() <= MOST_BARS {
         for (file, window) in files.iter().zip(&windows) {
@@ -63,12 +61,7 @@ fn table(args: &Args, files: &[File], windows: &[Window<'_>]) -> Listing {
         listing.push_painted(row);
     };
     for (file, window) in files.iter().zip(windows) {
-        push(
-            &file.counts,
-            window.share(&file.counts),
-            name(args, file),
-            None,
-        );
+        push(&file.counts, window.share(&file.counts), name(args, file), None);
     }
     if files.len() > 1 {
         let none = ("-".to_owned(), None);
@@ -78,7 +71,7 @@ fn table(args: &Args, files: &[File], windows: &[Window<'_>]) -> Listing {
 }
 
 fn name(args: &Args, file: &File) -> String {
-    // Stdin that nobody named has no name.
+    // Unnamed stdin has no name.
     if args.files.is_empty() && file.name == ctx_cli::STDIN_NAME {
         String::new()
     } else {
@@ -113,35 +106,25 @@ fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
     listing
 }
 
-/// The window that a session has to fit into.
+/// The context window of a session.
 struct Window<'a> {
-    /// `None` where nothing tells it.
+    /// `None` if it is unknown.
     tokens: Option<u64>,
     model: Option<Cow<'a, str>>,
 }
 
 impl<'a> Window<'a> {
-    /// The one that was named, else that of the model that was named, else what the file tells.
+    /// The window from the flags, else of the named model, else from the file.
     fn of(args: &'a Args, counting: &Counting, file: &'a File) -> Self {
         let of_session = &file.counts.of_session;
         let of_model = counting.model.map(|model| model.window);
         if let Some(window) = args.window.or(of_model) {
-            let model = args
-                .counting
-                .models
-                .name()
-                .filter(|_| args.window.is_none());
-            return Self {
-                tokens: Some(window),
-                model: model.map(printable).map(Cow::Owned),
-            };
+            let model = args.counting.models.name().filter(|_| args.window.is_none());
+            return Self { tokens: Some(window), model: model.map(printable).map(Cow::Owned) };
         }
         let named = of_session.model.as_deref();
         let known = named.and_then(ctx_tokens::model).map(|model| model.window);
-        Self {
-            tokens: of_session.window.or(known),
-            model: named.map(printable).map(Cow::Owned),
-        }
+        Self { tokens: of_session.window.or(known), model: named.map(printable).map(Cow::Owned) }
     }
 
     fn share(&self, counts: &Counts) -> Cell {
@@ -152,23 +135,15 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// What fills it: a headline, a bar, and what is what in it.
+    /// The content of the window: a headline, a bar, and a legend.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
         let used = file.counts.slices().into_iter();
-        let mut parts: Vec<(Portion, &str)> = used
-            .map(|(slice, size)| (portion(slice, size), slice.as_str()))
-            .collect();
+        let mut parts: Vec<(Portion, &str)> =
+            used.map(|(slice, size)| (portion(slice, size), slice.as_str())).collect();
         let mut add = |fill, paint, amount, what| {
             let paint = Some(paint);
-            parts.push((
-                Portion {
-                    fill,
-                    paint,
-                    amount,
-                },
-                what,
-            ));
+            parts.push((Portion { fill, paint, amount }, what));
         };
         add(':', Paint::Yellow, beside, "not in the file");
         if let Some(window) = self.tokens {
@@ -201,10 +176,7 @@ impl<'a> Window<'a> {
         let about = if beside > 0 { "about " } else { "" };
         let (what, colour) = match self.tokens {
             Some(window) => (
-                format!(
-                    "{about}{tokens} of {window} tokens, {}",
-                    percent(tokens, window)
-                ),
+                format!("{about}{tokens} of {window} tokens, {}", percent(tokens, window)),
                 fullness(tokens, window),
             ),
             None => (format!("{about}{tokens} tokens"), Paint::Cyan),
@@ -215,20 +187,16 @@ impl<'a> Window<'a> {
             (None, None) => "; --model or --window names one".to_owned(),
             (None, Some(_)) => String::new(),
         };
-        // The name stands in the table as well, and may be long.
-        let lines = [
-            format!("{name}: {what}{model}"),
-            format!("{name}: {what}"),
-            what,
-        ];
+        // The table has the name as well, and it may be long.
+        let lines = [format!("{name}: {what}{model}"), format!("{name}: {what}"), what];
         let fits = |line: &&String| line.width() <= columns;
         let line = lines.iter().find(fits).unwrap_or(&lines[2]);
         io.paint(colour, line) + "\n"
     }
 }
 
-/// What the context comes to, and how much of that is not in the file: where an agent has
-/// recorded what its requests came to, they had a system prompt and tools in them as well.
+/// The tokens of a request, and those of them that are not in the file. Requests that an agent has
+/// recorded include a system prompt and tools.
 fn sent(counts: &Counts) -> (u64, u64) {
     let counted = counts.tally.tokens.total();
     let estimate = counts.of_session.estimate;
@@ -236,7 +204,7 @@ fn sent(counts: &Counts) -> (u64, u64) {
     (tokens, tokens - counted)
 }
 
-/// How near a session is to the end of its window.
+/// The colour for the share of the window that is in use.
 fn fullness(tokens: u64, window: u64) -> Paint {
     match u128::from(tokens) * 100 / u128::from(window.max(1)) {
         0..60 => Paint::Green,
@@ -258,14 +226,10 @@ fn portion(slice: Slice, amount: u64) -> Portion {
         Slice::Other => ('?', Paint::Cyan),
         Slice::Overhead => ('+', Paint::Magenta),
     };
-    Portion {
-        fill,
-        paint: Some(paint),
-        amount,
-    }
+    Portion { fill, paint: Some(paint), amount }
 }
 
-/// What each part of the bar is, in as many columns as there is room for.
+/// The legend of the bar, in as many columns as fit.
 fn legend(
     parts: &[(Portion, &str)],
     all: u64,
@@ -281,7 +245,7 @@ fn legend(
         format!("{fill} {what:<name$}  {amount:>number$}  {share:>6}")
     });
     let entries: Vec<String> = entries.collect();
-    // A fill, a blank, and what stands between the columns.
+    // The fill, a blank, and the space between the columns.
     let width = 2 + name + 2 + number + 2 + 6;
     let across = ((columns + GAP) / (width + GAP)).clamp(1, entries.len().max(1));
     let down = entries.len().div_ceil(across);

@@ -1,7 +1,10 @@
 //! `ctx-extract`: what a session decided, stated, prefers and ran, as items or
 //! merged into memory files.
 
-mod page;
+mod holding;
+mod messages;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,14 +12,15 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line};
-use ctx_ledger::rules::MemoryKind;
-use ctx_memory::{Item, MemoryFolder, MergeCounts, settle};
-use ctx_passes::PassError;
-use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
+use ctx_engine::PassError;
+use ctx_format::{Record, counted};
+use ctx_memory::{MemoryFolder, MemoryItem, MergeCounts, reconcile};
 use ctx_store::{Growth, SessionId, Store};
-use ctx_transcript::{Record, counted};
+use ctx_summary::ledger::rules::MemoryKind;
 use serde::Serialize;
 
+use self::holding::HoldingWriter;
+use self::messages::{ExtractPass, Plan, Scope};
 use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
@@ -28,25 +32,23 @@ pub const TOOL: Tool = Tool {
     name: "ctx-extract",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "into-store into kind zone dry-run session output json",
+    page: include_str!("page.toml"),
 };
 
 /// Extract decisions, facts, preferences and tool runs from a session
 ///
-/// Prints items as JSON lines. With --into, merges them into memory files and
-/// passes the session on unchanged; its last record goes out only when
-/// the merge is done, so that a later tool notices when it failed. What was new is also
-/// told in DIR/daily/DATE.md, the log of the day (UTC).
+/// Prints items as JSON lines. With --into, merges them into memory files and passes the session on
+/// unchanged. The last record follows only after the merge, so a later tool notices a failure.
+/// DIR/daily/DATE.md, the log of the day (UTC), lists what was new.
 ///
-/// Of records tagged by ctx-split only the old zone is read, of others
-/// everything but system messages. Sentences are quoted as they were
-/// written, up to 300 characters; code blocks, quoted lines and logs are not
-/// read, questions state nothing. Secrets are replaced by [REDACTED].
+/// Of a stream tagged by ctx-split only the old zone is read, otherwise everything but system
+/// messages. Sentences are quoted literally, up to 300 characters; code blocks, quoted lines, logs
+/// and questions are skipped. Secrets are replaced by [REDACTED].
 ///
-/// Decisions are what the user or the model settled, concluded and gave
-/// reasons for; preferences are also what the user demands and forbids. "Option
-/// 1" has behind it what was offered, what is said twice is one item, and a
-/// decision that a later one takes back tells its line.
+/// Decisions are what the user or the model settled, concluded and justified; preferences include
+/// what the user demands and forbids. "Option 1" is followed by the text of the option, a repeated
+/// statement is one item, and a superseded decision has the line of the later one.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files; - or none is stdin
@@ -86,14 +88,12 @@ struct Args {
 }
 
 impl Args {
-    /// The store that the memory lies in, if it lies in one.
+    /// The store that contains the memory, if any.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>, Failure> {
         let around = self.into.as_deref().and_then(Store::around);
-        // Of a store only the memory is for entries.
+        // Inside a store, entries belong into its memory folder only.
         if let (Some(dir), Some(root)) = (&self.into, &around)
-            && !dir
-                .canonicalize()
-                .is_ok_and(|dir| dir == root.join("memory"))
+            && !dir.canonicalize().is_ok_and(|dir| dir == root.join("memory"))
         {
             Store::refuse_inside(dir).map_err(failure)?;
         }
@@ -105,7 +105,7 @@ impl Args {
         args.open(&TOOL, matches).map(Some)
     }
 
-    /// Where to merge; `None` to print.
+    /// The folder for the merge; `None` to print.
     fn folder<'a>(&self, store: Option<&'a Store>) -> Option<MemoryFolder<'a>> {
         match &self.into {
             Some(dir) => Some(MemoryFolder::within(dir, store)),
@@ -114,59 +114,46 @@ impl Args {
     }
 
     fn plan(&self, path: &Path) -> Result<Plan, Failure> {
-        let kinds = if self.kind.is_empty() {
-            &MemoryKind::ALL[..]
-        } else {
-            &self.kind
-        };
+        let kinds = if self.kind.is_empty() { &MemoryKind::ALL[..] } else { &self.kind };
         let session = match &self.session {
             None if is_stdin(path) => "stdin".to_owned(),
             named => session_of(named.as_ref(), path)?.to_string(),
         };
-        Ok(Plan {
-            session,
-            kinds: kinds.to_vec(),
-            scope: self.zone,
-            batch: self.read.batch,
-        })
+        Ok(Plan { session, kinds: kinds.to_vec(), scope: self.zone, batch: self.read.batch })
     }
 }
 
-/// What was found in the sessions.
+/// The result of all sessions.
 #[derive(Default)]
-struct Found {
-    /// How many items.
+struct Extraction {
+    /// The number of items.
     count: usize,
-    /// How many secrets were taken out of them.
+    /// The number of redacted secrets.
     redacted: usize,
     /// The sessions that hold bad lines.
     bad: Vec<Session>,
 }
 
-impl Found {
-    /// Reads a session, and gives its items; each record goes to `handle`.
+impl Extraction {
+    /// Reads a session and returns its items; `handle` gets each record.
     fn read(
         &mut self,
         args: &Args,
         source: &Source,
         path: &Path,
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
-    ) -> Result<Vec<Item>, Failure> {
+    ) -> Result<Vec<MemoryItem>, Failure> {
         let mut session = args.read.session(source.open(path)?)?;
         let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
         let mut items = Vec::new();
         session.pass(|record| {
-            let found = pass.push(record)?;
+            let extraction = pass.push(record)?;
             // A record of a batch is a session of its own.
-            items.extend(if args.read.batch {
-                settle(found)
-            } else {
-                found
-            });
+            items.extend(if args.read.batch { reconcile(extraction) } else { extraction });
             handle(record)
         })?;
         if !args.read.batch {
-            items = settle(items);
+            items = reconcile(items);
         }
         self.count += items.len();
         let redacted = pass.finish(args.partial);
@@ -181,7 +168,7 @@ impl Found {
         self.bad.iter().for_each(|session| session.report(io));
         if self.redacted > 0 {
             let secrets = counted(self.redacted, "secret");
-            io.note(format_args!("{secrets} taken out"));
+            io.note(format_args!("{secrets} removed"));
         }
         io.note(format_args!("{} found", counted(self.count, "item")));
     }
@@ -189,58 +176,50 @@ impl Found {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    args.report
-        .refuse_among_records(&args.output, args.dry_run)?;
+    args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {
-        return Err(Failure::new(
-            "-s names one session, but there are several files",
-        ));
+        return Err(Failure::new("-s names one session, but there are several files"));
     }
     let store = args.open_store(matches)?;
     if args.dry_run {
-        let found = if args.report.json {
+        let extraction = if args.report.json {
             print(&args, &paths, &mut std::io::sink())?
         } else {
             print(&args, &paths, io.out())?
         };
-        found.report(io);
-        return tell(&args, &found, None, io);
+        extraction.report(io);
+        return print_report(&args, &extraction, None, io);
     }
     let Some(folder) = args.folder(store.as_ref()) else {
         let mut output = args.output.report(&paths)?.open(io)?;
-        let found = print(&args, &paths, &mut output)?;
+        let extraction = print(&args, &paths, &mut output)?;
         output.finish()?;
-        found.report(io);
-        return tell(&args, &found, None, io);
+        extraction.report(io);
+        return print_report(&args, &extraction, None, io);
     };
     let lazy = args.store.lazy(&TOOL, matches);
     let (named, growth) = (args.session.as_ref(), Growth::Follows);
     let (source, target) = args.output.session(&paths, named, &lazy, growth)?;
     let output = target.open(io)?;
-    let (found, merged) = merge(&args, &paths, &source, output, &folder)?;
-    found.report(io);
-    let MergeCounts {
-        added,
-        known,
-        edits,
-        ..
-    } = &merged;
+    let (extraction, merged) = merge(&args, &paths, &source, output, &folder)?;
+    extraction.report(io);
+    let MergeCounts { added, known, edits, .. } = &merged;
     warn_edits(edits, io);
     let (items, dir) = (counted(*added, "new item"), folder.path().display());
     io.note(format_args!("{items} in {dir}, {known} known"));
-    tell(&args, &found, Some((folder.path(), *added, *known)), io)?;
+    print_report(&args, &extraction, Some((folder.path(), *added, *known)), io)?;
     match folder.log(&merged, Utc::now()) {
-        Err(error) => Err(failure(error)
-            .after("the items are merged")
-            .status(ExitStatus::Uncertain)),
+        Err(error) => {
+            Err(failure(error).after("the items are merged").status(ExitStatus::Uncertain))
+        }
         Ok(()) => Ok(ExitStatus::Done),
     }
 }
 
-/// What was found, for programs. The keys are a contract: new ones may come, none goes.
+/// The result for programs. The keys are a contract: none is ever removed.
 #[derive(Serialize)]
-struct Told {
+struct ExtractReport {
     files: usize,
     output: Option<String>,
     items: usize,
@@ -250,36 +229,41 @@ struct Told {
     known_items: Option<usize>,
 }
 
-/// Tells programs what was found, and of a merge where it went, and how many of it were new and
-/// how many known.
-fn tell(args: &Args, found: &Found, merged: Option<(&Path, usize, usize)>, io: &mut Io) -> Outcome {
+/// Prints the JSON report. After a merge it has the folder, the number of new items and of known
+/// ones.
+fn print_report(
+    args: &Args,
+    extraction: &Extraction,
+    merged: Option<(&Path, usize, usize)>,
+    io: &mut Io,
+) -> Outcome {
     if args.report.json {
         let shown = |path: &Path| path.display().to_string();
-        let told = Told {
+        let report = ExtractReport {
             files: args.files.len().max(1),
             output: args.output.output.as_deref().map(shown),
-            items: found.count,
-            redacted_secrets: found.redacted,
+            items: extraction.count,
+            redacted_secrets: extraction.redacted,
             into: merged.map(|(folder, ..)| shown(folder)),
             new_items: merged.map(|(_, added, _)| added),
             known_items: merged.map(|(.., known)| known),
         };
-        io.write(json_line(&told).as_bytes())?;
+        io.write(json_line(&report).as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }
 
 /// Prints the items, one a line.
-fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Found, Failure> {
-    let mut found = Found::default();
+fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extraction, Failure> {
+    let mut extraction = Extraction::default();
     for path in paths {
-        let items = found.read(args, &Source::default(), path, |_| Ok(()))?;
+        let items = extraction.read(args, &Source::default(), path, |_| Ok(()))?;
         for item in &items {
             let written = output.write_all(json_line(item).as_bytes());
             written.map_err(|error| passes::failure(PassError::output(error), ""))?;
         }
     }
-    Ok(found)
+    Ok(extraction)
 }
 
 /// Merges the items, and hands the records on.
@@ -289,12 +273,12 @@ fn merge(
     source: &Source,
     output: Output<'_>,
     folder: &MemoryFolder<'_>,
-) -> Result<(Found, MergeCounts), Failure> {
-    let mut found = Found::default();
+) -> Result<(Extraction, MergeCounts), Failure> {
+    let mut extraction = Extraction::default();
     let mut all = Vec::new();
     let mut output = HoldingWriter::new(output);
     for path in paths {
-        let items = found.read(args, source, path, |record| output.push(record.bytes))?;
+        let items = extraction.read(args, source, path, |record| output.push(record.bytes))?;
         all.extend(items);
     }
     let failure = |error| passes::failure(error, "");
@@ -314,7 +298,7 @@ fn merge(
         (Err(failure), Some(_)) if !failure.is_silent() => {
             Err(failure.after("the items are merged"))
         }
-        (_, Some(merged)) => Ok((found, merged)),
-        (written, None) => written.map(|()| (found, MergeCounts::default())),
+        (_, Some(merged)) => Ok((extraction, merged)),
+        (written, None) => written.map(|()| (extraction, MergeCounts::default())),
     }
 }

@@ -1,24 +1,22 @@
 //! `ctx-gc`: decides which snapshots stay, moves the others, and offloaded files
 //! that nothing names, into the trash, and empties that after a time of grace.
 
-mod page;
 mod report;
-mod undelete;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity};
-use ctx_select::duration::{CalendarSpan, calendar};
+use ctx_policy::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
-use ctx_store::{GRACE_DAYS, SessionId, Severity, Store, StoreError};
-
-use crate::policy::PolicyArgs;
-use crate::store::{StoreArgs, failure, session_id};
-use crate::trash;
+use ctx_store::{SessionId, Severity, Store, StoreError, UndeleteReport};
 use report::Report;
 
-/// How many days snapshots are kept where nobody says.
+use crate::args::policy::PolicyArgs;
+use crate::store::{StoreArgs, failure, session_id};
+use crate::trash;
+
+/// The default retention of snapshots in days.
 const DEFAULT_DAYS: u32 = 7;
 
 /// The tool.
@@ -26,7 +24,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-gc",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "dry-run keep-days keep-last keep-daily keep-within undelete list-trash session json",
+    page: include_str!("page.toml"),
 };
 
 /// Remove old snapshots, with reasons, into a trash with a grace period
@@ -115,7 +114,7 @@ struct Args {
     ///
     /// With 0 the trash is empty at the end, and what is removed cannot be had back. Offloaded
     /// files that were used within a day stay all the same.
-    #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
+    #[arg(long, value_name = "N", default_value_t = crate::trash::GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
     /// Go on even if the clock seems to have jumped by more than a day
     ///
@@ -130,12 +129,7 @@ struct Args {
     ///
     /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All tools read either. It is checked
     /// against the hash of the snapshot before the plain file goes.
-    #[arg(
-        long,
-        value_name = "N",
-        conflicts_with = "mode",
-        help_heading = "Compression"
-    )]
+    #[arg(long, value_name = "N", conflicts_with = "mode", help_heading = "Compression")]
     pack_after_days: Option<u32>,
     /// Compress nothing
     #[arg(long, conflicts_with_all = ["mode", "pack_after_days"], help_heading = "Compression")]
@@ -154,7 +148,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         store.require_session_or_trash(session).map_err(failure)?;
     }
     if !args.undelete.is_empty() {
-        return undelete::undelete(&args, &store, io);
+        return undelete(&args, &store, io);
     }
     if args.list_trash {
         let trashed = store.trash_list(session).map_err(failure)?;
@@ -176,9 +170,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             "what could be done is done"
         });
     }
-    let Collector {
-        events, unaudited, ..
-    } = collector;
+    let Collector { events, unaudited, .. } = collector;
     Report::new(&args, io).all(events, done, unaudited)
 }
 
@@ -192,7 +184,7 @@ fn span(text: &str) -> Result<Span, String> {
 }
 
 impl Args {
-    /// Collects, then packs what stays. Under a clock that may be wrong nothing is done at all.
+    /// Collects, then packs the rest. If the clock may be wrong, it does nothing.
     fn collect(
         &self,
         store: &Store,
@@ -223,7 +215,7 @@ impl Args {
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
-        // What is done is done, whatever else failed.
+        // Finished steps stay, even if others failed.
         let mut told = Ok(());
         for error in [done, purged].into_iter().filter_map(Result::err) {
             let is_failed = error.severity() != Severity::Uncertain;
@@ -236,13 +228,13 @@ impl Args {
         Ok(told)
     }
 
-    /// Whether nobody wants to hear on stdout what is done.
+    /// Whether stdout stays empty.
     fn is_silent(io: &Io) -> bool {
         io.verbosity() == Verbosity::Quiet
     }
 
-    /// The default stands only where nothing else is said: who asks for the last
-    /// 3 does not ask for a week.
+    /// The default applies only without other rules: a request for the last 3 does not mean a week
+    /// as well.
     fn rules(&self, keep_days: Option<u64>) -> Policy {
         let counts = [
             (Period::Hour, self.keep_hourly),
@@ -251,9 +243,7 @@ impl Args {
             (Period::Month, self.keep_monthly),
             (Period::Year, self.keep_yearly),
         ];
-        let periods = counts
-            .into_iter()
-            .filter_map(|(period, n)| Some((period, n?)));
+        let periods = counts.into_iter().filter_map(|(period, n)| Some((period, n?)));
         let mut policy = Policy {
             last: self.keep_last,
             periods: periods.collect(),
@@ -270,5 +260,59 @@ impl Args {
             policy.days = Some(days.unwrap_or(DEFAULT_DAYS));
         }
         policy
+    }
+}
+
+/// Missing items do not stop the others.
+fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
+    let session = args.session.as_ref();
+    let (mut items, mut missing) = (Vec::new(), Vec::new());
+    for wanted in &args.undelete {
+        match store.find_all_deleted(session, wanted) {
+            Ok(found) => items.extend(found),
+            Err(error) => missing.push(error),
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    items.retain(|item| seen.insert(item.clone()));
+    let UndeleteReport { back, failed } = if args.dry_run {
+        UndeleteReport { back: items, failed: Vec::new() }
+    } else {
+        store.undelete_all(&items)
+    };
+    if !args.dry_run {
+        match &back[..] {
+            [] => {}
+            [item] => io.committed(format_args!("{item} is back")),
+            items => io.committed(format_args!("{} things are back", items.len())),
+        }
+    }
+    if !Args::is_silent(io) {
+        let would = if args.dry_run { "would bring back " } else { "" };
+        for item in &back {
+            io.write(format!("{would}{item}\n").as_bytes())?;
+        }
+    }
+    undelete_status(back.is_empty(), missing.into_iter().chain(failed), io)
+}
+
+/// If nothing was restored, the last failure becomes the failure of the run.
+fn undelete_status(
+    is_none: bool,
+    failed: impl Iterator<Item = StoreError>,
+    io: &mut Io,
+) -> Outcome {
+    let mut failed: Vec<StoreError> = failed.collect();
+    let last = failed.pop();
+    for error in failed {
+        io.report(&failure(error));
+    }
+    match last {
+        None => Ok(ExitStatus::Done),
+        Some(error) if is_none => Err(failure(error)),
+        Some(error) => {
+            io.report(&failure(error));
+            Ok(ExitStatus::Partial)
+        }
     }
 }

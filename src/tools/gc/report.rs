@@ -1,4 +1,4 @@
-//! What `ctx-gc` did, or would do: a line for people, or a JSON object.
+//! The report of `ctx-gc`: a line for people, or a JSON object.
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_store::collect::{Action, Event};
@@ -16,11 +16,7 @@ pub(super) struct Report<'a> {
 
 impl<'a> Report<'a> {
     pub(super) fn new(args: &'a Args, io: &'a mut Io) -> Self {
-        Self {
-            args,
-            io,
-            status: ExitStatus::Done,
-        }
+        Self { args, io, status: ExitStatus::Done }
     }
 
     /// Tells of one thing.
@@ -35,7 +31,7 @@ impl<'a> Report<'a> {
                 "another process wrote to a file after it had been replaced; saved as {id}"
             )),
             Event::SlowClock(latest) => self.io.warn(format_args!(
-                "this clock is more than a day behind the store's: the grace of what was removed begins on {}; ctx-gc --purge empties the trash before",
+                "this clock is more than a day slow compared with the store: the grace of removed items begins on {}; ctx-gc --purge empties the trash earlier",
                 latest.format("%Y-%m-%d")
             )),
             Event::StillOpen(path) => {
@@ -53,21 +49,17 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Tells of all, and how it ended. What could not be looked at or removed is to be done
-    /// again: that counts for more than what is only uncertain, and is told in any case.
+    /// Reports all events and the end of the run. Items that could not be examined or removed need
+    /// another run; that matters more than an uncertain result and is always reported.
     pub(super) fn all(
         mut self,
         events: Vec<Event>,
         done: Result<(), StoreError>,
         unaudited: bool,
     ) -> Outcome {
-        let (failed, others): (Vec<_>, Vec<_>) = events
-            .into_iter()
-            .partition(|event| matches!(event, Event::Failed(_)));
-        let told = failed
-            .into_iter()
-            .chain(others)
-            .try_for_each(|event| self.event(event));
+        let (failed, others): (Vec<_>, Vec<_>) =
+            events.into_iter().partition(|event| matches!(event, Event::Failed(_)));
+        let told = failed.into_iter().chain(others).try_for_each(|event| self.event(event));
         if let Err(unheard) = told.and_then(|()| self.io.flush()) {
             if self.status != ExitStatus::Partial {
                 return Err(unheard);
@@ -87,12 +79,11 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The exit status, when all was told.
+    /// The exit status after the report.
     fn end(self, unaudited: bool) -> ExitStatus {
         if unaudited {
-            self.io
-                .warn("the audit log was not written: the disk is full");
-            // Where something could not be removed, that is to be done again.
+            self.io.warn("the audit log was not written: the disk is full");
+            // Failed removals need another run, so status 3 stays.
             if self.status == ExitStatus::Done {
                 return ExitStatus::Uncertain;
             }
@@ -108,18 +99,14 @@ impl<'a> Report<'a> {
             _ => false,
         };
         if is_silent && !self.args.dry_run {
-            // A night on which nothing goes is silent.
+            // A nightly run that removes nothing prints nothing.
             self.io.note(text);
             return Ok(());
         }
         if Args::is_silent(self.io) {
             return Ok(());
         }
-        let line = if self.args.json {
-            json_line(&action.told(item))
-        } else {
-            text + "\n"
-        };
+        let line = if self.args.json { json_line(&action.told(item)) } else { text + "\n" };
         self.io.write(line.as_bytes())
     }
 }

@@ -1,46 +1,42 @@
 //! `ctx-ls`: the sessions of all agents on this machine.
 
-mod page;
-
 use std::time::SystemTime;
 use std::{fs, path};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, report_failures};
-use ctx_select::count::MessageCounter;
-use ctx_select::trigger::Triggers;
+use ctx_engine::counter::MessageCounter;
+use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Form, Index, Query, Question};
 use ctx_store::Store;
 use ctx_tokens::Encoding;
 
-use crate::counting::Counting;
-use crate::models::ModelArgs;
-use crate::policy::PolicyArgs;
+use crate::args::counting::Counting;
+use crate::args::counting::TriggerArgs;
+use crate::args::model::ModelArgs;
+use crate::args::policy::PolicyArgs;
 use crate::store::StoreArgs;
-use crate::triggers::TriggerArgs;
 
 /// List the sessions of all agents on this machine, the newest first
 ///
-/// Looks where Claude Code, Codex, the Gemini CLI, `OpenClaw` and pi keep their sessions, or in
-/// the files and folders that are named. A row has the agent, the project, how long ago the file
-/// changed, the messages and the tokens that the agent would send now, their share of the
-/// window, the size of the file, whether a compaction is due, and the title, or what was asked first.
+/// Looks where Claude Code, Codex, the Gemini CLI, `OpenClaw` and pi keep their sessions, or in the
+/// given files and folders. A row has the agent, the project, the age of the file, the messages and
+/// tokens that the agent would send now, their share of the window, the size of the file, whether a
+/// compaction is due, and the title or the first request.
 ///
-/// The tokens are those that the agent has recorded with the newest reply, with an estimate of
-/// what came behind it. Where none is recorded for this context, as right after a compaction,
-/// all is estimated, at four bytes a token and with what the first request had beside its
-/// messages, and ~ stands before it. The window is the one that the
-/// file tells, else that of the model that was asked last; ? says that neither is known, and then
-/// no share decides whether a compaction is due. --window or --model names one for all.
+/// Tokens are those that the API counted for the newest reply, plus our count of what followed, as
+/// in ctx-count --calibrate and ctx-check --due. If the file records none for this context, as
+/// directly after a compaction, ~ precedes the number. The window is the one in the file, else that
+/// of the last model; ? means that neither is known, and then no share of it makes a compaction
+/// due. --window or --model sets one for all.
 ///
-/// Links are followed, names that begin with a dot are passed over, and so are the files of
-/// subagents, which have a context of their own. A file packed by zstd (Codex) is listed by its
-/// name. What is no session, or cannot be read, is counted on stderr.
+/// Links are followed. Names that begin with a dot are skipped, and so are files of subagents,
+/// which have a context of their own. A file packed with zstd (Codex) is listed by its name. Files
+/// that are not sessions or cannot be read are counted on stderr.
 ///
-/// What was read of a file is kept in the store, and is valid while size and times of the file
-/// are the same.
+/// The store caches what was read of a file, for as long as its size and times stay the same.
 ///
-/// --json prints an object per session; what is not known is null. docs/json.md has all keys.
+/// --json prints one object per session; unknown values are null. docs/json.md lists all keys.
 #[derive(Debug, Parser)]
 #[command(mut_arg("model", |arg| arg.help("Use this model's window for all sessions").long_help(None)))]
 #[command(mut_arg("window", |arg| arg.help("Tokens of the window [default: the file's own, or the model's]").long_help(None)))]
@@ -64,7 +60,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-ls",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "agent project due list model subagents paths-only null json",
+    page: include_str!("page.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -74,7 +71,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let question = Question {
         triggers: args.triggers(io)?,
-        window_of: &|name| ctx_tokens::model(name).map(|model| model.window),
+        counter: MessageCounter::new(Encoding::default()),
         now: SystemTime::now(),
     };
     let store = args.store.open(&TOOL, matches);
@@ -108,7 +105,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// What is asked for, by whole paths.
+    /// The query, with absolute paths.
     fn query(&self) -> Query {
         let mut query = self.query.clone();
         query.project = query.project.map(|project| {
@@ -125,15 +122,12 @@ impl Args {
     fn triggers(&self, io: &mut Io) -> Result<Triggers, Failure> {
         let policy = self.policy.named(io)?;
         let counting = Counting {
-            counter: MessageCounter::new(Encoding::Chars4),
+            counter: MessageCounter::new(Encoding::default()),
             model: self.models.resolve("--window TOKENS is for another")?,
             full_name: self.models.full_name(),
         };
         counting.report_name(io);
-        let triggers = TriggerArgs {
-            triggers: self.triggers,
-            overflow: false,
-        };
+        let triggers = TriggerArgs { triggers: self.triggers, overflow: false };
         Ok(triggers.resolve(policy.as_ref(), &counting))
     }
 }

@@ -1,8 +1,6 @@
 //! `ctx-offload`: large tool results go into files of the store, a reference in
 //! their place; `--restore` puts them back.
 
-mod page;
-
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
@@ -10,15 +8,17 @@ use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, json_line,
     json_name, printable,
 };
-use ctx_passes::Notes;
-use ctx_passes::offload::{
-    self, Asked, Change, ChangePass, Of, Offloader, OriginalError, Reading, Reference, Restorer,
-    Transcripts, Wanted, original,
-};
+use ctx_engine::Notes;
+use ctx_engine::offload::{Change, ChangePass, Reading};
+use ctx_format::{Spool, counted};
 use ctx_store::{Growth, SessionId, Severity, Store};
-use ctx_transcript::{Spool, counted};
 
-use crate::counting::CountingArgs;
+use crate::args::counting::CountingArgs;
+use crate::args::offload::OffloadArgs;
+use crate::offload::{
+    OffloadReport, OffloadedResult, Offloader, OriginalError, Reference, RestoreReport, Restorer,
+    Run, Transcripts, Wanted, original,
+};
 use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
@@ -30,7 +30,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-offload",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "min-tokens enough dry-run in-place restore show session output json",
+    page: include_str!("page.toml"),
 };
 
 /// Move large tool results out of a session into files
@@ -49,23 +50,22 @@ struct Args {
     session: Option<SessionId>,
 
     #[command(flatten)]
-    asked: Asked,
+    offload: OffloadArgs,
     #[command(flatten)]
     counting: CountingArgs,
 
     /// Put the results back into the session
     ///
-    /// A reference whose file cannot be read stays, and the exit status is 3.
-    /// Where nothing is put back, because nothing was taken out or it was under another name, the
-    /// exit status is 1, and the name is told.
+    /// A reference whose file cannot be read stays, and the exit status is 3. If nothing was put
+    /// back, because nothing was moved out or it was under another name, the exit status is 1, and
+    /// the message has that name.
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Restoring")]
     restore: bool,
-    /// Print the whole original text that a handle stands for
+    /// Print the whole original text that a handle names
     ///
-    /// 4 to 64 digits of the sha256, a whole handle, or the path of a file that was taken out.
-    /// It is looked for among the files that were taken out, then in FILE, if one is named,
-    /// then in snapshots: results of tools, and long texts in the arguments of calls; with -s,
-    /// of one session.
+    /// Takes 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file.
+    /// Searches the offloaded files, then FILE if given, then the snapshots (with -s, of one
+    /// session): tool results, and long texts in arguments of calls.
     #[arg(
         long,
         value_name = "HASH",
@@ -99,21 +99,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
         if args.report.json {
-            return Err(Failure::new(
-                "--show prints an original as it is, and no JSON",
-            ));
+            return Err(Failure::new("--show prints an original as it is, and no JSON"));
         }
         return show(&args, store, wanted, io);
     }
-    args.report
-        .refuse_among_records(&args.output, args.dry_run)?;
+    args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
     let plan = Plan::new(&args, &paths[0])?;
-    if args.restore {
-        restore(&args, &plan, &lazy, io)
-    } else {
-        offload(&args, &plan, &lazy, io)
-    }
+    if args.restore { restore(&args, &plan, &lazy, io) } else { offload(&args, &plan, &lazy, io) }
 }
 
 /// Prints an original, and nothing else.
@@ -134,7 +127,7 @@ fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
         (error @ OriginalError::NotKept(_), _) => Failure::new(error).hint(if named.is_some() {
             "it is not in FILE, was not offloaded, and is in no snapshot"
         } else {
-            "it was not offloaded, and is in no snapshot; name the session that it was taken out of as FILE, or the store with --store"
+            "it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store"
         }),
         (error, Wanted::Path(path)) => Failure::new(error)
             .at(path, None)
@@ -145,7 +138,7 @@ fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// Which session, and where from.
+/// The session, its source and its destination.
 struct Plan<'a> {
     path: &'a Path,
     /// The name of the file that is written.
@@ -157,16 +150,11 @@ impl<'a> Plan<'a> {
     fn new(args: &Args, path: &'a Path) -> Result<Self, Failure> {
         let session = session_of(args.session.as_ref(), path)?;
         let output = args.output.output.as_deref();
-        Ok(Self {
-            path,
-            output: output.map(|path| path.display().to_string()),
-            session,
-        })
+        Ok(Self { path, output: output.map(|path| path.display().to_string()), session })
     }
 
-    /// What is told of it.
-    fn of<'o>(&'o self, args: &'o Args, session: &'o Session) -> Of<'o> {
-        Of {
+    fn run<'o>(&'o self, args: &'o Args, session: &'o Session) -> Run<'o> {
+        Run {
             name: json_name(&session.name),
             session: self.session.as_str(),
             output: self.output.as_deref().filter(|_| !args.dry_run),
@@ -174,7 +162,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Where from and where to; in a dry run nothing is claimed.
+    /// The source and the destination; a dry run claims nothing.
     fn target<'s>(
         &self,
         args: &Args,
@@ -193,7 +181,7 @@ impl<'a> Plan<'a> {
 fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve()?;
     counting.report(io);
-    let wanted = args.asked.plan(counting.counter, args.dry_run);
+    let wanted = args.offload.plan(counting.counter, args.dry_run);
     let offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
     let named = |path: &Path| (!is_stdin(path)).then(|| path.to_owned());
     let transcripts = Transcripts {
@@ -202,7 +190,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     };
     let transcripts = transcripts.found();
     let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
-    // The files are there even when the audit log could not be told so.
+    // The files are there even if the audit log could not record it.
     let mut unaudited = None;
     let finish = || match offloader.finish(&transcripts) {
         Err(error) if error.severity() == Severity::Uncertain => {
@@ -214,18 +202,12 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     new.map_or(Ok(()), |new| new.write(finish))?;
     passes::telling(&session.name, io, |notes| notes.append(said));
     if args.report.json {
-        let told = offloader.told(plan.of(args, &session));
+        let told = OffloadReport::new(&offloader, plan.run(args, &session));
         io.write(json_line(&told).as_bytes())?;
     }
     let shows = args.dry_run && !args.report.json;
     for result in offloader.results.iter().filter(|_| shows) {
-        let offload::OffloadedResult {
-            line,
-            tokens,
-            bytes,
-            path,
-            ..
-        } = result;
+        let OffloadedResult { line, tokens, bytes, path, .. } = result;
         let path = printable(path);
         let told = format!(
             "would offload line {line}: {}, {}: {path}\n",
@@ -246,16 +228,16 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
-    let template = args.asked.reference.clone();
+    let template = args.offload.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
     // The results that come back are those that reasoning was bound to.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
-    // What is left as it is has to be told also where the file may not survive a power cut.
+    // References left in place must be reported even if the file may not survive a power failure.
     let written = new.map_or(Ok(()), |new| new.write(|| Ok(())));
     let name = &session.name;
     let put_back = restorer.restored.len();
     if args.report.json && written.is_ok() {
-        let told = restorer.told(plan.of(args, &session));
+        let told = RestoreReport::new(&restorer, plan.run(args, &session));
         io.write(json_line(&told).as_bytes())?;
     }
     let shows = args.dry_run && !args.report.json;
@@ -290,15 +272,11 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let others = restorer.elsewhere.iter();
     let others = others.map(|reference| reference.path.as_str());
     let sessions = sessions_of(args, others);
-    io.warn(nothing_restored(
-        name,
-        &sessions,
-        !restorer.elsewhere.is_empty(),
-    ));
+    io.warn(nothing_restored(name, &sessions, !restorer.elsewhere.is_empty()));
     Ok(ExitStatus::No)
 }
 
-/// The sessions, other than the one that was asked for, whose results these paths name.
+/// The other sessions whose results these paths name.
 fn sessions_of<'a>(args: &Args, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
     let session = |path: &str| {
         let folder = Path::new(path).parent()?;
@@ -314,17 +292,17 @@ fn sessions_of<'a>(args: &Args, paths: impl Iterator<Item = &'a str>) -> Vec<Str
     sessions
 }
 
-/// Why nothing was put back, and which `-s` would.
+/// Why nothing was put back, and which `-s` would help.
 fn nothing_restored(name: &str, sessions: &[String], are_elsewhere: bool) -> String {
     let why = match sessions {
         [] if are_elsewhere => {
-            "what it names lies in no folder of this session; --store names another store"
+            "its references lead outside the folder of this session; --store names another store"
                 .to_owned()
         }
-        [] => "no result in it was taken out by ctx-offload".to_owned(),
+        [] => "ctx-offload moved no result out of it".to_owned(),
         sessions => {
             let sessions = sessions.join(", -s ");
-            format!("its results were taken out under another name: -s {sessions}")
+            format!("its results were moved out under another name: -s {sessions}")
         }
     };
     format!("{name}: nothing was restored; {why}")
@@ -337,7 +315,7 @@ struct NewSession<'a> {
 }
 
 impl NewSession<'_> {
-    /// `first` makes durable what it names.
+    /// Writes the session after `first` has made durable the files that it names.
     fn write(self, first: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let Self { records, output } = self;
         let write = |output: &mut Output<'_>| records.write_to(output).map_err(output::failure);
@@ -356,12 +334,12 @@ fn pass<'a, C: Change>(
     let (source, target) = plan.target(args, store)?;
     let mut session = args.read.session(source.open(plan.path)?)?;
     session.read(|session| session.refuse_document_of_log("changed"))?;
-    session.tell_of_document(io);
+    session.note_document(io);
     let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,
-        protect_last: args.asked.protect_last,
+        protect_last: args.offload.protect_last,
     };
     let temp = std::env::temp_dir();
     let temp = (!args.dry_run).then_some(temp.as_path());

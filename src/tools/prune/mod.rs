@@ -1,23 +1,26 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
-mod page;
-mod report;
+mod new_session;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
-use ctx_transcript::Dialect;
+use ctx_engine::prune::{Cache, Decision, Plan, PrunePass, Sums};
+use ctx_engine::{ErrorKind, PassError};
+use ctx_format::Dialect;
+use ctx_policy::Rule;
+use ctx_store::Growth;
+use new_session::{NewSession, OldSession};
 
-use crate::cache::last_change;
-use crate::counting::CountingArgs;
+use crate::args::counting::CountingArgs;
+use crate::args::prune::PruneFlags;
 use crate::passes;
 use crate::session::ReadArgs;
+use crate::session::last_change;
 use crate::store::{LazyStore, StoreArgs};
 use crate::target::{InPlaceArgs, OutputArgs, ReportArgs, Source};
-use ctx_passes::prune::{Asked, Beside, Decision, Given, NewSession, PrunePass};
-use ctx_passes::{ErrorKind, PassError};
-use ctx_store::Growth;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -42,7 +45,7 @@ struct Args {
     file: Option<PathBuf>,
 
     #[command(flatten)]
-    asked: Asked,
+    flags: PruneFlags,
 
     /// Show what each rule would free, and write nothing
     #[arg(short = 'n', long, help_heading = "Output")]
@@ -52,12 +55,12 @@ struct Args {
     strict: bool,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Write a new session beside FILE, with a new id, and print its path
+    /// Write a new session next to FILE, with a new id, and print its path
     ///
     /// This is for agents' own files.
     ///
-    /// The file is named as the agent names it, and the id of the session changes in the
-    /// lines that have it. FILE stays as it is.
+    /// The file is named as the agent names it, and the id of the session changes in the lines that
+    /// have it. FILE stays unchanged.
     #[arg(
         long,
         requires = "file",
@@ -82,7 +85,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-prune",
     command: Args::command,
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    page: page::PAGE,
+    first: "trim clear drop protect-last max-chars dry-run in-place new output json",
+    page: include_str!("page.toml"),
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -96,9 +100,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("prune the conversations one by one, as sessions"));
     }
     let store = args.store.lazy(&TOOL, matches);
-    let fail = |error| failure(error, &path.display().to_string());
-    let beside = args.new.then(|| Beside::of(path)).transpose();
-    let beside = beside.map_err(fail)?;
+    let old = args.new.then(|| OldSession::open(path)).transpose()?;
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     let no_records = args.dry_run || args.new;
     args.report.refuse_among_records(&output, no_records)?;
@@ -110,20 +112,27 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
-    session.tell_of_document(io);
+    session.note_document(io);
     let name = session.name.clone();
     let counting = args.counting.resolve()?;
-    let given = Given {
-        dialect: session.dialect(),
+    let flags = &args.flags;
+    let saved = args.store.promise(matches, source.is_saved());
+    let plan = Plan {
+        options: flags.options(session.dialect().map(|it| it as _), saved)?,
+        pins: flags.pin.clone(),
+        zone: flags.zone,
+        min_gain: flags.min_gain,
         counter: counting.counter,
-        tell_changes: io.verbosity() >= Verbosity::Debug,
+        report_changes: io.verbosity() >= Verbosity::Debug,
+        count_all: false,
         strict: args.strict,
-        saved: args.store.promise(matches, source.is_saved()),
-        last_change: last_change(path),
-        now: chrono::Utc::now(),
+        cache: flags.cache_ttl.map(|ttl| Cache {
+            ttl: ttl.0,
+            last_call: flags.last_call.or(last_change(path)),
+            now: chrono::Utc::now(),
+        }),
         temp: std::env::temp_dir(),
     };
-    let plan = args.asked.plan(given).map_err(Failure::new)?;
     counting.report(io);
     let mut pass = PrunePass::new(&plan, session.dialect(), args.dry_run);
     session.pass(|record| pass.push(record))?;
@@ -141,22 +150,23 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let decision = passes::telling(&name, io, |notes| pass.finish(is_due, notes));
     let mut decision = decision.map_err(|error| failure(error, &name))?;
-    let told = |decision: &Decision<'_>, output: Option<&Path>| {
+    let report = |decision: &Decision<'_>, output: Option<&Path>| {
         let name = json_name(&session.name);
-        json_line(&decision.told(name, output, args.dry_run))
+        json_line(&decision.report(name, output, args.dry_run))
     };
     if args.dry_run {
         if args.report.json {
-            io.write(told(&decision, None).as_bytes())?;
+            io.write(report(&decision, None).as_bytes())?;
             return Ok(ExitStatus::Done);
         }
-        report::table(&decision.sums, io)?;
-        report::beside(&decision.beside, io)?;
+        rule_table(&decision.sums, io)?;
+        unsent_table(&decision.unsent, io)?;
         return Ok(ExitStatus::Done);
     }
-    let written = if let Some(beside) = beside {
-        let new = beside.make(&mut decision, left_out).map_err(fail)?;
-        let written = write_beside(new, path, session.dialect(), &store, io)?;
+    let written = if let Some(old) = old {
+        let new = old.copy(&mut decision, left_out);
+        let new = new.map_err(|error| failure(error, &path.display().to_string()))?;
+        let written = write_new(new, path, session.dialect(), &store, io)?;
         if !args.report.json {
             io.write(format!("{}\n", written.display()).as_bytes())?;
         }
@@ -169,13 +179,13 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     passes::telling(&name, io, |notes| decision.warn_of_reasoning(notes));
     if args.report.json {
-        io.write(told(&decision, written.as_deref()).as_bytes())?;
+        io.write(report(&decision, written.as_deref()).as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }
 
-/// `--new`: writes it; where it lies.
-fn write_beside(
+/// Writes the copy of `--new` and returns its path.
+fn write_new(
     new: NewSession,
     old: &Path,
     dialect: Option<&dyn Dialect>,
@@ -186,14 +196,9 @@ fn write_beside(
     let name = path.display().to_string();
     if path.exists() {
         let why = "is there already: the session was pruned like that before";
-        return Err(Failure::new(why)
-            .at(name, None)
-            .hint("go on with it, or remove it"));
+        return Err(Failure::new(why).at(name, None).hint("go on with it, or remove it"));
     }
-    let output = OutputArgs {
-        output: Some(path.clone()),
-        ..OutputArgs::default()
-    };
+    let output = OutputArgs { output: Some(path.clone()), ..OutputArgs::default() };
     let (_, target) = output.session(&[old.to_owned()], None, store, Growth::Stops)?;
     let mut written = target.open(io)?;
     if let Some(dialect) = dialect {
@@ -214,4 +219,32 @@ fn failure(error: PassError, name: &str) -> Failure {
         }
         _ => passes::failure(error, name),
     }
+}
+
+/// The table of the tokens that each rule frees.
+fn rule_table(sums: &Sums, io: &mut Io) -> Result<(), Failure> {
+    let mut row = |cells: [&str; 5]| -> io::Result<()> {
+        let [rule, changes, before, after, freed] = cells;
+        writeln!(io.out(), "{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}")
+    };
+    let mut written = row(["rule", "changes", "before", "after", "freed"]);
+    let rules = sums.by_rule().map(|(rule, sum)| (rule.as_str(), sum));
+    for (rule, sum) in rules.chain([("total", sums.total())]) {
+        let numbers = [sum.changes, sum.before, sum.after, sum.gain()].map(|n| n.to_string());
+        let [changes, before, after, freed] = numbers.each_ref().map(String::as_str);
+        written = written.and_then(|()| row([rule, changes, before, after, freed]));
+    }
+    written.map_err(|error| Failure::stdout(&error))
+}
+
+/// The table of the lines that leave an agent's log but were never sent to the model.
+fn unsent_table(unsent: &[(Rule, u64, u64)], io: &mut Io) -> Result<(), Failure> {
+    let mut row = |rule: &str, count: &str, bytes: &str| {
+        writeln!(io.out(), "{rule:<17} {count:>8} {bytes:>10}")
+    };
+    let mut written = if unsent.is_empty() { Ok(()) } else { row("not sent", "count", "bytes") };
+    for (rule, count, bytes) in unsent {
+        written = written.and_then(|()| row(rule.as_str(), &count.to_string(), &bytes.to_string()));
+    }
+    written.map_err(|error| Failure::stdout(&error))
 }

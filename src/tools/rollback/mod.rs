@@ -1,46 +1,44 @@
 //! `ctx-rollback`: puts the exact bytes of a snapshot back.
 
-mod page;
-mod told;
-
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, printable, shell_word,
 };
-use ctx_store::restore::Wanted;
-use ctx_store::{Meta, ReplaceOutcome, SessionId, Store, StoreError};
-use ctx_transcript::counted;
+use ctx_format::counted;
+use ctx_memory::DailyEntry;
+use ctx_store::{
+    Appended, Meta, ReplaceOutcome, Restore, SessionId, SnapshotChoice, Store, StoreError,
+};
+use serde::Serialize;
 
-use self::told::Told;
-use crate::idle::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
+use crate::target::IdleArgs;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-rollback",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "undo snapshot before to dry-run session min-idle json",
+    page: include_str!("page.toml"),
 };
 
 /// Restore a snapshot of a session, after saving what is there
 ///
-/// The snapshot is checked against its hash before, and the file after. What is replaced becomes
-/// a snapshot first, so --undo can bring it back. ctx-snapshot -l FILE lists the snapshots; ID is
-/// the number in that list, latest, or a time such as "1 hour ago".
+/// The snapshot is checked against its hash first, and the file afterwards. The replaced content
+/// becomes a snapshot first, so --undo can bring it back. ctx-snapshot -l FILE lists the snapshots;
+/// ID is a number in that list, latest, or a time such as "1 hour ago".
 ///
-/// Lines that were appended since the snapshot are replaced too, which is said.
-/// Without -s the snapshots are those of the session that an agent has written into FILE, and
-/// those that were taken of its path, whatever name they were saved under; of a file that was
-/// moved, those of the session whose bytes it begins with.
+/// Lines that were appended since the snapshot are replaced, too, and reported. Without -s the tool
+/// takes the snapshots of the session id in FILE and those of its path, whatever their name; for a
+/// file that was moved, those of the session whose bytes it begins with.
 ///
-/// ID is an id or its unique beginning; its number (digits alone are nothing
-/// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
-/// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
-/// newest that was there then; or "latest": the newest that was not taken for an undo. Times are
-/// UTC.
+/// ID is an id or its unique beginning; a number (digits alone are always a number); at least 6
+/// digits of the sha256 (sha256:… if it has no letter); a day, such as 2026-11-15 or yesterday, on
+/// which one was taken; a time, such as "2026-11-15 10:30" or "1 week ago", for the newest one at
+/// that time; or "latest", the newest that was not taken for an undo. Times are UTC.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("which").args(["snapshot", "before", "undo"]))]
 #[command(override_usage = "ctx-rollback [OPTIONS] ID FILE\n       \
@@ -100,10 +98,8 @@ impl Args {
             }
             ([id, file], None) if !is_chosen => (Some(id), Some(file)),
             ([_, _], None) => {
-                return Err(
-                    Failure::new("ID and a flag both say which snapshot is restored")
-                        .hint("name FILE alone, or leave the flag out"),
-                );
+                return Err(Failure::new("ID and a flag both say which snapshot is restored")
+                    .hint("name FILE alone, or leave the flag out"));
             }
             ([one], None) if is_chosen => (None, Some(one)),
             ([one], Some(_)) if !is_chosen => (Some(one), None),
@@ -139,13 +135,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let (id, file) = args.operands()?;
     let store = args.store.open(&TOOL, matches)?;
-    // None is stdout.
+    // `None` means stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
     let target = file.or(to);
     let wanted = match (id, &args.before) {
-        (Some(wanted), _) => Wanted::Named(wanted),
-        (None, Some(time)) => Wanted::Before(time_of("before", time, &store)?.start),
-        (None, None) => Wanted::Undo(target.map(PathBuf::as_path)),
+        (Some(wanted), _) => SnapshotChoice::Named(wanted),
+        (None, Some(time)) => SnapshotChoice::Before(time_of("before", time, &store)?.start),
+        (None, None) => SnapshotChoice::Undo(target.map(PathBuf::as_path)),
     };
     let found = match (&args.session, file) {
         (Some(session), _) => store.find_restore(session, wanted),
@@ -165,10 +161,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Err(Failure::new("--json needs stdout, and so does the session")
             .hint("name a file with --to"));
     }
-    let told = Told::of(&args, &restore, target);
+    let report = RollbackReport::of(&args, &restore, target);
     let Some(target) = target else {
         if args.dry_run && args.json {
-            io.write(json_line(&told).as_bytes())?;
+            io.write(json_line(&report).as_bytes())?;
         } else if args.dry_run {
             show(&restore.meta, "-", io)?;
         } else {
@@ -179,14 +175,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let min_idle = args.idle.get();
     let name = target.display();
     if args.dry_run {
-        // An agent that is at work refuses it for now; what would be done is told all the same.
+        // A working agent refuses it for now, but the plan is reported all the same.
         let refused = match restore.refuse(target, min_idle) {
             Err(error @ StoreError::NotIdle { .. }) => Some(failure(error)),
             other => other.map(|()| None).map_err(failure)?,
         };
         if args.json {
             let appended = restore.appended(target).map_err(failure)?;
-            io.write(json_line(&told.with(appended)).as_bytes())?;
+            io.write(json_line(&report.with(appended)).as_bytes())?;
             return refused.map_or(Ok(ExitStatus::Done), Err);
         }
         show(&restore.meta, &name.to_string(), io)?;
@@ -196,9 +192,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
     }
-    // Of a file that is refused nothing is to be told.
+    // For a refused file there is nothing to report.
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
+    log(&restore, &replaced, &store).map_err(failure)?;
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
         let id = &before.id;
         io.warn(format_args!("{name}: {appended} go; they are in {id}"));
@@ -206,7 +203,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     io.committed(format_args!("{name} is restored"));
     warn(&replaced, &name.to_string(), io);
     if args.json {
-        io.write(json_line(&told.ended(&replaced, appended)).as_bytes())?;
+        io.write(json_line(&report.ended(&replaced, appended)).as_bytes())?;
     } else if io.verbosity() > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
         io.write(format!("{}: {done}\n", printable(&name.to_string())).as_bytes())?;
@@ -214,7 +211,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     Ok(ExitStatus::Done)
 }
 
-/// `--undo` of what is no file.
+/// Notes the rollback in the store's log of the day.
+fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
+    let before = match replaced {
+        ReplaceOutcome::Same => return Ok(()),
+        ReplaceOutcome::Created => String::new(),
+        ReplaceOutcome::New { before, .. } => format!("; what was there is {}", before.id),
+    };
+    let entry = DailyEntry {
+        session: Some(restore.session().to_string()),
+        what: format!("rolled back to {}{before}", restore.meta.id),
+        items: Vec::new(),
+    };
+    entry.log(store)
+}
+
+/// The failure of `--undo` for a path without a file.
 fn no_file(file: &Path, store: &Store) -> Failure {
     let name = shell_word(&file.display().to_string());
     let is_snapshot = |id| store.find_snapshot(None, id).is_ok();
@@ -236,7 +248,7 @@ fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
     io.write(line.as_bytes())
 }
 
-/// What was done, in a few words, with the numbers of the snapshots.
+/// The result in a few words, with the numbers of the snapshots.
 fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
     let number = |id: &str| id.rsplit('-').next().unwrap_or(id).to_owned();
     let (from, size) = (number(&meta.id), meta.size());
@@ -251,21 +263,76 @@ fn done(replaced: &ReplaceOutcome, meta: &Meta) -> String {
 }
 
 fn warn(replaced: &ReplaceOutcome, name: &str, io: &mut Io) {
-    let ReplaceOutcome::New {
-        late_bytes,
-        retained,
-        ..
-    } = replaced
-    else {
+    let ReplaceOutcome::New { late_bytes, retained, .. } = replaced else {
         return;
     };
     if *late_bytes > 0 {
         let late = counted(*late_bytes, "byte");
-        io.warn(format_args!(
-            "{name} grew meanwhile: {late} carried over behind the restored ones"
-        ));
+        io.warn(format_args!("{name} grew meanwhile: {late} carried over after the restored ones"));
     }
     if let Some(retained) = retained {
         warn_retained(retained, io);
+    }
+}
+
+/// The result for programs. The keys are a contract: none is ever removed.
+#[derive(Serialize)]
+struct RollbackReport {
+    /// The file as it was named; null for stdout.
+    name: Option<String>,
+    session: String,
+    dry_run: bool,
+    /// Null in a dry run.
+    outcome: Option<&'static str>,
+    /// The snapshot whose bytes the file has now.
+    restored: String,
+    bytes: u64,
+    messages: u64,
+    sha256: String,
+    /// The snapshot of the replaced content.
+    snapshot: Option<String>,
+    /// The later lines, which only that snapshot has.
+    appended: Option<Appended>,
+    late_bytes: u64,
+}
+
+impl RollbackReport {
+    fn of(args: &Args, restore: &Restore<'_>, target: Option<&PathBuf>) -> Self {
+        let meta = &restore.meta;
+        Self {
+            name: target.map(|path| path.display().to_string()),
+            session: meta.session.clone(),
+            dry_run: args.dry_run,
+            outcome: None,
+            restored: meta.id.clone(),
+            bytes: meta.bytes,
+            messages: meta.tally.messages,
+            sha256: meta.sha256.clone(),
+            snapshot: None,
+            appended: None,
+            late_bytes: 0,
+        }
+    }
+
+    /// Adds the lines that are replaced.
+    fn with(self, appended: Option<Appended>) -> Self {
+        Self { appended, ..self }
+    }
+
+    fn ended(self, replaced: &ReplaceOutcome, appended: Option<Appended>) -> Self {
+        let (outcome, snapshot, late_bytes) = match replaced {
+            ReplaceOutcome::Same => ("unchanged", None, 0),
+            ReplaceOutcome::Created => ("created", None, 0),
+            ReplaceOutcome::New { before, late_bytes, .. } => {
+                ("restored", Some(before.id.to_string()), *late_bytes)
+            }
+        };
+        Self {
+            outcome: Some(outcome),
+            appended: appended.filter(|_| snapshot.is_some()),
+            snapshot,
+            late_bytes,
+            ..self
+        }
     }
 }

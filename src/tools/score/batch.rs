@@ -4,9 +4,9 @@ use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Progress, input_name, inputs, jobs_of, json_failure,
     json_line, json_name, printable,
 };
-use ctx_ledger::score::Score;
-use ctx_passes::PassError;
-use ctx_passes::score::{BatchScore, Side, Sided, Told, ToldBatch, score_batch, shortfalls};
+use ctx_engine::PassError;
+use ctx_engine::score::{BatchScore, Side, Sided, Told, ToldBatch, score_batch, shortfalls};
+use ctx_summary::ledger::score::Score;
 
 use super::{Args, table};
 use crate::passes;
@@ -31,12 +31,7 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
         taken.map_err(|failure| (Side::Before, PassError::caller(failure)))
     });
     done.map_err(|(side, error)| passes::failure(error, &args.name(side)))?;
-    let Telling {
-        all,
-        statuses,
-        mut held,
-        ..
-    } = told;
+    let Telling { all, statuses, mut held, .. } = told;
     held.push_str(&if args.json {
         let [before, after] = [Side::Before, Side::After].map(|side| args.name(side));
         json_line(&ToldBatch::of(json_name(&before), json_name(&after), &all))
@@ -47,13 +42,13 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
     Ok(ExitStatus::of_several(&statuses))
 }
 
-/// Says what became of each conversation.
+/// Reports the score of each conversation.
 struct Telling<'t> {
     args: &'t Args,
     io: &'t mut Io,
     all: BatchScore,
     statuses: Vec<ExitStatus>,
-    /// What appears whole, with -o.
+    /// The output for -o, which appears as a whole.
     held: String,
 }
 
@@ -113,7 +108,7 @@ impl Args {
         })
     }
 
-    /// What is asked about one session.
+    /// Refuses flags that apply to one session.
     fn refuse_in_batch(&self) -> Result<(), Failure> {
         let given = [
             ("--future", self.future.is_some()),

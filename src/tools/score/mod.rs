@@ -1,7 +1,6 @@
-//! `ctx-score`: what of a session survived.
+//! `ctx-score`: what survived of a session.
 
 mod batch;
-mod page;
 mod table;
 
 use std::num::NonZeroUsize;
@@ -11,13 +10,14 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, json_line, json_name,
 };
-use ctx_ledger::score::{Needed, Score, Scorer};
-use ctx_passes::score::{
-    Exam, Further, Later, Listed, Mark, Told, read_after, read_before, referred, shortfalls,
+use ctx_engine::score::{
+    Exam, Further, Later, Listed, Mark, Told, read_after, read_before, shortfalls,
 };
-use ctx_select::parse_fraction;
+use ctx_policy::parse_fraction;
 use ctx_store::{HashingReader, SessionId, Store};
+use ctx_summary::ledger::score::{Needed, Score, Scorer};
 
+use crate::offload::referred;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
@@ -25,58 +25,54 @@ use crate::target::ReportOutputArgs;
 
 /// Score what is left of a session after a compaction
 ///
-/// Looks in AFTER for what BEFORE has and must not be lost, and tells how much is retained,
-/// recoverable and lost. The share of items kept is from 0 to 1.
+/// Looks in AFTER for what BEFORE has and must not be lost, and counts how much is retained,
+/// recoverable and lost. The share of items kept is between 0 and 1.
 ///
-/// BEFORE is read for what must not be lost: what the user asked, constraints,
-/// decisions, open items, errors, files, commands, and identifiers (names, paths,
-/// numbers, dates). Each is looked for in AFTER, and there are four answers:
+/// BEFORE is searched for what must not be lost: requests, constraints, decisions, open items,
+/// errors, files, commands, and identifiers (names, paths, numbers, dates). Each is looked up in
+/// AFTER, with three possible results:
 ///
-/// retained: its words stand in AFTER's messages, arguments or results, white
-/// space folded and not as a part of longer words; or AFTER holds the whole
-/// exchange that the item tells of.
+/// retained: AFTER's messages, arguments or results have its words, with white space folded and not
+/// as a part of longer words; or AFTER has the whole exchange.
 ///
-/// recoverable: they stand in a text that AFTER names by a handle (⟦ctx:…⟧) or as
-/// an offloaded file, or BEFORE's exact bytes are in a snapshot of the store. The
-/// store is read when --store or -s is given, or when the default one exists.
+/// recoverable: they are in a text that AFTER names by a handle (⟦ctx:…⟧) or as an offloaded file,
+/// or BEFORE's exact bytes are in a snapshot. The store is read with --store or -s, or if the
+/// default one exists.
 ///
 /// lost: they are in none of these.
 ///
-/// What was done, repaired or superseded in BEFORE need not survive and is not scored.
+/// Items that were done, repaired or superseded in BEFORE need not survive and are not scored.
 ///
-/// The items kept are a share from 0 to 1. In each class an item that is retained
-/// counts 1, one behind a handle or in a file ½, others 0: of a snapshot the model
-/// knows nothing. An identifier weighs the chance that it is needed again. The
-/// classes with items make up the mean, asks and constraints with the weight 3,
-/// decisions, open items and identifiers 2, errors, files and commands 1.
-/// Words are compared, not meanings: a good paraphrase is a loss here. And what is an
-/// item, the ledger decides from which ctx-summarize and ctx-compact write: the share
-/// shows what one of their summaries had no room for, but neither that a reader
-/// understands it, nor that it is better than another's. For that there is --evidence.
+/// In each class a retained item counts 1, one behind a handle or in a file ½, others 0, because
+/// the model knows nothing about a snapshot. Identifiers are weighted by the probability that they
+/// are needed again. The share is the weighted mean of the classes with items: requests and
+/// constraints 3, decisions, open items and identifiers 2, errors, files and commands 1. Words are
+/// compared, not meanings, so a good paraphrase is a loss. The items come from the ledger that
+/// ctx-summarize and ctx-compact also use: the share shows what one of their summaries had no room
+/// for, but not whether a reader understands it, or whether it is better than another summary. Use
+/// --evidence for that.
 ///
-/// With --evidence, FILE has questions about BEFORE, each with the quotes that carry
-/// its answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}.
-/// Of each group of the evidence one quote must be there, all of it or three quarters
-/// of its pairs of neighbouring words, within one message; words are compared in small
-/// letters, Chinese and Japanese by character. A system message counts only when BEFORE
-/// does not have it, and reasoning not at all. A question whose evidence BEFORE lacks is
-/// not answerable, and not scored; of the others the share that AFTER has is the
-/// evidence recall. It suits extracts: an answer in other words needs a reader.
-/// --list questions prints each one: + kept, - lost, ? not answerable.
+/// With --evidence, FILE has questions about BEFORE, each with the quotes that carry its answer:
+/// {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}. Of each group of the
+/// evidence one quote must be there, completely or with three quarters of its pairs of neighbouring
+/// words, within one message; words are compared in lower case, Chinese and Japanese by character.
+/// A system message counts only if BEFORE does not have it, and reasoning does not count. A
+/// question whose evidence BEFORE lacks is not answerable and not scored; the share of the others
+/// that AFTER has is the evidence recall. It suits extracts; an answer in other words needs a
+/// reader. --list questions prints each one: + kept, - lost, ? not answerable.
 ///
-/// With --future, FULL is the whole session that BEFORE begins. The values that its
-/// later calls used, that BEFORE had, and that nobody told again are what was
-/// needed: `A_must` is the share of them that AFTER has; `A_ctx` the share that has two
-/// of its context words beside it still; `A_ctxfar` the same for values that the last
-/// messages of BEFORE, as many as fit into --window-tokens, do not hold.
+/// With --future, FULL is the whole session that BEFORE begins. Values that its later calls used,
+/// that BEFORE had, and that nobody repeated are needed: `A_must` is the share of them that AFTER
+/// has; `A_ctx` the share that still has two of its context words around it; `A_ctxfar` the same
+/// for values outside the last --window-tokens tokens of BEFORE.
 ///
 /// With --batch each line of BEFORE and AFTER is a conversation, {"messages":[…]}, and line N is
-/// scored against line N. The table has sums, and of the scores the means; --min goes by each
-/// conversation. Lines that are no conversation are named on stderr, and make the exit status 3.
-/// No store is read.
+/// scored against line N. The table has sums and mean scores; --min applies to each conversation.
+/// Lines that are not conversations are named on stderr and make the exit status 3. No store is
+/// read.
 ///
-/// --json prints an object; with --batch one for each conversation, and one for all of them.
-/// docs/json.md has all keys.
+/// --json prints one object; with --batch one per conversation, and one for all. docs/json.md lists
+/// all keys.
 #[derive(Debug, Parser)]
 struct Args {
     /// The session as it was; - is stdin
@@ -130,7 +126,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-score",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "evidence future list min min-evidence session json",
+    page: include_str!("page.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -181,7 +178,7 @@ fn exam(path: &Path) -> Result<Exam, Failure> {
     Exam::parse(&text).map_err(|error| passes::failure(error, &name))
 }
 
-/// Opens the store that was asked for, or the default one where there is one.
+/// Opens the named store, or the default one if it exists.
 fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>, Failure> {
     let is_asked_for = args.store.store.is_some() || args.session.is_some();
     if !is_asked_for && !args.store.exists() {
@@ -198,8 +195,8 @@ fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>
     }
 }
 
-/// Reads AFTER, BEFORE and FULL, in this order: what AFTER refers to must be known
-/// before BEFORE is read.
+/// Reads AFTER, BEFORE and FULL, in this order: the references in AFTER must be known before BEFORE
+/// is read.
 fn score(
     args: &Args,
     store: Option<&Store>,
@@ -239,7 +236,7 @@ fn score(
     Ok((scorer.finish(&ledger), needed, further.exam))
 }
 
-/// Adds what AFTER refers to and the store has.
+/// Adds the texts of the store that AFTER refers to.
 fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<(), Failure> {
     let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
     for error in referred.failed {

@@ -1,13 +1,13 @@
-//! What people read: aligned columns, numbers first, as ctx-count has them.
+//! The table for people: aligned columns, numbers first, as in ctx-count.
 
 use std::fmt::Write;
 
 use ctx_cli::{aligned, percent, printable};
-use ctx_ledger::score::{Needed, Row, Score};
-use ctx_passes::score::{BatchScore, Listed, Mark, Measure, measures, recall};
-use ctx_transcript::counted;
+use ctx_engine::score::{BatchScore, Listed, Mark, Measure, measures, recall};
+use ctx_format::counted;
+use ctx_summary::ledger::score::{Needed, Row, Score};
 
-/// The classes that have items, and the items kept; then what was needed later, and the
+/// The classes with items and the share that was kept; then the values needed later, and the
 /// questions.
 pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let mut shown = of_rows(&score.rows(), score.items_kept());
@@ -22,7 +22,7 @@ pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>
     shown
 }
 
-/// The same of all conversations of a batch: sums and means, and which has kept least.
+/// The table of a batch: sums, means, and the conversation with the lowest score.
 pub(super) fn of_batch(score: &BatchScore) -> String {
     let mut shown = of_rows(&score.rows(), score.items_kept());
     let _ = write!(shown, "\n{} scored", counted(score.scored, "conversation"));
@@ -52,10 +52,7 @@ fn of_rows(classes: &[Row; 8], items_kept: f64) -> String {
 
 fn of_needed(needed: Needed) -> String {
     let mut rows = vec![heading("needed kept share measure")];
-    for Measure {
-        name, needed, kept, ..
-    } in measures(needed)
-    {
+    for Measure { name, needed, kept, .. } in measures(needed) {
         rows.push(vec![
             needed.to_string(),
             kept.to_string(),

@@ -1,15 +1,16 @@
-//! `--diff A B`: what two sessions do not share, message by message.
+//! `--diff A B`: the differences of two sessions, message by message.
 
+use std::fmt::Write;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
+use std::ops::Range;
 use std::path::Path;
 
 use ctx_cli::{Align, ExitStatus, Failure, Io, Listing, Outcome, Paint, printable, short_bytes};
-use ctx_store::compare::{Brief, Change, Comparison, compare};
+use ctx_format::counted;
+use ctx_store::compare::{Brief, Change, Comparison, Diff, Hunk, compare};
 use ctx_store::{Catalog, SessionId, Store, StoreError, open_plain};
-use ctx_transcript::counted;
 
-use super::raw_diff;
 use crate::store::failure;
 
 /// Two snapshots, or a snapshot and a file, as they were typed.
@@ -21,7 +22,7 @@ pub(super) struct Operands<'a> {
 }
 
 impl Operands<'_> {
-    /// Prints what is different; nothing, where that is nothing.
+    /// Prints the differences, if any.
     pub(super) fn diff(&self, store: &Store, io: &mut Io) -> Outcome {
         let mut open = self.names.iter().map(|name| self.open(store, name));
         let (Some(old), Some(new)) = (open.next(), open.next()) else {
@@ -29,12 +30,12 @@ impl Operands<'_> {
         };
         let (old, new) = (old?, new?);
         if self.raw {
-            return raw_diff::diff(old, new, io);
+            return diff_lines(old, new, io);
         }
         let compared = compare(&old, &new).map_err(unread)?;
         if !compared.changes.is_empty() {
             show(&compared, io)?;
-        } else if raw_diff::differ(old, new).map_err(unread)? {
+        } else if differ(old, new).map_err(unread)? {
             io.warn("no message differs, but bytes do: --raw shows the lines");
         } else {
             return Ok(ExitStatus::Done);
@@ -49,14 +50,14 @@ impl Operands<'_> {
         }
         let found = self.snapshot(store, name);
         match (found, Path::new(name).is_file()) {
-            (Ok(_) | Err(StoreError::Ambiguous { .. }), true) => Err(Failure::new(format_args!(
-                "{name:?} is the name of a snapshot and of a file"
-            ))
-            .hint(format!("./{name} is the file, the whole id the snapshot"))),
+            (Ok(_) | Err(StoreError::Ambiguous { .. }), true) => {
+                Err(Failure::new(format_args!("{name:?} is the name of a snapshot and of a file"))
+                    .hint(format!("./{name} is the file, the whole id the snapshot")))
+            }
             (Err(_), true) => file(name),
-            (found, false) => found
-                .and_then(|entry| store.open_to_compare(&entry))
-                .map_err(failure),
+            (found, false) => {
+                found.and_then(|entry| store.open_to_compare(&entry)).map_err(failure)
+            }
         }
     }
 
@@ -128,17 +129,11 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<(), Failure> {
     io.write(end.as_bytes())
 }
 
-/// Which kind of change, and its cells.
+/// The row of the kind of change, and its cells.
 fn row(change: &Change) -> (usize, Vec<String>) {
     let cells = |sign: &str, line: String, brief: &Brief, size: String, what: String| {
         let role = brief.role.map_or("-", |role| role.as_str());
-        vec![
-            sign.to_owned(),
-            line,
-            role.to_owned(),
-            size,
-            printable(&what),
-        ]
+        vec![sign.to_owned(), line, role.to_owned(), size, printable(&what)]
     };
     let size = |brief: &Brief| short_bytes(brief.bytes);
     match change {
@@ -158,10 +153,7 @@ fn row(change: &Change) -> (usize, Vec<String>) {
         }
         Change::Moved { from, new } => {
             let words = new.words.clone();
-            (
-                3,
-                cells(">", from_to(*from, new.line), new, size(new), words),
-            )
+            (3, cells(">", from_to(*from, new.line), new, size(new), words))
         }
     }
 }
@@ -172,4 +164,64 @@ fn from_to(from: u64, to: u64) -> String {
         return to.to_string();
     }
     format!("{from} → {to}")
+}
+
+/// Prints the lines of A that B lacks as `-`, and those that B has instead as
+/// `+`, in the hunks of a unified diff without context.
+pub(super) fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
+    let read = Diff::of_files(old, new);
+    let mut diff = read.map_err(|error| Failure::new(format_args!("cannot read: {error}")))?;
+    let hunks = std::mem::take(&mut diff.hunks);
+    for hunk in &hunks {
+        show_hunk(&mut diff, hunk, io).map_err(|error| Failure::stdout(&error))?;
+    }
+    Ok(if hunks.is_empty() { ExitStatus::Done } else { ExitStatus::No })
+}
+
+/// Whether two files differ in any byte; reads both from their current positions.
+pub(super) fn differ(mut old: File, mut new: File) -> io::Result<bool> {
+    old.rewind()?;
+    new.rewind()?;
+    Ok(!Diff::of_files(old, new)?.hunks.is_empty())
+}
+
+fn show_hunk(diff: &mut Diff, Hunk { old, new }: &Hunk, io: &mut Io) -> io::Result<()> {
+    // A range of no lines stands after the line before it, as in diff_lines(1).
+    let start = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
+    let (from, to) = (start(old), start(new));
+    writeln!(io.out(), "@@ -{from},{} +{to},{} @@", old.len(), new.len())?;
+    for (lines, range, sign, paint) in
+        [(&mut diff.old, old, '-', Paint::Red), (&mut diff.new, new, '+', Paint::Green)]
+    {
+        for line in range.clone() {
+            let text = lines.read(line)?;
+            let line = io.paint(paint, &format!("{sign}{}", shown(&text)));
+            writeln!(io.out(), "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// A line without its end, with control characters escaped.
+fn shown(line: &[u8]) -> String {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut shown = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        let cells: Vec<String> = chunk.valid().split('\t').map(printable).collect();
+        shown.push_str(&cells.join("\t"));
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_line_cannot_drive_the_terminal() {
+        assert_eq!(shown(b"a\x1b]0;x\x07\xff\tb\n"), "a\\u{1b}]0;x\\u{7}\\xff\tb");
+    }
 }

@@ -1,16 +1,16 @@
-//! `--log`: what was done to a session, as the audit log and the snapshots tell it.
+//! `--log`: the history of a session, from the audit log and the snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::SecondsFormat;
 use ctx_cli::{Align, ExitStatus, Failure, Io, Listing, Outcome, json_line, printable};
+use ctx_format::counted;
 use ctx_store::{Catalog, Event, Meta, SessionId, SnapshotId, SnapshotKind, Store};
-use ctx_transcript::counted;
 
-use super::scope::Scope;
+use super::list::Scope;
 use crate::store::failure;
 
-/// Prints the events, the newest first: time, number of the snapshot, tool, what was done.
+/// Prints the events, newest first: time, number of the snapshot, tool, action.
 pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
     if scope.file.is_none() && scope.session.is_none() {
         return Err(
@@ -23,11 +23,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     let catalog = scope.all(store, io)?;
     let sessions: BTreeSet<SessionId> = match scope.session {
         Some(session) => [session.clone()].into(),
-        None => catalog
-            .entries
-            .iter()
-            .map(|entry| entry.id.session.clone())
-            .collect(),
+        None => catalog.entries.iter().map(|entry| entry.id.session.clone()).collect(),
     };
     let mut events = store.history(&sessions).map_err(failure)?;
     events.retain(|event| scope.has(event.time));
@@ -63,7 +59,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     Ok(ExitStatus::Done)
 }
 
-/// What the snapshots say that are there.
+/// The details from the snapshots that still exist.
 struct Known<'a> {
     metas: BTreeMap<&'a str, &'a Meta>,
 }
@@ -72,9 +68,7 @@ impl<'a> Known<'a> {
     fn of(catalog: &'a Catalog) -> Self {
         let metas = catalog.entries.iter();
         let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
-        Self {
-            metas: metas.map(|meta| (meta.id.as_str(), meta)).collect(),
-        }
+        Self { metas: metas.map(|meta| (meta.id.as_str(), meta)).collect() }
     }
 
     fn what(&self, event: &Event) -> String {
@@ -130,9 +124,7 @@ impl<'a> Known<'a> {
             let metas = self.metas.values().filter(is_older);
             let newest = metas.filter(|meta| meta.sha256 == *sha256);
             let newest = newest.filter(|meta| !event.snapshots.contains(&meta.id));
-            newest
-                .max_by_key(|meta| meta.sequence)
-                .map(|meta| meta.id.as_str())
+            newest.max_by_key(|meta| meta.sequence).map(|meta| meta.id.as_str())
         });
         match restored {
             Some(id) => format!("{how} to {}", number(id)),
@@ -168,9 +160,7 @@ fn compacted(event: &Event) -> String {
 }
 
 fn things(event: &Event, what: &str) -> String {
-    event
-        .count
-        .map_or_else(|| format!("{what}s"), |count| counted(count, what))
+    event.count.map_or_else(|| format!("{what}s"), |count| counted(count, what))
 }
 
 /// The numbers of all snapshots that it concerns.

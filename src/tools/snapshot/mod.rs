@@ -1,40 +1,33 @@
 //! `ctx-snapshot`: saves the exact bytes of a session, and looks at what was saved.
 
 mod diff;
-mod hold;
 mod list;
 mod log;
-mod page;
-mod preview;
-mod raw_diff;
-mod scope;
+mod save;
 mod verify;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use self::save::Taker;
+use std::ops::Not;
+use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, STDIN_NAME, Tool, input_name, inputs, is_stdin, json_line,
-};
-use ctx_passes::count::tokens;
-use ctx_select::count::MessageCounter;
-use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
-
-use crate::counting::CountingArgs;
-use crate::passes;
-use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, json_line};
+use ctx_store::{SessionId, Store};
 use diff::Operands;
-use hold::Hold;
-use scope::Scope;
+use list::Scope;
+use serde::Serialize;
 use verify::Verification;
+
+use crate::args::counting::CountingArgs;
+use crate::store::{StoreArgs, failure, session_id, time_of};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-snapshot",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "list log show diff verify session dry-run json",
+    page: include_str!("page.toml"),
 };
 
 /// Save the exact bytes of a session, checked by their hash
@@ -89,10 +82,10 @@ struct Args {
     read_data: bool,
     /// With --verify, repair what can be repaired without loss
     ///
-    /// Unfinished files of killed runs are removed. What is derived is made anew.
-    /// Bytes without a meta.json get one. What is damaged moves into the store's folder
-    /// damaged/, byte for byte; so does an audit log whose chain is broken, and then the exit
-    /// status is 1. Each step is told on stderr and stands in the audit log.
+    /// Removes unfinished files of killed runs and rewrites derived files. Bytes without a
+    /// meta.json get one. Anything damaged moves into the store's folder damaged/, byte for byte,
+    /// including an audit log with a broken chain; the exit status is then 1. Each step is reported
+    /// on stderr and in the audit log.
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     repair: bool,
     /// Compare two snapshots, or a snapshot and a file, by message
@@ -110,20 +103,10 @@ struct Args {
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
     /// List only newer ones: 2026-11-15, "1 week ago"
-    #[arg(
-        long,
-        value_name = "TIME",
-        requires = "list",
-        help_heading = "Looking at snapshots"
-    )]
+    #[arg(long, value_name = "TIME", requires = "list", help_heading = "Looking at snapshots")]
     since: Option<String>,
     /// List only older ones
-    #[arg(
-        long,
-        value_name = "TIME",
-        requires = "list",
-        help_heading = "Looking at snapshots"
-    )]
+    #[arg(long, value_name = "TIME", requires = "list", help_heading = "Looking at snapshots")]
     before: Option<String>,
     /// Show what would be done, and change nothing
     ///
@@ -180,27 +163,18 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return verification.run(io);
     }
     if let Some(ids) = &args.diff {
-        let operands = Operands {
-            session,
-            names: ids,
-            raw: args.raw,
-        };
+        let operands = Operands { session, names: ids, raw: args.raw };
         return operands.diff(&store, io);
     }
     for (id, held) in [(&args.hold, true), (&args.release, false)] {
         if let Some(id) = id {
-            let hold = Hold {
-                store: &store,
-                session,
-                held,
-                dry_run: args.dry_run,
-                json: args.json,
-            };
+            let hold =
+                Hold { store: &store, session, held, dry_run: args.dry_run, json: args.json };
             return hold.run(id, io);
         }
     }
     if args.dry_run {
-        return preview::save(&args, &store, io);
+        return save::preview(&args, &store, io);
     }
     let counting = args.count.then(|| args.counting.resolve()).transpose()?;
     let taker = Taker {
@@ -213,7 +187,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// Which snapshots are listed.
+    /// The snapshots to list.
     fn scope(&self, store: &Store) -> Result<Scope<'_>, Failure> {
         let file = match self.files.as_slice() {
             [] => None,
@@ -233,110 +207,48 @@ impl Args {
     }
 }
 
-/// Takes snapshots.
-struct Taker {
-    store: Store,
-    session: Option<SessionId>,
-    counter: Option<MessageCounter>,
-    /// Whether programs are told what was saved.
+/// A request to hold or release a snapshot.
+struct Hold<'a> {
+    store: &'a Store,
+    session: Option<&'a SessionId>,
+    /// Whether to hold it, or to release it.
+    held: bool,
+    dry_run: bool,
     json: bool,
 }
 
-impl Taker {
-    fn take_all(&self, files: &[PathBuf], io: &mut Io) -> Outcome {
-        let paths = inputs(files)?;
-        if let [path] = paths.as_slice() {
-            self.take(path, io)?;
-            return Ok(ExitStatus::Done);
-        }
-        if self.session.is_some() {
-            return Err(Failure::new(
-                "-s names one session, but there are several files",
-            ));
-        }
-        let mut statuses = Vec::new();
-        for path in &paths {
-            // Whatever is wrong with one of them, the others are saved.
-            match self.save(path, io) {
-                Ok(snapshot) => {
-                    self.print(&snapshot, io)?;
-                    statuses.push(ExitStatus::Done);
-                }
-                Err(error) => {
-                    io.report(&error);
-                    statuses.push(error.exit_status());
-                }
-            }
-        }
-        Ok(ExitStatus::of_several(&statuses))
-    }
-
-    fn take(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
-        if is_stdin(path) && self.json {
-            return Err(Failure::new("--json needs stdout, and so do the records")
-                .hint("name the session as FILE"));
-        }
-        let snapshot = self.save(path, io)?;
-        // What came through a pipe goes on, once it is safe.
-        if is_stdin(path) {
-            let mut bytes = self.store.open_bytes(&snapshot.id).map_err(failure)?;
-            return copy_out(&mut bytes, io);
-        }
-        self.print(&snapshot, io)
-    }
-
-    fn print(&self, snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
-        if self.json {
-            return io.write(json_line(&snapshot.meta).as_bytes());
-        }
-        io.write(format!("{}\n", snapshot.id).as_bytes())
-    }
-
-    fn save(&self, path: &Path, io: &mut Io) -> Result<Snapshot, Failure> {
-        let session = session_of(self.session.as_ref(), path)?;
-        let name = input_name(path);
-        let draft = if is_stdin(path) {
-            self.store.draft(io::stdin().lock(), Path::new(STDIN_NAME))
-        } else {
-            self.store.draft_of(path)
-        };
-        let mut draft = draft.map_err(failure)?;
-        draft.tokens = self.tokens(&draft, &name)?;
-        let saved = draft.save(&session).map_err(failure)?;
-        io.committed(format_args!("snapshot {} is taken", saved.snapshot().id));
-        tell(saved.snapshot(), &name, io);
-        Ok(match saved {
-            Saved::New(snapshot) => snapshot,
-            Saved::Again(snapshot) => {
-                let id = &snapshot.id;
-                io.note(format_args!("{name} is as it was when {id} was taken"));
-                snapshot
-            }
-        })
-    }
-
-    fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>, Failure> {
-        let Some(counter) = &self.counter else {
-            return Ok(None);
-        };
-        let bytes = draft.reader().map_err(failure)?;
-        let count = tokens(Box::new(bytes), counter);
-        let count = count.map_err(|error| passes::failure(error, name))?;
-        Ok(count.map(|count| Tokens {
-            count,
-            encoding: counter.encoding().name().to_owned(),
-        }))
-    }
+/// The result for programs.
+#[derive(Serialize)]
+struct HoldReport {
+    id: String,
+    held: bool,
+    #[serde(skip_serializing_if = "Not::not")]
+    dry_run: bool,
 }
 
-fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
-    let meta = &snapshot.meta;
-    let tally = &meta.tally;
-    if let Some(first) = tally.bad.first() {
-        io.warn(format_args!(
-            "{name}:{}: a line that is no JSON object ({}); such lines: {}, saved as they are",
-            first.line, first.class, tally.bad_lines
-        ));
+impl Hold<'_> {
+    /// Holds or releases the snapshot; a dry run only reports which one.
+    fn run(&self, id: &str, io: &mut Io) -> Outcome {
+        let (store, session, held) = (self.store, self.session, self.held);
+        let id = if self.dry_run {
+            store.find_snapshot(session, id).map(|found| found.id)
+        } else {
+            store.hold(session, id, held)
+        };
+        let id = id.map_err(failure)?.to_string();
+        if !self.dry_run {
+            let now = if held { "held" } else { "released" };
+            io.committed(format_args!("snapshot {id} is {now}"));
+        }
+        let line = match (self.json, self.dry_run) {
+            (true, dry_run) => json_line(&HoldReport { id, held, dry_run }),
+            (false, false) => format!("{id}\n"),
+            (false, true) => {
+                let verb = if held { "hold" } else { "release" };
+                format!("would {verb} {id}\n")
+            }
+        };
+        io.write(line.as_bytes())?;
+        Ok(ExitStatus::Done)
     }
-    io.note(format_args!("snapshot {}: {}", snapshot.id, meta.size()));
 }

@@ -1,4 +1,4 @@
-//! `--verify`: what was saved is checked and, with `--repair`, repaired where nothing is lost.
+//! `--verify`: checks the store and, with `--repair`, repairs it where no data is lost.
 
 use std::fmt::Display;
 
@@ -9,24 +9,23 @@ use serde::Serialize;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// What is checked, and whether it is repaired.
+/// The scope of the check.
 pub(super) struct Verification<'a> {
     pub(super) store: &'a Store,
     /// Only this one.
     pub(super) session: Option<&'a SessionId>,
-    /// Whether bytes are read and hashed.
+    /// Whether to read and hash the bytes.
     pub(super) read_data: bool,
     pub(super) repair: bool,
-    /// Whether programs are told.
+    /// Whether the output is JSON.
     pub(super) json: bool,
 }
 
-/// What a check of one thing found, for programs. The keys are a contract: new ones may come,
-/// none goes.
+/// The verdict on one item, for programs. The keys are a contract: none is ever removed.
 #[derive(Serialize)]
-struct Told<'a> {
+struct VerifyReport<'a> {
     kind: &'static str,
-    /// Of a snapshot or a result; of the audit log its path.
+    /// The id of a snapshot or a result, or the path of the audit log.
     id: &'a str,
     /// The line of the audit log.
     line: Option<u64>,
@@ -57,7 +56,7 @@ impl Verification<'_> {
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
             let verdict = Verdict::of(self.store.verify(entry, self.read_data));
-            self.tell("snapshot", &entry.id, &verdict, io)?;
+            self.print("snapshot", &entry.id, &verdict, io)?;
             count.add(&verdict);
         }
         warn_uncommitted(&catalog, io);
@@ -71,7 +70,7 @@ impl Verification<'_> {
             Ok(files) => {
                 for file in &files {
                     let verdict = Verdict::of(self.store.read_offloaded(file).map(drop));
-                    self.tell("offloaded", file, &verdict, io)?;
+                    self.print("offloaded", file, &verdict, io)?;
                     count.add(&verdict);
                 }
             }
@@ -84,7 +83,7 @@ impl Verification<'_> {
         Ok(count)
     }
 
-    fn tell(
+    fn print(
         &self,
         kind: &'static str,
         name: &impl Display,
@@ -92,7 +91,7 @@ impl Verification<'_> {
         io: &mut Io,
     ) -> Result<(), Failure> {
         if !self.json {
-            // From cron, what is whole is not worth a mail: as `sha256sum --check --quiet`.
+            // Under cron, intact items are not worth a mail, as with `sha256sum --check --quiet`.
             if matches!(verdict, Verdict::Sound) && io.verbosity() == Verbosity::Quiet {
                 return Ok(());
             }
@@ -105,14 +104,8 @@ impl Verification<'_> {
             Verdict::Damaged(why) => ("damaged", Some(why.as_str())),
             Verdict::Unread(why) => ("unread", Some(why.as_str())),
         };
-        let told = Told {
-            kind,
-            id: &name.to_string(),
-            line: None,
-            verdict,
-            why,
-        };
-        io.write(json_line(&told).as_bytes())
+        let report = VerifyReport { kind, id: &name.to_string(), line: None, verdict, why };
+        io.write(json_line(&report).as_bytes())
     }
 
     /// Silent where all is well: it is one file, and no snapshot.
@@ -129,14 +122,14 @@ impl Verification<'_> {
         let log = self.store.audit_log().display().to_string();
         for BrokenLink { line, why } in &broken {
             if self.json {
-                let told = Told {
+                let report = VerifyReport {
                     kind: "audit-log",
                     id: &log,
                     line: Some(*line),
                     verdict: "damaged",
                     why: Some(why),
                 };
-                io.write(json_line(&told).as_bytes())?;
+                io.write(json_line(&report).as_bytes())?;
                 continue;
             }
             let text = printable(&format!("{log}:{line}: FAILED: {why}"));
@@ -151,7 +144,7 @@ impl Verification<'_> {
         Ok(count)
     }
 
-    /// Says what was repaired; `true` when something is damaged for good.
+    /// Repairs the store and reports it; `true` if something stays damaged.
     fn repair(&self, io: &mut Io) -> Result<bool, Failure> {
         let done = self.store.repair(self.session, self.read_data);
         let mut is_damaged = false;
@@ -163,8 +156,7 @@ impl Verification<'_> {
     }
 }
 
-/// Damage is the answer, whatever could not be read beside it: to try again will not
-/// change it.
+/// Damage decides, whatever else could not be read, because trying again will not change it.
 fn status(count: Verdicts) -> ExitStatus {
     match count {
         Verdicts { damaged: 1.., .. } => ExitStatus::No,
@@ -175,10 +167,7 @@ fn status(count: Verdicts) -> ExitStatus {
 }
 
 fn warn(count: Verdicts, what: &str, io: &mut Io) {
-    for (bad, how) in [
-        (count.damaged, "are damaged"),
-        (count.unread, "could not be read"),
-    ] {
+    for (bad, how) in [(count.damaged, "are damaged"), (count.unread, "could not be read")] {
         if bad > 0 {
             io.warn(format_args!("{bad} of {} {what} {how}", count.all()));
         }

@@ -1,33 +1,29 @@
 //! `ctx-split`: decides which records are `system`, `old` or `keep`.
 
-mod page;
-mod plan;
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name, printable};
-use ctx_passes::split::{Plan, SplitPass, ZoneCounts};
-use ctx_passes::{Invalid, PassError, Pin};
-use ctx_select::split::Keep;
-use ctx_select::{parse_count, parse_fraction};
-use ctx_transcript::{Dialect, Options, Zone, ZoneReader};
+use ctx_engine::split::{Plan, SplitPass, ZoneCounts};
+use ctx_engine::{Invalid, PassError, Pin};
+use ctx_format::{Dialect, Options, Zone, ZoneReader};
+use ctx_policy::keep::Keep;
+use ctx_policy::{parse_count, parse_fraction};
+use ctx_store::Growth;
 
-use crate::counting::CountingArgs;
+use crate::args::counting::CountingArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
 use crate::target::{OutputArgs, ReportArgs, Source, Target};
-use ctx_store::Growth;
 
 /// Mark which records of a session are old and which are kept
 ///
-/// Every record leaves as it came, with a member `_ctx` in front that names its
-/// zone: `system`, `old` or `keep`. System messages, the latest user message
-/// and pinned records are never old, and a tool call and its results are never
-/// parted. Of several --keep flags each one keeps its own: what any of them
-/// keeps is kept. Without any the last 20 messages are kept.
+/// Each record is passed on unchanged, with a member `_ctx` in front that names its zone: `system`,
+/// `old` or `keep`. System messages, the latest user message and pinned records are never old, and
+/// a tool call and its results stay together. A record stays if any of several --keep flags keeps
+/// it. The default is to keep the last 20 messages.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; stdin when there is none, or for -
@@ -78,18 +74,14 @@ struct Args {
 }
 
 impl Args {
-    /// Behind tagged records nothing may follow: the last one says how many there are.
+    /// Nothing may follow tagged records: the last one has their number.
     fn target<'s>(
         &self,
         inputs: &[PathBuf],
         store: &'s LazyStore<'s>,
     ) -> Result<(Source, Target<'s>), Failure> {
         let is_plain = self.strip && self.only.is_none();
-        let growth = if is_plain {
-            Growth::Follows
-        } else {
-            Growth::Stops
-        };
+        let growth = if is_plain { Growth::Follows } else { Growth::Stops };
         if self.dry_run {
             return Ok((Source::default(), self.output.preview(inputs, None, store)?));
         }
@@ -102,7 +94,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-split",
     command: Args::command,
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    page: page::PAGE,
+    first: "keep-turns keep-messages keep-tokens pin only strip dry-run output json",
+    page: include_str!("page.toml"),
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -110,20 +103,14 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Ok(ExitStatus::Done);
     }
     if args.report.json && args.strip {
-        return Err(Failure::new(
-            "--json tells of zones, and --strip decides none",
-        ));
+        return Err(Failure::new("--json reports zones, and --strip decides none"));
     }
-    args.report
-        .refuse_among_records(&args.output, args.dry_run)?;
+    args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     let store = args.store.lazy(&TOOL, matches);
     if args.strip {
-        let options = Options {
-            raw: true,
-            ..Options::default()
-        };
+        let options = Options { raw: true, ..Options::default() };
         let (source, target) = args.target(&paths, &store)?;
         let session = Session::of(source.open(path)?, &options, Invalid::Keep)?;
         return strip(args, session, target, io);
@@ -131,13 +118,10 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = args.plan()?;
     let (source, target) = args.target(&paths, &store)?;
     let mut session = args.read.session(source.open(path)?)?;
-    session.tell_of_document(io);
+    session.note_document(io);
     let dialect = session.dialect();
     if dialect.is_none() {
-        io.note(format_args!(
-            "{}: the format is not known: zones go by lines",
-            session.name
-        ));
+        io.note(format_args!("{}: the format is not known: zones go by lines", session.name));
     }
     let counts = if args.dry_run {
         split(args, &plan, &mut session, io::sink())?.1
@@ -179,7 +163,7 @@ fn split<W: Write>(
     done.map_err(|error| passes::failure(error, &session.name))
 }
 
-/// Removes tags; with `--only`, and what is not in the zone.
+/// Removes tags and, with `--only`, the records of other zones.
 fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> Outcome {
     let only = args.only;
     let mut zones = ZoneReader::default();
@@ -198,4 +182,41 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
     }
     output.finish()?;
     Ok(ExitStatus::Done)
+}
+
+const DEFAULT_KEEP_MESSAGES: u64 = 20;
+
+impl Args {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let counting = self.counting.resolve()?;
+        let window = self.window.or(counting.model.map(|model| model.window));
+        let share = match (self.keep_share, window) {
+            (None, _) => None,
+            (Some(_), None) => {
+                return Err(Failure::new("--keep-share is a share of nothing")
+                    .hint("add --window or --model"));
+            }
+            (Some(share), Some(window)) => Some(share_of(window, share)),
+        };
+        let tokens = [self.keep.tokens, share].into_iter().flatten().max();
+        let alone = tokens.is_none() && self.keep.turns.is_none();
+        let keep = Keep {
+            messages: self.keep.messages.or(alone.then_some(DEFAULT_KEEP_MESSAGES)),
+            turns: self.keep.turns,
+            tokens,
+        };
+        Ok(Plan {
+            keep,
+            pins: self.pin.clone(),
+            counter: tokens.map(|_| counting.counter),
+            only: self.only,
+            temp: std::env::temp_dir(),
+        })
+    }
+}
+
+/// Windows are far below 2^52 tokens, where this is exact.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn share_of(window: u64, share: f64) -> u64 {
+    (window as f64 * share).floor() as u64
 }

@@ -1,10 +1,11 @@
 //! Which metrics there are.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
-use ctx_passes::stats::Shares;
+use ctx_cli::printable;
+use ctx_engine::stats::Shares;
 
-use super::exposition::{Family, Kind, text};
 use super::overview::Overview;
 use super::status::Status;
 
@@ -15,15 +16,15 @@ pub(super) fn of_all(all: &Overview) -> String {
     families.extend(models(all));
     families.extend(room(all));
     families.extend(sessions(all));
-    text(&families)
+    exposition(&families)
 }
 
 fn counter(name: &'static str, help: &'static str) -> Family {
-    Family::new(Kind::Counter, name, help)
+    Family::new(MetricKind::Counter, name, help)
 }
 
 fn gauge(name: &'static str, help: &'static str) -> Family {
-    Family::new(Kind::Gauge, name, help)
+    Family::new(MetricKind::Gauge, name, help)
 }
 
 fn float(number: u64) -> f64 {
@@ -38,9 +39,9 @@ fn seconds(milliseconds: u64) -> f64 {
 fn by_word(family: Family, counts: &BTreeMap<&'static str, u64>, first: &'static str) -> Family {
     let mut counts = counts.clone();
     counts.entry(first).or_default();
-    counts.iter().fold(family, |family, (word, count)| {
-        family.with(&[("outcome", word)], *count as f64)
-    })
+    counts
+        .iter()
+        .fold(family, |family, (word, count)| family.with(&[("outcome", word)], *count as f64))
 }
 
 #[rustfmt::skip]
@@ -58,7 +59,7 @@ fn compactions(all: &Overview) -> Vec<Family> {
 }
 
 fn histogram(name: &'static str, help: &'static str, shares: &Shares) -> Family {
-    let mut family = Family::new(Kind::Histogram, name, help);
+    let mut family = Family::new(MetricKind::Histogram, name, help);
     let mut below = 0;
     for (place, count) in shares.tenths.iter().enumerate().take(9) {
         below += count;
@@ -138,7 +139,7 @@ pub(super) fn of_files(statuses: &[Status]) -> String {
         gauge("ctx_session_compactions", "How often it was compacted."),
     ];
     let mut named = std::collections::BTreeSet::new();
-    // A series stands there once, however often its file is named.
+    // A series occurs once, however often its file is named.
     for status in statuses.iter().filter(|status| named.insert(status.name.as_str())) {
         let values = [
             Some(float(status.tokens())), Some(float(status.window())), status.share(),
@@ -146,7 +147,7 @@ pub(super) fn of_files(statuses: &[Status]) -> String {
         ];
         families = labelled(families, &[("file", &status.name)], values);
     }
-    text(&families)
+    exposition(&families)
 }
 
 /// A sample more in each family, where there is a value.
@@ -162,33 +163,103 @@ fn labelled<const N: usize>(
     })
 }
 
+/// What a family is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetricKind {
+    /// It only grows.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// How values are distributed.
+    Histogram,
+}
+
+/// The metrics of one name.
+pub(super) struct Family {
+    name: &'static str,
+    help: &'static str,
+    kind: MetricKind,
+    samples: String,
+}
+
+impl Family {
+    pub(super) fn new(kind: MetricKind, name: &'static str, help: &'static str) -> Self {
+        Self { name, help, kind, samples: String::new() }
+    }
+
+    /// One sample, with its labels.
+    #[must_use]
+    pub(super) fn with(self, labels: &[(&str, &str)], value: f64) -> Self {
+        self.suffixed("", labels, value)
+    }
+
+    /// One without labels, where there is a value.
+    #[must_use]
+    pub(super) fn only(self, value: Option<f64>) -> Self {
+        match value {
+            Some(value) => self.with(&[], value),
+            None => self,
+        }
+    }
+
+    /// One whose name goes on, as those of histograms do.
+    #[must_use]
+    pub(super) fn suffixed(mut self, suffix: &str, labels: &[(&str, &str)], value: f64) -> Self {
+        let pairs: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
+        let labels =
+            if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) };
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.samples, "{}{suffix}{labels} {value}", self.name);
+        self
+    }
+}
+
+/// The text of all families; one without samples is left out.
+pub(super) fn exposition(families: &[Family]) -> String {
+    let mut out = String::new();
+    for family in families.iter().filter(|family| !family.samples.is_empty()) {
+        let kind = match family.kind {
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
+        };
+        let (name, help) = (family.name, family.help);
+        let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{}", family.samples);
+    }
+    out
+}
+
+/// The value of a label: no control character, then escaped as the format wants it.
+fn label(value: &str) -> String {
+    let value = printable(value);
+    let value = value.replace('\\', "\\\\");
+    value.replace('"', "\\\"")
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
     use std::fs;
 
-    use ctx_passes::stats::Shares;
+    use ctx_engine::stats::Shares;
     use ctx_store::{Actor, Store};
 
-    use super::super::exposition::{Family, Kind, text};
-    use super::super::now::{Agents, Now};
-    use super::super::overview::Overview;
+    use super::super::overview::{Agents, Now, Overview};
     use super::super::rules::check;
     use super::of_all;
+    use super::{Family, MetricKind, exposition};
 
     fn overview(log: &str, agents: Agents) -> Overview {
         let dir = tempfile::tempdir().expect("a folder");
         fs::create_dir(dir.path().join("context")).expect("made");
         fs::write(dir.path().join("context/events.jsonl"), log).expect("written");
-        let actor = Actor {
-            tool: "test".to_owned(),
-            flags: Vec::new(),
-        };
+        let actor = Actor { tool: "test".to_owned(), flags: Vec::new() };
         let store = Store::open(dir.path(), actor, Box::new(chrono::Utc::now)).expect("opens");
         Overview::of(&store, None, agents).expect("read")
     }
 
-    /// 16: of nothing, and of all that there can be, the text is as promtool wants it.
+    /// For nothing, and for everything possible, the text is valid for promtool.
     #[test]
     fn the_metrics_obey_the_rules() {
         check(&of_all(&overview("", Agents::new())));
@@ -209,11 +280,7 @@ mod tests {
         }
         let mut utilization = Shares::default();
         utilization.add(0.4);
-        let now = Now {
-            sessions: 2,
-            due: 1,
-            utilization,
-        };
+        let now = Now { sessions: 2, due: 1, utilization };
         let text = of_all(&overview(&log, [("codex".to_owned(), now)].into()));
         check(&text);
         for line in [
@@ -228,15 +295,12 @@ mod tests {
         }
     }
 
-    /// 16: no name drives a terminal, or ends its label.
+    /// No name controls a terminal or ends its label.
     #[test]
     fn labels_are_escaped() {
-        let family = Family::new(Kind::Gauge, "ctx_a", "A.");
-        let text = text(&[family.with(&[("file", "a\"\\b\n\u{1b}[2J")], 1.0)]);
+        let family = Family::new(MetricKind::Gauge, "ctx_a", "A.");
+        let text = exposition(&[family.with(&[("file", "a\"\\b\n\u{1b}[2J")], 1.0)]);
         check(&text);
-        assert!(
-            text.ends_with("ctx_a{file=\"a\\\"\\\\b\\\\n\\\\u{1b}[2J\"} 1\n"),
-            "{text}"
-        );
+        assert!(text.ends_with("ctx_a{file=\"a\\\"\\\\b\\\\n\\\\u{1b}[2J\"} 1\n"), "{text}");
     }
 }

@@ -1,11 +1,8 @@
 //! `ctx-stats`: what compaction has done, and how full sessions are.
 
-mod exposition;
 mod html;
 mod metrics;
-mod now;
 mod overview;
-mod page;
 #[cfg(test)]
 mod rules;
 mod status;
@@ -20,11 +17,11 @@ use ctx_cli::{
 use ctx_store::Store;
 
 use self::overview::Overview;
-use crate::counting::CountingArgs;
-use crate::policy::PolicyArgs;
+use crate::args::counting::CountingArgs;
+use crate::args::counting::TriggerArgs;
+use crate::args::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, time_of};
 use crate::target::ReportOutputArgs;
-use crate::triggers::TriggerArgs;
 
 /// Show what compactions have done, and how full sessions are
 ///
@@ -84,7 +81,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-stats",
     command: Args::command,
     run,
-    page: page::PAGE,
+    first: "since html prometheus json model window preset output",
+    page: include_str!("page.toml"),
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -111,13 +109,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 impl Args {
     fn overview(&self, store: &Store, io: &mut Io) -> Result<String, Failure> {
         let since = self.since.as_deref();
-        let since = since
-            .map(|text| time_of("since", text, store))
-            .transpose()?;
+        let since = since.map(|text| time_of("since", text, store)).transpose()?;
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         let triggers = self.triggers.resolve(policy.as_ref(), &counting);
-        let now = now::look(store, triggers);
+        let now = overview::look(store, triggers);
         let since = since.map(|since| since.start);
         let overview = Overview::of(store, since, now).map_err(failure)?;
         Ok(if self.json {
@@ -139,7 +135,7 @@ impl Args {
         for path in &self.files {
             match status::of(path, store, &triggers, self.triggers.overflow, &counting) {
                 Ok(status) if self.prometheus => told.push(status),
-                Ok(status) if self.json => text.push_str(&json_line(&status.told())),
+                Ok(status) if self.json => text.push_str(&json_line(&status.report())),
                 Ok(status) => text.push_str(&status.text()),
                 Err(failure) => {
                     if self.json {
@@ -160,7 +156,7 @@ impl Args {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         counting.report(io);
-        let asked = html::Asked {
+        let asked = html::SubjectRequest {
             store,
             triggers: &self.triggers.resolve(policy.as_ref(), &counting),
             overflow: self.triggers.overflow,

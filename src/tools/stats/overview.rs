@@ -1,11 +1,16 @@
 //! All figures together, as programs get them.
 
-use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_passes::stats::{Acceptance, Stats, Tally};
-use ctx_store::{Store, StoreError, Usage};
-use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::SystemTime;
 
-use super::now::Agents;
+use chrono::{DateTime, SecondsFormat, Utc};
+use ctx_engine::counter::MessageCounter;
+use ctx_engine::stats::{Acceptance, Shares, Stats, Tally};
+use ctx_policy::trigger::Triggers;
+use ctx_sessions::{Index, Query, Question, Row};
+use ctx_store::{Store, StoreError, Usage};
+use ctx_tokens::Encoding;
+use serde::Serialize;
 
 /// The figures of the store and of the sessions. The keys are a contract.
 #[derive(Debug, Serialize)]
@@ -51,5 +56,45 @@ fn mean(agents: &Agents) -> Option<f64> {
     let shares = || agents.values().map(|now| now.utilization);
     let count: u64 = shares().map(|shares| shares.count).sum();
     let sum: f64 = shares().map(|shares| shares.sum).sum();
-    (count > 0).then(|| ctx_ledger::score::rounded(sum / count as f64))
+    (count > 0).then(|| ctx_summary::ledger::score::rounded(sum / count as f64))
+}
+
+/// The sessions of one agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Now {
+    /// How many there are.
+    pub(super) sessions: u64,
+    /// How many of them are due for a compaction.
+    pub(super) due: u64,
+    /// Tokens / window, of those whose window is known.
+    pub(super) utilization: Shares,
+}
+
+/// All sessions, by agent.
+pub(super) type Agents = BTreeMap<String, Now>;
+
+/// Looks where agents keep their sessions, by the index of ctx-ls as far as it goes.
+pub(super) fn look(store: &Store, triggers: Triggers) -> Agents {
+    let question = Question {
+        triggers,
+        counter: MessageCounter::new(Encoding::default()),
+        now: SystemTime::now(),
+    };
+    let index = Index::parse(&store.read_session_index().unwrap_or_default());
+    let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
+    let (listed, _) = Query::default().list(variable, &temp, index, &question);
+    by_agent(&listed.rows)
+}
+
+fn by_agent(rows: &[Row]) -> Agents {
+    let mut agents = Agents::new();
+    for row in rows {
+        let now = agents.entry(row.agent.clone()).or_default();
+        now.sessions += 1;
+        now.due += u64::from(row.due == Some(true));
+        if let Some(share) = row.share {
+            now.utilization.add(share);
+        }
+    }
+    agents
 }

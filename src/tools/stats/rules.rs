@@ -32,44 +32,26 @@ struct Family {
 /// Checks all rules; panics at the first that is broken.
 #[track_caller]
 pub(super) fn check(text: &str) {
-    assert!(
-        text.is_empty() || text.ends_with('\n'),
-        "the last line has no end"
-    );
+    assert!(text.is_empty() || text.ends_with('\n'), "the last line has no end");
     let (mut families, mut series) = (BTreeMap::<&str, Family>::new(), BTreeSet::new());
     let (mut helped, mut current) = ("", "");
     for line in text.lines() {
         if let Some(help) = line.strip_prefix("# HELP ") {
             let (name, words) = help.split_once(' ').expect("a help text");
-            assert!(
-                !families.contains_key(name) && !words.trim().is_empty(),
-                "{line}"
-            );
+            assert!(!families.contains_key(name) && !words.trim().is_empty(), "{line}");
             helped = name;
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
             let (name, kind) = kind.split_once(' ').expect("a type");
             assert_eq!(name, helped, "TYPE without its HELP before it");
             check_name(name, kind);
-            let family = Family {
-                kind: kind.to_owned(),
-                ..Family::default()
-            };
-            assert!(
-                families.insert(name, family).is_none(),
-                "{name} stands twice"
-            );
+            let family = Family { kind: kind.to_owned(), ..Family::default() };
+            assert!(families.insert(name, family).is_none(), "{name} stands twice");
             current = name;
         } else {
             let sample = sample(line);
-            assert!(
-                series.insert((sample.0.clone(), sample.1.clone())),
-                "twice: {line}"
-            );
+            assert!(series.insert((sample.0.clone(), sample.1.clone())), "twice: {line}");
             let family = families.get_mut(current).expect("a sample without a TYPE");
-            let suffix = sample
-                .0
-                .strip_prefix(current)
-                .expect("a sample of another family");
+            let suffix = sample.0.strip_prefix(current).expect("a sample of another family");
             let is_fit = match family.kind.as_str() {
                 "histogram" => ["_bucket", "_sum", "_count"].contains(&suffix),
                 _ => suffix.is_empty(),
@@ -85,16 +67,10 @@ pub(super) fn check(text: &str) {
 }
 
 fn check_name(name: &str, kind: &str) {
-    let is_plain = name
-        .chars()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     assert!(is_plain && name.starts_with("ctx_"), "{name}");
     assert!(["counter", "gauge", "histogram"].contains(&kind), "{kind}");
-    assert_eq!(
-        name.ends_with("_total"),
-        kind == "counter",
-        "{name}: {kind}"
-    );
+    assert_eq!(name.ends_with("_total"), kind == "counter", "{name}: {kind}");
     for suffix in ["_count", "_sum", "_bucket"] {
         assert!(!name.ends_with(suffix), "{name}");
     }
@@ -115,9 +91,7 @@ fn check_samples(name: &str, family: &Family) {
         let of = |suffix: &str| {
             let full = format!("{name}{suffix}");
             let samples = family.samples.iter();
-            samples
-                .filter(|sample| sample.0 == full)
-                .collect::<Vec<_>>()
+            samples.filter(|sample| sample.0 == full).collect::<Vec<_>>()
         };
         let buckets = of("_bucket");
         let values: Vec<f64> = buckets.iter().map(|sample| sample.2).collect();
@@ -125,10 +99,7 @@ fn check_samples(name: &str, family: &Family) {
         let last = buckets.last().expect("buckets");
         assert_eq!(last.1, [("le".to_owned(), "+Inf".to_owned())]);
         let count = of("_count")[0].2;
-        assert!(
-            (last.2 - count).abs() < 0.5 && of("_sum").len() == 1,
-            "{name}"
-        );
+        assert!((last.2 - count).abs() < 0.5 && of("_sum").len() == 1, "{name}");
     }
 }
 
@@ -148,13 +119,11 @@ fn sample(line: &str) -> Sample {
         rest = &rest[1..];
     }
     let value = rest.strip_prefix(' ').expect("one space before the value");
-    let value = value
-        .parse()
-        .unwrap_or_else(|_| panic!("no number: {line}"));
+    let value = value.parse().unwrap_or_else(|_| panic!("no number: {line}"));
     (name.to_owned(), labels, value)
 }
 
-/// The value of a label, and what stands behind its quote.
+/// The value of a label, and the text after its quote.
 fn unquoted(text: &str) -> (String, &str) {
     let (mut value, mut chars) = (String::new(), text.char_indices());
     while let Some((at, c)) = chars.next() {
@@ -180,7 +149,7 @@ mod tests {
 
     use super::check;
 
-    /// 16: the checker takes what is right, and nothing that promtool refuses.
+    /// The checker accepts valid text and nothing that promtool refuses.
     #[test]
     fn what_promtool_refuses_is_refused() {
         check("");

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use chrono::SecondsFormat;
 use ctx_cli::{Failure, Input, is_stdin, json_name, labelled, percent};
-use ctx_passes::ErrorKind;
-use ctx_passes::check::{CheckPass, Plan, Report, ToldDue};
-use ctx_select::trigger::{Due, Reading, Step, Trigger, Triggers};
+use ctx_engine::ErrorKind;
+use ctx_engine::check::{CheckPass, Plan, Report, ToldDue};
+use ctx_policy::trigger::{Due, Reading, Step, Trigger, Triggers};
 use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
 use serde::Serialize;
 
-use crate::counting::Counting;
+use crate::args::counting::Counting;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::failure;
@@ -33,7 +33,7 @@ pub(super) struct Status {
 
 /// The same for programs.
 #[derive(Serialize)]
-pub(super) struct Told<'a> {
+pub(super) struct StatusReport<'a> {
     #[serde(flatten)]
     due: ToldDue<'a>,
     share: Option<f64>,
@@ -66,11 +66,7 @@ pub(super) fn of(
 }
 
 fn check(input: Input, counting: &Counting) -> Result<Report, Failure> {
-    let plan = Plan {
-        counter: Some(counting.counter),
-        calibrate: true,
-        ..Plan::default()
-    };
+    let plan = Plan { counter: Some(counting.counter), calibrate: true, ..Plan::default() };
     let mut session = ReadArgs::default().session(input)?;
     let mut pass = CheckPass::new(&plan, session.dialect());
     session.pass(|record| {
@@ -160,7 +156,7 @@ impl Status {
 
     /// The former divided by the latter.
     pub(super) fn share(&self) -> Option<f64> {
-        ctx_passes::stats::share(self.tokens(), self.window())
+        ctx_engine::stats::share(self.tokens(), self.window())
     }
 
     /// Whether a compaction is due.
@@ -169,12 +165,12 @@ impl Status {
     }
 
     /// For programs.
-    pub(super) fn told(&self) -> Told<'_> {
+    pub(super) fn report(&self) -> StatusReport<'_> {
         let time = |time: &chrono::DateTime<chrono::Utc>| {
             time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
         };
         let snapshot = self.snapshot.as_ref();
-        Told {
+        StatusReport {
             due: self.report.told_due(json_name(&self.name), &self.due),
             share: self.share(),
             compaction_count: self.compactions,
@@ -221,10 +217,7 @@ fn row(reading: &Reading) -> (&'static str, String) {
     if reading.trigger == Trigger::Overflow {
         return (what, "reported".to_owned());
     }
-    (
-        what,
-        format!("{value} of {limit} ({})", percent(value, limit)),
-    )
+    (what, format!("{value} of {limit} ({})", percent(value, limit)))
 }
 
 fn compaction(event: &Event) -> String {

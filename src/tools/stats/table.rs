@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use ctx_cli::{Align, Listing, labelled, percent, printable, short_bytes};
-use ctx_passes::stats::{Acceptance, Shares, Stats};
+use ctx_engine::stats::{Acceptance, Shares, Stats};
 use ctx_store::Usage;
 
-use super::now::{Agents, Now};
-use super::overview::Overview;
+use super::overview::{Agents, Now, Overview};
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
@@ -33,40 +32,22 @@ fn compactions(stats: &Stats) -> Vec<(&'static str, String)> {
     let (before, after) = (stats.tokens_before_compact, stats.tokens_after_compact);
     vec![
         ("done", by_word(stats.compaction_count, &stats.outcomes)),
-        (
-            "no change",
-            by_word(stats.without_result.values().sum(), &stats.without_result),
-        ),
+        ("no change", by_word(stats.without_result.values().sum(), &stats.without_result)),
         ("unfinished", stats.unfinished.to_string()),
-        (
-            "tokens",
-            format!(
-                "{before} before, {after} after ({})",
-                percent(after, before)
-            ),
-        ),
+        ("tokens", format!("{before} before, {after} after ({})", percent(after, before))),
         ("time", seconds(stats.duration_ms)),
         ("fidelity", fidelity(&stats.fidelity)),
-        (
-            "still too large",
-            format!("{} of {} sessions", stats.overflow_sessions, stats.sessions),
-        ),
+        ("still too large", format!("{} of {} sessions", stats.overflow_sessions, stats.sessions)),
         (
             "rollbacks",
-            format!(
-                "{} done, {} unfinished",
-                stats.rollbacks, stats.rollbacks_unfinished
-            ),
+            format!("{} done, {} unfinished", stats.rollbacks, stats.rollbacks_unfinished),
         ),
     ]
 }
 
 /// `12: 9 compacted, 3 over-target`
 fn by_word(count: u64, words: &BTreeMap<&'static str, u64>) -> String {
-    let words: Vec<String> = words
-        .iter()
-        .map(|(word, count)| format!("{count} {word}"))
-        .collect();
+    let words: Vec<String> = words.iter().map(|(word, count)| format!("{count} {word}")).collect();
     if words.is_empty() {
         return count.to_string();
     }
@@ -78,11 +59,7 @@ fn fidelity(shares: &Shares) -> String {
     let (Some(mean), Some(min)) = (shares.mean, shares.min) else {
         return NOTHING.to_owned();
     };
-    let tenths = shares
-        .tenths
-        .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0);
+    let tenths = shares.tenths.iter().enumerate().filter(|(_, count)| **count > 0);
     let tenths =
         tenths.map(|(place, count)| format!("{count} at {}-{}%", place * 10, (place + 1) * 10));
     let tenths: Vec<String> = tenths.collect();
@@ -99,13 +76,7 @@ fn models(stats: &Stats) -> Vec<(&'static str, String)> {
     let model = &stats.model;
     vec![
         ("requests", model.model_calls.to_string()),
-        (
-            "tokens",
-            format!(
-                "{} read, {} written",
-                model.model_tokens_in, model.model_tokens_out
-            ),
-        ),
+        ("tokens", format!("{} read, {} written", model.model_tokens_in, model.model_tokens_out)),
         ("time", seconds(model.model_ms)),
         ("replaced by code", model.fell_back.to_string()),
     ]
@@ -120,15 +91,7 @@ fn sessions(agents: &Agents) -> String {
         ("MEAN", Align::Right),
         ("MOST", Align::Right),
     ]);
-    for (
-        agent,
-        Now {
-            sessions,
-            due,
-            utilization,
-        },
-    ) in agents
-    {
+    for (agent, Now { sessions, due, utilization }) in agents {
         let shown = |value: Option<f64>| value.map_or_else(|| NOTHING.to_owned(), share);
         listing.push(vec![
             format!("  {}", printable(agent)),
@@ -148,13 +111,7 @@ fn sessions(agents: &Agents) -> String {
 fn store(usage: &Usage) -> Vec<(&'static str, String)> {
     let snapshots = short_bytes(usage.snapshot_bytes);
     vec![
-        (
-            "snapshots",
-            format!(
-                "{} of {} sessions, {snapshots}",
-                usage.snapshots, usage.sessions
-            ),
-        ),
+        ("snapshots", format!("{} of {} sessions, {snapshots}", usage.snapshots, usage.sessions)),
         ("trash", short_bytes(usage.trash_bytes)),
         ("all", short_bytes(usage.bytes)),
     ]
@@ -176,9 +133,7 @@ fn acceptance(metrics: &[Acceptance]) -> String {
         };
         listing.push(vec![
             format!("  {}", metric.name),
-            metric
-                .value
-                .map_or_else(|| NOTHING.to_owned(), |value| format!("{value}")),
+            metric.value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value}")),
             metric.wanted.to_owned(),
             met.to_owned(),
             metric.samples.to_string(),

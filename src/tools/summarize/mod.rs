@@ -1,7 +1,5 @@
 //! `ctx-summarize`: the old zone becomes one message.
 
-mod page;
-
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
@@ -9,44 +7,45 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name, printable,
 };
-use ctx_llm::Usage;
-use ctx_passes::summarize::{
-    Batch, BudgetPass, BudgetRequest, Making, NewSession, Plan, Summary, TellSizes, Writer,
-    ZonePass, check_end, recognizer, summing,
+use ctx_engine::counter::MessageCounter;
+use ctx_engine::summarize::{
+    Batch, BudgetPass, BudgetRequest, NewSession, Plan, Report, Summary, Summing, TellSizes,
+    Writer, ZonePass, check_end, recognizer,
 };
-use ctx_passes::{Invalid, Notes, Pin};
+use ctx_engine::{Notes, Pin};
+use ctx_format::{Saved, SummaryRole, ZoneReader, counted};
+use ctx_llm::Usage;
+use ctx_memory::{append_summary, summary_path};
 use ctx_policy::Method;
-use ctx_select::count::MessageCounter;
-use ctx_select::parse_count;
-use ctx_select::split::Keep;
-use ctx_store::{Growth, SessionId};
+use ctx_policy::keep::Keep;
+use ctx_policy::parse_count;
+use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
-use ctx_transcript::{Saved, SummaryRole, ZoneReader, counted};
 
-use crate::llm::LlmArgs;
+use crate::args::llm::LlmArgs;
+use crate::in_place::figures_of_summary;
 use crate::passes;
+use crate::session::Invalid;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id};
 use crate::target::{OutputArgs, ReportArgs, Source};
 
 /// Replace the old part of a session with a summary
 ///
-/// Reads records that ctx-split has tagged and writes a plain session: the
-/// summary stands where the first old record stood, and every other record
-/// leaves as it came, without its tag. An earlier summary in the old zone goes
-/// into the new one. Nothing is written before the whole input was seen and the
-/// output was checked.
+/// Reads records tagged by ctx-split and writes a plain session: the summary takes the place of the
+/// first old record, and all other records stay unchanged, without their tags. An earlier summary
+/// in the old zone becomes part of the new one. Nothing is written before the whole input was read
+/// and the output was checked.
 ///
-/// With --budget it decides itself what is old, and reads any session. The --keep flags
-/// need it: what they name is kept at least.
+/// With --budget it decides itself what is old and reads any session. The --keep flags need
+/// --budget and set a minimum.
 ///
-/// The method `extractive` quotes what is most likely to be needed later. The
-/// method `rule` counts and quotes: user messages, tool calls, the latest topics,
-/// the tools. The method `llm` asks a model; it does so only when a server is named
-/// with `--llm-url` or `CTX_LLM_URL`. When it gives no answer nothing is written, and
-/// `--on-failure` names the summary to take instead. What a model answers is held
-/// against the messages: what they do not support is repaired, marked or taken out,
-/// and said on stderr. Secrets are taken out of all that is sent and written.
+/// The method `extractive` quotes what is most likely to be needed later. The method `rule` counts
+/// and quotes: user messages, tool calls, the latest topics, the tools. The method `llm` asks a
+/// model, but only if `--llm-url` or `CTX_LLM_URL` names a server. If the model gives no answer,
+/// nothing is written; `--on-failure` names a summary to use instead. The answer is compared with
+/// the messages: what they do not support is repaired, marked or removed, and reported on stderr.
+/// Secrets are removed from everything that is sent and written.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin when there is none, or for -
@@ -82,12 +81,7 @@ struct Args {
     #[command(flatten)]
     keep: Keep,
     /// With --budget, keep these records (can be repeated)
-    #[arg(
-        long,
-        value_name = "SELECTOR",
-        requires = "budget",
-        help_heading = "What is kept"
-    )]
+    #[arg(long, value_name = "SELECTOR", requires = "budget", help_heading = "What is kept")]
     pin: Vec<Pin>,
     /// First line of the summary; it marks earlier summaries, too
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
@@ -95,13 +89,7 @@ struct Args {
     /// Role of the summary
     ///
     /// It is user where the dialect allows no other.
-    #[arg(
-        long,
-        value_enum,
-        value_name = "ROLE",
-        default_value_t,
-        help_heading = "Summary"
-    )]
+    #[arg(long, value_enum, value_name = "ROLE", default_value_t, help_heading = "Summary")]
     role: SummaryRole,
     /// Count tokens with this encoding
     #[arg(long, value_name = "NAME", default_value_t, help_heading = "Input")]
@@ -143,7 +131,8 @@ pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
     command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    page: page::PAGE,
+    first: "method summary-tokens budget keep-turns keep-messages llm-url llm-model dry-run session output json",
+    page: include_str!("page.toml"),
 };
 
 impl Args {
@@ -155,10 +144,7 @@ impl Args {
             Method::Llm if self.dry_run => Writer::offline(Method::Extractive, self.summary_tokens),
             Method::Llm => {
                 let warn = |text| io.warn(text);
-                Writer {
-                    completes: true,
-                    ..self.llm.writer(self.summary_tokens, warn)?
-                }
+                Writer { completes: true, ..self.llm.writer(self.summary_tokens, warn)? }
             }
         })
     }
@@ -181,19 +167,13 @@ impl Args {
     }
 
     fn budget(&self) -> Option<BudgetRequest> {
-        Some(BudgetRequest {
-            tokens: self.budget?,
-            keep: self.keep,
-            pins: self.pin.clone(),
-        })
+        Some(BudgetRequest { tokens: self.budget?, keep: self.keep, pins: self.pin.clone() })
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
         if self.report.json && self.read.batch {
-            return Err(
-                Failure::new("--json tells of one session, and a batch has many")
-                    .hint("-v says what is done with each"),
-            );
+            return Err(Failure::new("--json reports one session, and a batch has many")
+                .hint("-v says what is done with each"));
         }
         self.report.refuse_among_records(&self.output, self.dry_run)
     }
@@ -202,16 +182,15 @@ impl Args {
     /// the failure after which it is there all the same.
     fn remember(
         &self,
-        (messages, text): (u64, &str),
-        making: &Making,
+        summary: &Summary,
+        figures: Figures,
         store: &LazyStore<'_>,
     ) -> Result<Result<bool, Failure>, Failure> {
         let Some(session) = &self.session else {
             return Ok(Ok(false));
         };
-        let appended = store
-            .get()?
-            .append_summary(session, messages, text, making.figures());
+        let (messages, text) = (summary.messages, &summary.text);
+        let appended = append_summary(store.get()?, session, messages, text, figures);
         match appended.map_err(failure) {
             Err(failure) if failure.exit_status() == ExitStatus::Uncertain => Ok(Err(failure)),
             other => other.map(Ok),
@@ -249,28 +228,28 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         let target = args.output.preview(&paths, named, &store)?;
         (Source::default(), target)
     } else {
-        args.output
-            .session(&paths, named, &store, Growth::Follows)?
+        args.output.session(&paths, named, &store, Growth::Follows)?
     };
     let saved = args.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
     let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
-    let summary = new.draft.as_ref().map(|draft| &draft.summary);
-    // A clock that was set back says nothing.
+    let summary = new.draft.as_ref().map(|draft| draft.summary.clone());
+    let summary = summary.as_ref();
+    // A clock that was set back measures nothing.
     let took = (Utc::now() - begun).num_milliseconds();
-    let making = Making {
-        summing: summing(args.method, summary, usage),
-        duration_ms: u64::try_from(took).unwrap_or_default(),
-    };
+    let took = u64::try_from(took).unwrap_or_default();
+    let summing = Summing::new(args.method, summary, usage);
+    let name = json_name(&session.name);
+    let report = Report::new(name, summary, &plan.counter, summing, took);
     if args.dry_run {
-        return show(args, &session.name, summary, &making, &plan.counter, io);
+        return show(args, &session.name, summary, &report, &plan.counter, io);
     }
-    let summary = summary.map(|summary| (summary.messages, summary.text.clone()));
+    let figures = figures_of_summary(summing, took);
     let mut remembered = Ok(false);
     let mut output = target.open(io)?;
     if named.is_none() {
-        output.tell(making.figures());
+        output.set_figures(figures.clone());
     }
     let delivered = output.deliver(
         |output| {
@@ -278,8 +257,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             written.map_err(|error| passes::failure(error, &session.name))
         },
         || {
-            if let Some((messages, text)) = &summary {
-                remembered = args.remember((*messages, text), &making, &store)?;
+            if let Some(summary) = summary {
+                remembered = args.remember(summary, figures, &store)?;
             }
             Ok(())
         },
@@ -296,16 +275,12 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     delivered?;
     if args.report.json {
         let file = match named {
-            Some(session) => Some(store.get()?.summary_path(session)),
+            Some(session) => Some(summary_path(store.get()?, session)),
             None => None,
         };
-        let summary = new.draft.as_ref().map(|draft| &draft.summary);
-        let told = making.told(summary, &plan.counter).of(
-            json_name(&session.name),
-            args.output.output.as_deref(),
-            named.map(SessionId::as_str).zip(file.as_deref()),
-        );
-        io.write(json_line(&told).as_bytes())?;
+        let stored = named.map(SessionId::as_str).zip(file.as_deref());
+        let report = report.written(args.output.output.as_deref(), stored);
+        io.write(json_line(&report).as_bytes())?;
     }
     Ok(status)
 }
@@ -315,13 +290,12 @@ fn show(
     args: &Args,
     name: &str,
     summary: Option<&Summary>,
-    making: &Making,
+    report: &Report<'_>,
     counter: &MessageCounter,
     io: &mut Io,
 ) -> Outcome {
     let text = if args.report.json {
-        let told = making.told(summary, counter);
-        json_line(&told.of(json_name(name), None, None))
+        json_line(report)
     } else {
         let name = printable(name);
         match summary {
@@ -363,9 +337,7 @@ fn summed_up(
         let mut pass = ZonePass::new(plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
         args.check_end(pass.zones(), session)?;
-        passes::telling(&session.name, io, |notes| {
-            with_usage(pass.finish(writer, notes), notes)
-        })
+        passes::telling(&session.name, io, |notes| with_usage(pass.finish(writer, notes), notes))
     };
     let new = new.map_err(|error| passes::failure(error, &session.name))?;
     Ok((new, usage))

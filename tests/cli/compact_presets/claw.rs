@@ -40,41 +40,25 @@ fn due_above_a_share_of_the_window_or_within_the_reserve() {
 #[test]
 fn with_fewer_than_10_messages_only_an_overflow_is_due() {
     for preset in BOTH {
-        for (messages, overflow, fires) in [
-            (9, false, false),
-            (10, false, true),
-            (11, false, true),
-            (9, true, true),
-        ] {
+        for (messages, overflow, fires) in
+            [(9, false, false), (10, false, true), (11, false, true), (9, true, true)]
+        {
             let session = Talk::of(messages, 110_000);
             let args: &[&str] = if overflow { &["--overflow"] } else { &[] };
             let (outcome, fired, _) = due(preset, &session, args);
             assert_eq!(!fired.is_empty(), fires, "{preset} {messages}: {fired:?}");
-            assert_eq!(
-                outcome == "compacted",
-                fires,
-                "{preset} {messages}: {outcome}"
-            );
+            assert_eq!(outcome == "compacted", fires, "{preset} {messages}: {outcome}");
         }
     }
 }
 
 #[test]
 fn the_threshold_is_from_a_half_to_nearly_all() {
-    for (share, is_allowed) in [
-        ("0.49", false),
-        ("0.5", true),
-        ("0.95", true),
-        ("0.96", false),
-    ] {
+    for (share, is_allowed) in [("0.49", false), ("0.5", true), ("0.95", true), ("0.96", false)] {
         for preset in BOTH {
             let case =
                 call(preset, Talk::of(12, 9_000).as_str()).args(["--trigger-share", share, "-n"]);
-            let case = if is_allowed {
-                case
-            } else {
-                case.code(2).stderr_has("trigger.share")
-            };
+            let case = if is_allowed { case } else { case.code(2).stderr_has("trigger.share") };
             case.run();
         }
     }
@@ -91,21 +75,14 @@ fn xopcbot_keeps_the_last_5_messages() {
             assert_eq!(ran.number("first_kept_index"), 2);
             let (role, text) = ran.summary();
             assert_eq!(role, "system");
-            assert!(
-                text.starts_with("[Previous conversation summary]: "),
-                "{text}"
-            );
+            assert!(text.starts_with("[Previous conversation summary]: "), "{text}");
         }
     }
 }
 
 #[test]
 fn openclaw_keeps_the_last_20000_tokens() {
-    for (messages, outcome) in [
-        (19, "nothing-to-do"),
-        (20, "nothing-to-do"),
-        (21, "compacted"),
-    ] {
+    for (messages, outcome) in [(19, "nothing-to-do"), (20, "nothing-to-do"), (21, "compacted")] {
         let session = Talk::of(messages, messages * 1_000 + 3);
         let ran = run(call("openclaw", session.as_str()));
         ran.is(outcome);
@@ -117,22 +94,14 @@ fn openclaw_keeps_the_last_20000_tokens() {
 
 /// What is sent when a session is piped through; with the report of a preview.
 fn sent(session: &str, args: &[&str]) -> (String, Value) {
-    let case = || {
-        Case::new(CTX_COMPACT)
-            .args(args.iter().copied())
-            .stdin(session)
-            .stdout_any()
-    };
+    let case = || Case::new(CTX_COMPACT).args(args.iter().copied()).stdin(session).stdout_any();
     let done = case().run();
     let preview = case().args(["-n", "--json"]).run();
     let report = serde_json::from_slice(&preview.stdout).expect("a JSON object");
-    (
-        String::from_utf8(done.stdout.clone()).expect("UTF-8"),
-        report,
-    )
+    (String::from_utf8(done.stdout.clone()).expect("UTF-8"), report)
 }
 
-/// A result of so many characters, and what protects nothing of it.
+/// A result with this many characters, unprotected.
 fn with_result(tool: &str, chars: usize) -> Talk {
     let text = format!("{}{}", "h".repeat(chars / 2), "t".repeat(chars - chars / 2));
     Talk::new()
@@ -153,26 +122,16 @@ fn results_over_10000_characters_are_trimmed_in_what_is_sent() {
         let args = ["--preset", "xopcbot", "--if-due"];
         let (text, report) = sent(session.as_str(), &args);
         assert_eq!(text != session.as_str(), is_trimmed, "{chars}");
-        assert_eq!(
-            report["outcome"],
-            if is_trimmed { "pruned" } else { "not-due" }
-        );
+        assert_eq!(report["outcome"], if is_trimmed { "pruned" } else { "not-due" });
         if is_trimmed {
             let [head, tail] = ["h".repeat(3_000), "t".repeat(3_000)];
-            let cut = format!(
-                "{head}\\n... ({} chars truncated) ...\\n{tail}",
-                chars - 6_000
-            );
+            let cut = format!("{head}\\n... ({} chars truncated) ...\\n{tail}", chars - 6_000);
             assert!(text.contains(&cut), "{text}");
             let freed = report["freed_tokens"].as_u64().expect("a number");
             assert!(freed > 0, "{report}");
         }
         // The stored session is not pruned, whatever is asked for.
-        for args in [
-            &["--if-due"][..],
-            &["--set", "mode=prune_only"],
-            &["--force"],
-        ] {
+        for args in [&["--if-due"][..], &["--set", "mode=prune_only"], &["--force"]] {
             let ran = run(call("xopcbot", session.as_str()).args(args.iter().copied()));
             assert!(!ran.live.contains("truncated"), "{args:?}");
             if args != ["--force"] {
@@ -185,30 +144,17 @@ fn results_over_10000_characters_are_trimmed_in_what_is_sent() {
 #[test]
 fn a_compaction_and_pruning_of_what_is_sent_go_together() {
     let long = "x".repeat(20_000);
-    let session = Talk::new()
-        .turns(10, 1_000)
-        .call("read", &long, 0)
-        .reply(10)
-        .reply(10)
-        .reply(10);
+    let session = Talk::new().turns(10, 1_000).call("read", &long, 0).reply(10).reply(10).reply(10);
     let (text, report) = sent(session.as_str(), &["--preset", "xopcbot"]);
     assert_eq!(report["outcome"], "compacted");
-    assert!(
-        text.contains("ctx_summary") && text.contains("(14000 chars truncated)"),
-        "{text}"
-    );
+    assert!(text.contains("ctx_summary") && text.contains("(14000 chars truncated)"), "{text}");
     // Without pruning it is longer.
-    let (_, whole) = sent(
-        session.as_str(),
-        &["--preset", "xopcbot", "--set", "mode=summary_only"],
-    );
+    let (_, whole) = sent(session.as_str(), &["--preset", "xopcbot", "--set", "mode=summary_only"]);
     let tokens = |report: &Value| report["tokens_after"].as_u64().expect("a number");
     assert!(tokens(&report) < tokens(&whole));
     // And alone.
-    let (text, report) = sent(
-        session.as_str(),
-        &["--preset", "xopcbot", "--set", "mode=prune_only"],
-    );
+    let (text, report) =
+        sent(session.as_str(), &["--preset", "xopcbot", "--set", "mode=prune_only"]);
     assert_eq!(report["outcome"], "pruned");
     assert!(!text.contains("ctx_summary") && text.contains("truncated"));
 }
@@ -243,12 +189,8 @@ fn the_last_3_replies_are_protected() {
 #[test]
 fn openclaw_prunes_only_what_its_lists_allow() {
     let old = "2020-01-01T00:00:00Z";
-    for (tool, is_pruned) in [
-        ("read", true),
-        ("exec", true),
-        ("ls", false),
-        ("read_image", false),
-    ] {
+    for (tool, is_pruned) in [("read", true), ("exec", true), ("ls", false), ("read_image", false)]
+    {
         let session = with_result(tool, 20_000);
         let args = ["--preset", "openclaw", "--if-due", "--last-call", old];
         let (text, _) = sent(session.as_str(), &args);
@@ -262,13 +204,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
     let ago =
         |seconds: i64| (chrono::Utc::now() - chrono::TimeDelta::seconds(seconds)).to_rfc3339();
     for (seconds, is_cold) in [(0, false), (240, false), (301, true), (3_600, true)] {
-        let args = [
-            "--preset",
-            "openclaw",
-            "--if-due",
-            "--last-call",
-            &ago(seconds),
-        ];
+        let args = ["--preset", "openclaw", "--if-due", "--last-call", &ago(seconds)];
         let (text, _) = sent(session.as_str(), &args);
         assert_eq!(text.contains("truncated"), is_cold, "{seconds}");
     }
@@ -291,10 +227,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
         "{\"role\":\"assistant\",\"content\":\" a",
         "{\"role\":\"assistant\",\"timestamp\":\"2020-01-01T00:00:00Z\",\"content\":\" a",
     );
-    let (text, _) = sent(
-        &told,
-        &["--preset", "openclaw", "--if-due", "--last-call", &ago(0)],
-    );
+    let (text, _) = sent(&told, &["--preset", "openclaw", "--if-due", "--last-call", &ago(0)]);
     assert!(text.contains("truncated"));
     // Where nothing tells, the cache may be warm.
     Case::new(CTX_COMPACT)
@@ -309,10 +242,7 @@ fn openclaw_prunes_only_once_the_cache_is_cold() {
 fn old_results_are_cleared_only_where_trimming_is_not_enough() {
     // Trimmed, a result has some 2,000 tokens; the window is the limit.
     let long = "word ".repeat(4_000);
-    let session = Talk::new()
-        .user(10)
-        .call("read", &long, 4_000)
-        .talk(9, 10_000);
+    let session = Talk::new().user(10).call("read", &long, 4_000).talk(9, 10_000);
     for (window, is_cleared) in [("20000", false), ("6000", true)] {
         let args = [
             "--preset",
@@ -326,11 +256,7 @@ fn old_results_are_cleared_only_where_trimming_is_not_enough() {
         ];
         let (text, report) = sent(session.as_str(), &args);
         assert_eq!(report["outcome"], "pruned", "{report}");
-        assert_eq!(
-            text.contains("[Old tool result content cleared]"),
-            is_cleared,
-            "{window}"
-        );
+        assert_eq!(text.contains("[Old tool result content cleared]"), is_cleared, "{window}");
         assert_eq!(text.contains("truncated"), !is_cleared, "{window}");
         let limit = window.parse::<u64>().expect("a number") * 8 / 10;
         let trimmed = report["tokens_after"].as_u64().expect("a number");
@@ -364,11 +290,7 @@ fn a_safeguarded_summary_is_checked_asked_for_again_and_then_less_is_kept() {
         assert_eq!(ran.number("kept_records"), kept);
         assert_eq!(
             ran.tried(),
-            if is_refused {
-                vec!["policy", "less-kept"]
-            } else {
-                vec!["policy"]
-            }
+            if is_refused { vec!["policy", "less-kept"] } else { vec!["policy"] }
         );
         let is_the_models = ran.summary().1.contains("## Exact Details\nNone.");
         assert_eq!(!is_the_models, is_refused);

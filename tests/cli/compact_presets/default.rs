@@ -30,11 +30,7 @@ fn is_due_above_flush(trigger: &str, limit: u64, args: &[&str]) {
         let (found, fired, report) = due("default", &Talk::of(50, tokens), args);
         assert_eq!(report["tokens_before"], tokens, "the fixture");
         assert_eq!(found, outcome, "{tokens}");
-        let expected: &[&str] = if outcome == "compacted" {
-            &[trigger]
-        } else {
-            &[]
-        };
+        let expected: &[&str] = if outcome == "compacted" { &[trigger] } else { &[] };
         assert_eq!(fired, expected, "{tokens}");
     }
 }
@@ -43,20 +39,13 @@ fn is_due_above_flush(trigger: &str, limit: u64, args: &[&str]) {
 fn an_overflow_is_due_whatever_the_count() {
     let session = Talk::of(50, 30_000);
     let (outcome, fired, _) = due("default", &session, &["--overflow"]);
-    assert_eq!(
-        (outcome.as_str(), fired),
-        ("compacted", vec!["overflow".to_owned()])
-    );
+    assert_eq!((outcome.as_str(), fired), ("compacted", vec!["overflow".to_owned()]));
 }
 
 #[test]
 fn the_last_20000_tokens_stay() {
     // Messages of 1,000 tokens: 20 are kept, and what leaves is a summary.
-    for (messages, outcome) in [
-        (19, "nothing-to-do"),
-        (20, "nothing-to-do"),
-        (21, "compacted"),
-    ] {
+    for (messages, outcome) in [(19, "nothing-to-do"), (20, "nothing-to-do"), (21, "compacted")] {
         let session = Talk::of(messages, messages * 1_000 + 3);
         let ran = run(call("default", session.as_str()));
         ran.is(outcome);
@@ -84,9 +73,8 @@ fn pruning_waits_for_4000_tokens() {
     let pruned = |words: u64, least: Option<&str>, code: i32| {
         let case =
             call("default", session(words).as_str()).args(["--set", "mode=prune_only", "-n"]);
-        let case = least
-            .into_iter()
-            .fold(case, |case, least| case.env("CTX_PRUNE_MIN_GAIN", least));
+        let case =
+            least.into_iter().fold(case, |case, least| case.env("CTX_PRUNE_MIN_GAIN", least));
         run(case.code(code))
     };
     let freed = |words: u64| pruned(words, Some("0"), 0).number("freed_tokens");
@@ -109,17 +97,9 @@ fn pruning_waits_for_4000_tokens() {
 
 #[test]
 fn the_target_is_half_of_the_window_and_the_ladder_leads_there() {
-    for (kept, tried) in [
-        (40_000, &["policy"][..]),
-        (70_000, &["policy", "smaller-summary", "pruned", "budget"]),
-    ] {
+    for (kept, tried) in [(40_000, &["policy"][..]), (70_000, &["policy", "pruned", "budget"])] {
         // The last turn is small; the one before is too large to be kept with it.
-        let session = Talk::new()
-            .turns(40, 1_000)
-            .user(10)
-            .reply(kept)
-            .user(10)
-            .reply(10);
+        let session = Talk::new().turns(40, 1_000).user(10).reply(kept).user(10).reply(10);
         let ran = run(call("default", session.as_str()).env("CTX_KEEP_MESSAGES", "3"));
         ran.is("compacted");
         assert_eq!(ran.tried(), tried, "{kept}");

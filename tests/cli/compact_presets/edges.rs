@@ -12,11 +12,7 @@ fn where_nothing_is_old_nothing_is_done_and_that_is_well() {
         for session in ["", "\n\n{\"role\":\"system\",\"content\":\"be brief\"}\n"] {
             for args in [&[][..], &["--if-due"], &["--force"]] {
                 let ran = run(call(preset, session).args(args.iter().copied()));
-                let expected = if args == ["--if-due"] {
-                    "not-due"
-                } else {
-                    "nothing-to-do"
-                };
+                let expected = if args == ["--if-due"] { "not-due" } else { "nothing-to-do" };
                 ran.is(expected);
                 assert_eq!(ran.report["success"], true, "{preset}");
                 assert_eq!(ran.number("freed_tokens"), 0, "{preset}");
@@ -30,9 +26,7 @@ fn where_nothing_is_old_nothing_is_done_and_that_is_well() {
 fn system_messages_are_never_summed_up_however_many() {
     for preset in ALL {
         let session = (0..200).fold(Talk::new(), |talk, _| talk.system(600));
-        let ran = run(call(preset, session.as_str())
-            .args(["--force"])
-            .code(one_where_due(preset)));
+        let ran = run(call(preset, session.as_str()).args(["--force"]).code(one_where_due(preset)));
         assert_eq!(ran.live, session.as_str(), "{preset}");
     }
 }
@@ -81,11 +75,7 @@ fn an_overflow_that_the_model_reported_is_due_in_every_preset() {
         // Though all of it fits into the recent part that pomelobot keeps.
         let case = call(preset, session.as_str());
         let ran = run(case.args(["--if-due", "--overflow"]));
-        assert_eq!(
-            ran.report["triggers"],
-            serde_json::json!(["overflow"]),
-            "{preset}"
-        );
+        assert_eq!(ran.report["triggers"], serde_json::json!(["overflow"]), "{preset}");
         ran.is("compacted");
     }
 }
@@ -96,24 +86,12 @@ fn no_preset_needs_a_server() {
         let session = Talk::new().system(10).talk(100, 110_000);
         let ran = run(call(preset, session.as_str()));
         ran.is("compacted");
-        assert!(
-            ran.live
-                .starts_with(session.as_str().lines().next().expect("a line"))
-        );
+        assert!(ran.live.starts_with(session.as_str().lines().next().expect("a line")));
         let kept = ran.number("first_kept_index");
-        let kept: Vec<&str> = session
-            .as_str()
-            .lines()
-            .skip(usize::try_from(kept).expect("small"))
-            .collect();
-        assert!(
-            ran.live.ends_with(&format!("{}\n", kept.join("\n"))),
-            "{preset}"
-        );
-        assert!(
-            ran.store_has("events.jsonl") && ran.store_has("demo-"),
-            "{preset}"
-        );
+        let kept: Vec<&str> =
+            session.as_str().lines().skip(usize::try_from(kept).expect("small")).collect();
+        assert!(ran.live.ends_with(&format!("{}\n", kept.join("\n"))), "{preset}");
+        assert!(ran.store_has("events.jsonl") && ran.store_has("demo-"), "{preset}");
     }
 }
 

@@ -10,9 +10,7 @@ use crate::compact::CTX_COMPACT;
 /// The records of compactions in the audit log that came to an end, in order.
 fn records(ran: &Ran) -> Vec<Value> {
     let log = ran.stored("events.jsonl");
-    let records = log
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let records = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
     let ended = |record: &Value| record["op"] == "compact" && record["phase"] != "intent";
     records.filter(ended).collect()
 }
@@ -62,26 +60,14 @@ fn the_audit_log_tells_what_json_tells_and_no_text() {
     }
     assert_eq!(record["snapshots"], json!([ran.report["snapshot"]]));
     assert_eq!(record["triggers"], json!(["manual"]));
-    assert_eq!(
-        (&record["method"], &record["fell_back"]),
-        (&json!("llm"), &json!(false))
-    );
-    assert_eq!(
-        (&record["model_calls"], &record["model_tokens_in"]),
-        (&json!(2), &json!(900))
-    );
-    assert_eq!(
-        (&record["model_tokens_out"], &record["preset"]),
-        (&json!(70), &json!("default"))
-    );
+    assert_eq!((&record["method"], &record["fell_back"]), (&json!("llm"), &json!(false)));
+    assert_eq!((&record["model_calls"], &record["model_tokens_in"]), (&json!(2), &json!(900)));
+    assert_eq!((&record["model_tokens_out"], &record["preset"]), (&json!(70), &json!("default")));
     let ratio = ran.number("tokens_after") as f64 / ran.number("tokens_before") as f64;
     let told = record["ratio"].as_f64().expect("a number");
     assert!((told - ratio).abs() < 0.000_051, "{told} {ratio}");
     let log = ran.stored("events.jsonl");
-    assert!(
-        !log.contains("stay secret") && !log.contains("hush"),
-        "{log}"
-    );
+    assert!(!log.contains("stay secret") && !log.contains("hush"), "{log}");
     // The text of the summary is not asked for, but where it is.
     assert!(ran.report["summary"].is_null());
     let file = ran.report["summary_file"].as_str().expect("a path");
@@ -98,14 +84,8 @@ fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     let case = case.args(["--on-failure", "extractive"]);
     let ran = run(asking(&server, case.stderr_has("connection failed")));
     let record = &records(&ran)[0];
-    assert_eq!(
-        (&record["method"], &record["fell_back"]),
-        (&json!("extractive"), &json!(true))
-    );
-    assert_eq!(
-        (&record["model_calls"], &record["model_tokens_in"]),
-        (&json!(3), &Value::Null)
-    );
+    assert_eq!((&record["method"], &record["fell_back"]), (&json!("extractive"), &json!(true)));
+    assert_eq!((&record["model_calls"], &record["model_tokens_in"]), (&json!(3), &Value::Null));
 }
 
 /// 15 A8: what was tried without result is a record, and what there was no reason to try is none.
@@ -122,14 +102,8 @@ fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
         (&found[0]["phase"], &found[0]["outcome"]),
         (&json!("failed"), &json!("summary-failed"))
     );
-    assert_eq!(
-        (&found[0]["model_calls"], &found[0]["method"]),
-        (&json!(3), &json!("none"))
-    );
-    assert_eq!(
-        (&found[0]["ratio"], &found[0]["success"]),
-        (&json!(1.0), &json!(false))
-    );
+    assert_eq!((&found[0]["model_calls"], &found[0]["method"]), (&json!(3), &json!("none")));
+    assert_eq!((&found[0]["ratio"], &found[0]["success"]), (&json!(1.0), &json!(false)));
     let night = run(call_in(ran.done.dir(), "synapse").args(["--if-due"]));
     night.is("not-due");
     assert_eq!(night.stored("events.jsonl").lines().count(), 1);
@@ -152,11 +126,8 @@ fn a_policy_may_want_the_text_in_the_report() {
 #[test]
 fn a_report_does_not_go_among_the_records() {
     let session = Talk::of(40, 20_000);
-    let filter = || {
-        Case::new(CTX_COMPACT)
-            .stdin(session.as_str())
-            .args(["--json", "--keep-turns", "2"])
-    };
+    let filter =
+        || Case::new(CTX_COMPACT).stdin(session.as_str()).args(["--json", "--keep-turns", "2"]);
     filter()
         .code(2)
         .stderr("ctx-compact: --json needs stdout, and so do the records; write them to a file with -o, or nowhere with -n\n")
@@ -164,9 +135,6 @@ fn a_report_does_not_go_among_the_records() {
     for flags in [&["-o", "new.jsonl"][..], &["-n"]] {
         let done = filter().args(flags.iter().copied()).stdout_any().run();
         let report: Value = serde_json::from_slice(&done.stdout).expect("a JSON object");
-        assert_eq!(
-            (&report["name"], &report["outcome"]),
-            (&Value::Null, &json!("compacted"))
-        );
+        assert_eq!((&report["name"], &report["outcome"]), (&Value::Null, &json!("compacted")));
     }
 }

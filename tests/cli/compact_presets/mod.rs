@@ -20,15 +20,8 @@ use serde_json::Value;
 use crate::compact::CTX_COMPACT;
 use talk::Talk;
 
-const ALL: [&str; 7] = [
-    "default",
-    "openclaw",
-    "pomelobot",
-    "sanbot",
-    "synapse",
-    "turns",
-    "xopcbot",
-];
+const ALL: [&str; 7] =
+    ["default", "openclaw", "pomelobot", "sanbot", "synapse", "turns", "xopcbot"];
 
 /// A call of the tool with a preset, on `s.jsonl` of a session named `demo`.
 fn call(preset: &str, session: &str) -> Case {
@@ -58,10 +51,8 @@ fn live(done: &Finished) -> String {
 
 /// What `--if-due` would do with a session: how it would end, and why.
 fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Value) {
-    let done = call(preset, session.as_str())
-        .args(["-n", "--if-due"])
-        .args(args.iter().copied())
-        .run();
+    let done =
+        call(preset, session.as_str()).args(["-n", "--if-due"]).args(args.iter().copied()).run();
     let report = report(&done);
     let text = |value: &Value| value.as_str().expect("a word").to_owned();
     let fired = report["triggers"].as_array().expect("a list");
@@ -69,8 +60,7 @@ fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Val
     (text(&report["outcome"]), fired, report)
 }
 
-/// Of sessions of so many tokens, just below, at and above a limit, only the last
-/// one is due.
+/// Of sessions with this many tokens, just below, at and above a limit, only the last one is due.
 fn is_due_above(
     preset: &str,
     limit: u64,
@@ -83,11 +73,7 @@ fn is_due_above(
         assert_eq!(report["tokens_before"], tokens, "{preset}: the fixture");
         let expected: &[&str] = if fires { &[trigger] } else { &[] };
         assert_eq!(fired, expected, "{preset} at {tokens}");
-        assert_eq!(
-            outcome == "compacted",
-            fires,
-            "{preset} at {tokens}: {outcome}"
-        );
+        assert_eq!(outcome == "compacted", fires, "{preset} at {tokens}: {outcome}");
     }
 }
 
@@ -100,11 +86,7 @@ struct Ran {
 
 fn run(case: Case) -> Ran {
     let done = case.run();
-    Ran {
-        report: report(&done),
-        live: live(&done),
-        done,
-    }
+    Ran { report: report(&done), live: live(&done), done }
 }
 
 impl Ran {
@@ -113,18 +95,13 @@ impl Ran {
     }
 
     fn number(&self, key: &str) -> u64 {
-        self.report[key]
-            .as_u64()
-            .unwrap_or_else(|| panic!("{key} in {}", self.report))
+        self.report[key].as_u64().unwrap_or_else(|| panic!("{key} in {}", self.report))
     }
 
     /// What was tried, in order.
     fn tried(&self) -> Vec<&str> {
         let attempts = self.report["attempts"].as_array().expect("a list");
-        attempts
-            .iter()
-            .map(|attempt| attempt["what"].as_str().expect("a word"))
-            .collect()
+        attempts.iter().map(|attempt| attempt["what"].as_str().expect("a word")).collect()
     }
 
     /// Text of the summary message, and its role.
@@ -175,8 +152,7 @@ fn said(text: &str) -> Act {
 
 /// With a model at `server`, whose window is known, and which is asked without waits.
 fn asking(server: &Server, case: Case) -> Case {
-    case.env("CTX_LLM_URL", &server.url)
-        .args(["--llm-backoff", "0", "--llm-window", "200000"])
+    case.env("CTX_LLM_URL", &server.url).args(["--llm-backoff", "0", "--llm-window", "200000"])
 }
 
 /// An answer that has these sections.

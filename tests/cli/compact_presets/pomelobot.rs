@@ -7,12 +7,9 @@ use super::{asking, call, due, run, said};
 
 #[test]
 fn flushed_from_nine_tenths_and_compacted_from_the_whole() {
-    for (tokens, outcome) in [
-        (71_999, "not-due"),
-        (72_000, "flushed"),
-        (79_999, "flushed"),
-        (80_000, "compacted"),
-    ] {
+    for (tokens, outcome) in
+        [(71_999, "not-due"), (72_000, "flushed"), (79_999, "flushed"), (80_000, "compacted")]
+    {
         let session = Talk::of(40, tokens);
         let (found, fired, report) = due("pomelobot", &session, &[]);
         assert_eq!(report["tokens_before"], tokens, "the fixture");
@@ -47,12 +44,9 @@ fn a_flush_saves_the_recent_part_and_comes_before_a_compaction() {
 
 #[test]
 fn the_budget_is_a_share_of_the_window_and_what_the_reserve_leaves() {
-    for (window, budget) in [
-        (39_999, 19_999),
-        (40_000, 20_000),
-        (40_001, 20_000),
-        (128_000, 64_000),
-    ] {
+    for (window, budget) in
+        [(39_999, 19_999), (40_000, 20_000), (40_001, 20_000), (128_000, 64_000)]
+    {
         let session = Talk::of(10, 9_000);
         let window = window.to_string();
         let (_, _, report) = due("pomelobot", &session, &["--window", &window]);
@@ -69,10 +63,7 @@ fn the_recent_part_has_sixty_percent_of_what_is_available() {
     let each = (90_003 - 1_003) / 800;
     let room = (64_000 - 1_000 - 500) * 6 / 10;
     let kept = ran.number("kept_records") * each;
-    assert!(
-        kept <= room + each && kept > room - 2 * each,
-        "{kept} of {room}"
-    );
+    assert!(kept <= room + each && kept > room - 2 * each, "{kept} of {room}");
     assert!(ran.number("tokens_after") <= 64_000);
     let (role, text) = ran.summary();
     assert_eq!(role, "user");
@@ -93,12 +84,7 @@ fn the_user_says_what_to_stress() {
     let case = call("pomelobot", Talk::of(100, 90_000).as_str())
         .args(["--instructions", "keep the names of the tables"]);
     run(asking(&server, case.args(["--llm-window", "200000"]))).is("compacted");
-    assert!(
-        server
-            .requests()
-            .concat()
-            .contains("keep the names of the tables")
-    );
+    assert!(server.requests().concat().contains("keep the names of the tables"));
 }
 
 #[test]

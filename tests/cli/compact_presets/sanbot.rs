@@ -22,22 +22,10 @@ fn due_above_80_messages() {
 
 #[test]
 fn due_above_eight_tenths_of_the_window() {
-    is_due_above(
-        "sanbot",
-        102_400,
-        "share",
-        &|tokens| Talk::of(50, tokens),
-        &[],
-    );
+    is_due_above("sanbot", 102_400, "share", &|tokens| Talk::of(50, tokens), &[]);
     // Of the model's own window.
     let model = ["--model", "gpt-4"];
-    is_due_above(
-        "sanbot",
-        6_553,
-        "share",
-        &|tokens| Talk::of(50, tokens),
-        &model,
-    );
+    is_due_above("sanbot", 6_553, "share", &|tokens| Talk::of(50, tokens), &model);
 }
 
 #[test]
@@ -57,11 +45,7 @@ fn due_above_50_kib_of_tool_results() {
 
 #[test]
 fn the_last_20_messages_stay() {
-    for (messages, outcome) in [
-        (19, "nothing-to-do"),
-        (20, "nothing-to-do"),
-        (21, "compacted"),
-    ] {
+    for (messages, outcome) in [(19, "nothing-to-do"), (20, "nothing-to-do"), (21, "compacted")] {
         let session = Talk::new().system(10).talk(messages, 21_000);
         let ran = run(call("sanbot", session.as_str()));
         ran.is(outcome);
@@ -119,21 +103,13 @@ fn a_model_writes_the_summary() {
 fn without_a_good_answer_it_is_the_rule_summary() {
     type Row = (fn() -> Act, usize, &'static str);
     let long = format!("## 已完成\n{}", "a ".repeat(40_000));
-    // What the server does, how often it is asked, what is said.
+    // The server's behaviour, the number of requests, the message.
     let rows: [Row; 5] = [
         (|| Act::Cut, 3, "connection failed"),
         (|| said("  "), 3, "the answer is empty"),
-        (
-            || Act::answer("500 Internal Server Error", "", ""),
-            3,
-            "status 500",
-        ),
+        (|| Act::answer("500 Internal Server Error", "", ""), 3, "status 500"),
         (|| Act::answer("401 Unauthorized", "", ""), 1, "status 401"),
-        (
-            || said("I'm sorry, but I can't help with that."),
-            1,
-            "the model refused",
-        ),
+        (|| said("I'm sorry, but I can't help with that."), 1, "the model refused"),
     ];
     let session = Talk::of(40, 20_000);
     for (act, tries, why) in rows {
@@ -158,9 +134,11 @@ fn no_model_is_asked_when_the_policy_or_nobody_names_one() {
         r#"{"compaction": {"useLLMSummary": false, "maxMessages": 30, "keepRecentMessages": 4}}"#;
     let server = Server::new([said("never")]);
     let session = Talk::of(31, 20_000);
-    let case = call("sanbot", session.as_str())
-        .file("policy.json", config)
-        .args(["--config", "policy.json", "--if-due"]);
+    let case = call("sanbot", session.as_str()).file("policy.json", config).args([
+        "--config",
+        "policy.json",
+        "--if-due",
+    ]);
     let ran = run(asking(&server, case));
     ran.is("compacted");
     assert_eq!(ran.report["triggers"], serde_json::json!(["messages"]));
@@ -182,10 +160,7 @@ fn tool_output_of_what_is_kept_is_cleaned_where_it_is_too_much() {
         }
         let ran = run(call("sanbot", session.as_str()).args(["--if-due"]));
         ran.is(outcome);
-        let results = ran
-            .live
-            .lines()
-            .filter(|line| line.contains("\"tool_call_id\""));
+        let results = ran.live.lines().filter(|line| line.contains("\"tool_call_id\""));
         let bytes: usize = results.map(str::len).sum();
         assert!(bytes < 51_200 + 1_000, "{bytes}");
         // The last of them are whole, or cut.

@@ -15,13 +15,7 @@ const WELL: &str = "## Current Status\nAll is well.";
 
 #[test]
 fn due_above_eight_tenths_of_the_window() {
-    is_due_above(
-        "synapse",
-        102_400,
-        "share",
-        &|tokens| Talk::of(50, tokens),
-        &[],
-    );
+    is_due_above("synapse", 102_400, "share", &|tokens| Talk::of(50, tokens), &[]);
 }
 
 #[test]
@@ -69,9 +63,9 @@ fn enough_freed_is_enough() {
         fs::write(&live, session(tokens).as_str()).expect("writes");
         let case = call_in(done.dir(), "synapse").args(["-n", "--if-due"]);
         let enough = enough.map(|enough| enough.to_string());
-        let case = enough.iter().fold(case, |case, enough| {
-            case.env("SYNAPSE_COMPACT_TRIGGER_THRESHOLD", enough)
-        });
+        let case = enough
+            .iter()
+            .fold(case, |case, enough| case.env("SYNAPSE_COMPACT_TRIGGER_THRESHOLD", enough));
         let report = report(&case.run());
         assert_eq!(report["outcome"], "compacted");
         let after = report["attempts"][0]["tokens"].as_u64().expect("a number");
@@ -81,13 +75,9 @@ fn enough_freed_is_enough() {
     // What a reference costs depends on its path.
     let (freed, _) = preview(16_000, None);
     for (enough, is_enough) in [(freed - 1, true), (freed, true), (freed + 1, false)] {
-        assert_eq!(
-            preview(16_000, Some(enough)),
-            (freed, is_enough),
-            "{enough}"
-        );
+        assert_eq!(preview(16_000, Some(enough)), (freed, is_enough), "{enough}");
     }
-    // 15,000 where nothing else is said.
+    // 15,000 by default.
     let about = 15_000 + 16_000 - freed;
     for tokens in about - 8..about + 8 {
         let (freed, is_enough) = preview(tokens, None);
@@ -101,20 +91,12 @@ fn enough_freed_is_enough() {
 #[test]
 fn what_brings_the_context_under_the_threshold_is_enough() {
     let session = |total| Talk::new().result("ls", 5_000).talk(60, total);
-    let probe = call("synapse", session(106_000).as_str())
-        .args(["-n", "--if-due"])
-        .run();
-    let after = report(&probe)["attempts"][0]["tokens"]
-        .as_u64()
-        .expect("a number");
+    let probe = call("synapse", session(106_000).as_str()).args(["-n", "--if-due"]).run();
+    let after = report(&probe)["attempts"][0]["tokens"].as_u64().expect("a number");
     for (left, is_enough) in [(102_399, true), (102_400, true), (102_401, false)] {
         let live = probe.dir().join("s.jsonl");
         fs::write(&live, session(106_000 + left - after).as_str()).expect("writes");
-        let report = report(
-            &call_in(probe.dir(), "synapse")
-                .args(["-n", "--if-due"])
-                .run(),
-        );
+        let report = report(&call_in(probe.dir(), "synapse").args(["-n", "--if-due"]).run());
         assert_eq!(report["attempts"][0]["tokens"], left, "the fixture");
         assert_eq!(report["tokens_after"] == left, is_enough, "{report}");
     }
@@ -142,19 +124,10 @@ fn its_environment_works() {
         .args(["--llm-window", "200000"]);
     run(asking(&server, case)).is("compacted");
     let request = server.requests().concat();
-    for part in [
-        "\"model\":\"small\"",
-        "\"max_tokens\":4800",
-        "about 4000 tokens",
-    ] {
+    for part in ["\"model\":\"small\"", "\"max_tokens\":4800", "about 4000 tokens"] {
         assert!(request.contains(part), "{part}");
     }
-    for section in [
-        "Technical Context",
-        "Project Overview",
-        "Code Changes",
-        "Debugging & Issues",
-    ] {
+    for section in ["Technical Context", "Project Overview", "Code Changes", "Debugging & Issues"] {
         assert!(request.contains(&format!("## {section}")), "{section}");
     }
 }
@@ -181,10 +154,7 @@ fn tries_used_up_leave_the_history_as_it_was() {
     let case = call("synapse", session.as_str()).code(2);
     let ran = run(asking(&server, case.stderr_has("connection failed")));
     ran.is("summary-failed");
-    assert_eq!(
-        (&ran.report["success"], server.requests().len()),
-        (&json!(false), 3)
-    );
+    assert_eq!((&ran.report["success"], server.requests().len()), (&json!(false), 3));
     assert_eq!(ran.done.read("s.jsonl"), session.as_str().as_bytes());
     // No try is too late.
     let server = Server::new([Act::Cut, Act::Cut, said(WELL)]);
@@ -226,24 +196,18 @@ fn a_summary_that_is_too_long_is_accepted_whole() {
 /// The one file of an offloaded result.
 fn offloaded(dir: &Path) -> PathBuf {
     let folder = dir.join(".local/state/ctx/offloaded/demo");
-    let mut files = fs::read_dir(folder)
-        .expect("a folder")
-        .map(|entry| entry.expect("a file").path());
-    files
-        .find(|path| path.extension().is_some_and(|end| end == "txt"))
-        .expect("one")
+    let mut files =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    files.find(|path| path.extension().is_some_and(|end| end == "txt")).expect("one")
 }
 
-/// D3: where the policy summarizes that a result cannot be read, it says so, and what names
-/// the result is in the snapshot.
+/// If the policy summarizes that a result cannot be read, the tool says so, and the snapshot has
+/// the reference.
 #[test]
 fn a_summary_is_of_the_results_and_not_of_their_references() {
     for is_lost in [false, true] {
         let words = "needle ".repeat(4_000);
-        let session = Talk::new()
-            .user(10)
-            .call("ls", &words, 4_000)
-            .talk(60, 104_000);
+        let session = Talk::new().user(10).call("ls", &words, 4_000).talk(60, 104_000);
         let first = run(call("synapse", session.as_str()).args(["--if-due"]));
         first.is("compacted");
         assert_eq!(first.tried(), ["offloaded"]);
@@ -256,8 +220,7 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
         let server = Server::new((0..9).map(|_| said(WELL)));
         let case = call_in(dir, "synapse").args(["--llm-window", "200000"]);
         let case = if is_lost {
-            case.code(3)
-                .stderr_has("s.jsonl:3: summarized without the result: cannot read ")
+            case.code(3).stderr_has("s.jsonl:3: summarized without the result: cannot read ")
         } else {
             case
         };
@@ -297,11 +260,7 @@ fn files_that_the_new_history_does_not_name_are_deleted() {
     let deleted = ran.report["deleted_files"].as_array().expect("names");
     let name = deleted[0].as_str().expect("a name");
     assert!(deleted.len() == 1 && name.contains(".txt"), "{name}");
-    assert!(
-        !dir.join(".local/state/ctx/offloaded/demo")
-            .join(name)
-            .exists()
-    );
+    assert!(!dir.join(".local/state/ctx/offloaded/demo").join(name).exists());
     let kept = fs::read_to_string(offloaded(dir)).expect("the other one");
     assert!(kept.contains("new new"));
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))

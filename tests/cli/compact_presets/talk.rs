@@ -1,8 +1,8 @@
 //! Sessions of an exact size.
 
-/// Tokens that a message has beside its text, in every encoding.
+/// Tokens of a message in addition to its text, in every encoding.
 const OVERHEAD: u64 = 4;
-/// Tokens that a session has beside its messages.
+/// Tokens of a session in addition to its messages.
 const PRIMING: u64 = 3;
 
 /// A session in the making. Its words are one token each by `o200k_base`; by
@@ -23,13 +23,10 @@ impl Talk {
 
     /// Counted by characters, four a token.
     pub(super) fn wide() -> Self {
-        Self {
-            word: Some("abc "),
-            ..Self::default()
-        }
+        Self { word: Some("abc "), ..Self::default() }
     }
 
-    /// A conversation of so many messages and, with `others`, tokens in all.
+    /// A conversation with this many messages and, with `others`, tokens in all.
     pub(super) fn of(messages: u64, tokens: u64) -> Self {
         Self::new().talk(messages, tokens)
     }
@@ -103,7 +100,7 @@ impl Talk {
         self.push(&before, result, "", tokens + OVERHEAD)
     }
 
-    /// A call and a result of so many tokens.
+    /// A call and a result with this many tokens.
     pub(super) fn result(self, tool: &str, tokens: u64) -> Self {
         let words = self.words(tokens);
         self.call(tool, &words, tokens)
@@ -115,21 +112,13 @@ impl Talk {
         let rest = tokens - self.tokens();
         let each = rest / messages;
         for n in 0..messages {
-            let tokens = if n == 0 {
-                rest - each * (messages - 1)
-            } else {
-                each
-            };
-            self = if n % 2 == 0 {
-                self.user(tokens)
-            } else {
-                self.reply(tokens)
-            };
+            let tokens = if n == 0 { rest - each * (messages - 1) } else { each };
+            self = if n % 2 == 0 { self.user(tokens) } else { self.reply(tokens) };
         }
         self
     }
 
-    /// So many turns, each of so many tokens: a request and its answer.
+    /// This many turns, each with this many tokens: a request and its answer.
     pub(super) fn turns(mut self, turns: u64, tokens: u64) -> Self {
         for _ in 0..turns {
             self = self.user(tokens / 2).reply(tokens - tokens / 2);

@@ -34,13 +34,7 @@ fn the_last_6_turns_stay_and_with_no_older_ones_nothing_is_done() {
 /// of the summary.
 #[test]
 fn the_target_is_half_of_the_window() {
-    let session = |kept: u64| {
-        Talk::wide()
-            .turns(6, 4_000)
-            .user(kept)
-            .reply(50)
-            .turns(5, 4_000)
-    };
+    let session = |kept: u64| Talk::wide().turns(6, 4_000).user(kept).reply(50).turns(5, 4_000);
     let probe = run(call("turns", session(8_000).as_str()));
     let tokens = probe.number("tokens_after");
     assert_eq!(probe.tried(), ["policy"]);
@@ -62,24 +56,16 @@ fn the_target_is_half_of_the_window() {
 
 #[test]
 fn reasoning_goes_before_turns_do() {
-    let session = Talk::wide()
-        .turns(4, 4_000)
-        .turns(3, 4_000)
-        .user(500)
-        .thinks(500, 25_000)
-        .turns(2, 1_000);
+    let session =
+        Talk::wide().turns(4, 4_000).turns(3, 4_000).user(500).thinks(500, 25_000).turns(2, 1_000);
     let ran = run(call("turns", session.as_str()));
     ran.is("compacted");
     assert_eq!(ran.tried(), ["policy", "pruned"]);
     assert!(!ran.live.contains("reasoning_content"));
     assert_eq!(ran.number("kept_records"), 12);
     // Where it fits, it stays.
-    let session = Talk::wide()
-        .turns(4, 4_000)
-        .turns(3, 4_000)
-        .user(500)
-        .thinks(500, 9_000)
-        .turns(2, 1_000);
+    let session =
+        Talk::wide().turns(4, 4_000).turns(3, 4_000).user(500).thinks(500, 9_000).turns(2, 1_000);
     let ran = run(call("turns", session.as_str()));
     assert_eq!(ran.tried(), ["policy"]);
     assert!(ran.live.contains("reasoning_content"));
@@ -106,10 +92,9 @@ fn an_overflow_is_due_whatever_the_count() {
 #[test]
 fn its_environment_works() {
     let session = |tokens| wide(40, tokens);
-    for (name, value, limit) in [
-        ("CONTEXT_WINDOW_TOKENS", "10000", 7_500),
-        ("COMPACT_TRIGGER", "0.25", 16_000),
-    ] {
+    for (name, value, limit) in
+        [("CONTEXT_WINDOW_TOKENS", "10000", 7_500), ("COMPACT_TRIGGER", "0.25", 16_000)]
+    {
         for (tokens, outcome) in [(limit, "not-due"), (limit + 1, "compacted")] {
             let case = call("turns", session(tokens).as_str()).args(["--if-due", "-n"]);
             run(case.env(name, value)).is(outcome);
@@ -142,7 +127,7 @@ fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
     assert!(!ran.live.contains("word word"));
 }
 
-/// What is written above the target is what the model has said: it is not asked again.
+/// A summary above the target is the model's, which is not asked again.
 #[test]
 fn above_the_target_a_model_is_asked_once() {
     let session = Talk::wide().system(3_000).turns(8, 500);
@@ -153,10 +138,6 @@ fn above_the_target_a_model_is_asked_once() {
         .stderr_has("above the target of 1000");
     let ran = run(asking(&server, case));
     ran.is("over-target");
-    assert!(
-        ran.summary().1.contains("## Goal\nAll."),
-        "{:?}",
-        ran.summary()
-    );
+    assert!(ran.summary().1.contains("## Goal\nAll."), "{:?}", ran.summary());
     assert_eq!(server.requests().len(), 1);
 }

@@ -35,21 +35,13 @@ fn strings(list: &Value) -> Vec<&str> {
 
 /// A machine on which the package can be fetched and installed, and nothing else.
 fn installs(project: &Path) {
-    stand_in(
-        project,
-        "curl",
-        "for last; do :; done\ntouch \"${last##*/}\"",
-    );
+    stand_in(project, "curl", "for last; do :; done\ntouch \"${last##*/}\"");
     stand_in(project, "sudo", "exec \"$@\"");
     stand_in(project, "apt-get", "");
-    stand_in(
-        project,
-        "dpkg",
-        "test \"$1\" = -i && test -e \"$2\" && echo \"$2\" > installed",
-    );
+    stand_in(project, "dpkg", "test \"$1\" = -i && test -e \"$2\" && echo \"$2\" > installed");
 }
 
-/// 17: the workflow passes over good fixtures, and names the line of a bad one.
+/// The workflow passes on good fixtures, and names the line of a bad one.
 #[test]
 fn the_github_workflow_fails_at_the_line() {
     let project = project();
@@ -84,7 +76,7 @@ fn the_github_workflow_fails_at_the_line() {
     assert!(stdout.starts_with(at), "{stdout}");
 }
 
-/// 17: the report is there whether the job passes or fails.
+/// The report is there whether the job passes or fails.
 #[test]
 fn the_gitlab_job_leaves_a_report() {
     let project = project();
@@ -92,9 +84,7 @@ fn the_gitlab_job_leaves_a_report() {
     let pipeline = yaml("gitlab-ci.yml");
     let job = &pipeline["transcripts"];
     assert_eq!(job["artifacts"]["when"], "always");
-    let report = job["artifacts"]["reports"]["junit"]
-        .as_str()
-        .expect("a name");
+    let report = job["artifacts"]["reports"]["junit"].as_str().expect("a name");
     let mut script = strings(&job["before_script"]);
     script.extend(strings(&job["script"]));
     let script = format!("CTX_RELEASES=https://example.com\n{}", script.join("\n"));
@@ -110,7 +100,7 @@ fn the_gitlab_job_leaves_a_report() {
     }
 }
 
-/// 17: a commit with a bad fixture is refused, by pre-commit itself where it is there.
+/// A commit with a bad fixture is refused, by pre-commit itself if it is installed.
 #[test]
 fn pre_commit_refuses_a_bad_fixture() {
     let project = project();
@@ -137,10 +127,7 @@ fn pre_commit_refuses_a_bad_fixture() {
     }
     let name = project.path().join(".pre-commit-config.yaml");
     fs::write(name, file("ci.md", "pre-commit-config.yaml")).expect("written");
-    good(
-        project.path(),
-        "git init -q . && git add fixtures/good.jsonl .pre-commit-config.yaml",
-    );
+    good(project.path(), "git init -q . && git add fixtures/good.jsonl .pre-commit-config.yaml");
     good(project.path(), "pre-commit run");
     good(project.path(), "git add fixtures/cut.jsonl");
     let done = with(project.path(), "pre-commit run");

@@ -14,25 +14,16 @@ struct Crontab {
 fn crontab(page: &str, name: &str) -> Crontab {
     let text = file(page, name);
     let lines = text.lines().filter(|line| !line.is_empty());
-    let mut crontab = Crontab {
-        path: "/usr/bin:/bin".to_owned(),
-        commands: Vec::new(),
-    };
+    let mut crontab = Crontab { path: "/usr/bin:/bin".to_owned(), commands: Vec::new() };
     for line in lines.filter(|line| !line.starts_with('#')) {
         if let Some(path) = line.strip_prefix("PATH=") {
             path.clone_into(&mut crontab.path);
         } else if !line.starts_with("MAILTO=") {
             let fields: Vec<&str> = line.split_whitespace().take(5).collect();
-            let is_time = |field: &&str| {
-                field
-                    .chars()
-                    .all(|it| it.is_ascii_digit() || "*/,-".contains(it))
-            };
+            let is_time =
+                |field: &&str| field.chars().all(|it| it.is_ascii_digit() || "*/,-".contains(it));
             assert!(fields.iter().all(is_time), "{line}");
-            let command = line
-                .splitn(6, char::is_whitespace)
-                .last()
-                .expect("a command");
+            let command = line.splitn(6, char::is_whitespace).last().expect("a command");
             // To cron it is the end of the line.
             assert!(!command.contains('%'), "{line}");
             crontab.commands.push(command.trim().to_owned());
@@ -48,25 +39,15 @@ fn run(home: &Path, word: &str) -> (i32, String) {
     let command = commands
         .find(|command| command.contains(word))
         .unwrap_or_else(|| panic!("no line with {word}"));
-    let Done {
-        code,
-        stdout,
-        stderr,
-    } = bare(home, &crontab.path, command);
+    let Done { code, stdout, stderr } = bare(home, &crontab.path, command);
     (code, stdout + &stderr)
 }
 
 /// A word of each line of the crontab.
-const NIGHT: [&str; 5] = [
-    "ctx-compact",
-    "ctx-snapshot -q >",
-    "ctx-gc",
-    "--verify",
-    "consolidate",
-];
+const NIGHT: [&str; 5] = ["ctx-compact", "ctx-snapshot -q >", "ctx-gc", "--verify", "consolidate"];
 const SILENT: (i32, String) = (0, String::new());
 
-/// 17: a night without anything to look at mails nothing.
+/// A night without anything to report mails nothing.
 #[test]
 fn a_good_night_is_silent() {
     let home = home();
@@ -86,7 +67,7 @@ fn a_good_night_is_silent() {
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 2);
 }
 
-/// 17: without any session there is nothing to do.
+/// Without any session there is nothing to do.
 #[test]
 fn a_machine_without_sessions_is_silent() {
     let home = home();
@@ -96,33 +77,24 @@ fn a_machine_without_sessions_is_silent() {
     }
 }
 
-/// 17: what is mailed, and the status, are those of the table in cron.md.
+/// The mail and the status are those of the table in cron.md.
 #[test]
 fn what_goes_wrong_is_mailed() {
     let home = home();
-    good(
-        home.path(),
-        &format!("touch {}", session(home.path()).display()),
-    );
+    good(home.path(), &format!("touch {}", session(home.path()).display()));
     let (code, mail) = run(home.path(), "ctx-compact");
     assert_eq!(code, 123, "{mail}");
-    assert!(
-        mail.contains("; a running agent would not notice"),
-        "{mail}"
-    );
+    assert!(mail.contains("; a running agent would not notice"), "{mail}");
 
     assert_eq!(run(home.path(), "ctx-snapshot -q >"), SILENT);
     let snapshots = "find .local/state/ctx -name '*.jsonl' -path '*session-summaries*'";
-    good(
-        home.path(),
-        &format!("chmod u+w $({snapshots}) && printf x >> $({snapshots})"),
-    );
+    good(home.path(), &format!("chmod u+w $({snapshots}) && printf x >> $({snapshots})"));
     let (code, mail) = run(home.path(), "--verify");
     assert_eq!(code, 1, "{mail}");
     assert!(mail.contains(": FAILED: "), "{mail}");
 }
 
-/// 17: the metrics are there for the node exporter, and an alert asks for what there is.
+/// The metrics are there for the node exporter, and alerts use existing ones.
 #[test]
 fn the_metrics_are_written_and_the_alerts_know_them() {
     let home = home();
@@ -131,10 +103,8 @@ fn the_metrics_are_written_and_the_alerts_know_them() {
         panic!("one line");
     };
     let out = home.path().join("ctx.prom");
-    let command = command.replace(
-        "/var/lib/node_exporter/textfile/ctx.prom",
-        &out.display().to_string(),
-    );
+    let command =
+        command.replace("/var/lib/node_exporter/textfile/ctx.prom", &out.display().to_string());
     let done = bare(home.path(), &crontab.path, &command);
     assert_eq!((done.code, done.stdout + &done.stderr), SILENT);
     let metrics = fs::read_to_string(out).expect("metrics");

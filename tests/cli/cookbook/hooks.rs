@@ -17,8 +17,8 @@ fn commands() -> Vec<String> {
         .to_vec()
 }
 
-/// 17: nothing is printed, which the client would take for an instruction, and a store that
-/// cannot be written does not keep the client from compacting, as exit status 2 would.
+/// Nothing is printed, because the client would take it for an instruction, and an unwritable store
+/// does not stop the client's compaction, as exit status 2 would.
 #[test]
 fn a_hook_is_silent_and_no_obstacle() {
     let home = home();
@@ -41,7 +41,7 @@ fn a_hook_is_silent_and_no_obstacle() {
     }
 }
 
-/// 17: a name with blanks and quotes is a name.
+/// A name with blanks and quotes is a name.
 #[test]
 fn any_name_of_a_file_will_do() {
     let home = home();

@@ -12,7 +12,7 @@ fn answer() -> Act {
     Act::ok(&json!({"choices": [choice]}).to_string())
 }
 
-/// 17: each block asks the server that it names and no other, with the model that it names.
+/// Each block asks only the server that it names, with the model that it names.
 #[test]
 fn the_commands_ask_the_server_that_they_name() {
     let blocks = shell_blocks("local-model.md");
@@ -25,10 +25,7 @@ fn the_commands_ask_the_server_that_they_name() {
         let window = Act::ok(&json!({"data": [{"meta": {"n_ctx": 32768}}]}).to_string());
         // The window is asked for where no flag tells it.
         let asks = !block.contains("--llm-window");
-        let acts = asks
-            .then_some(window)
-            .into_iter()
-            .chain((0..8).map(|_| answer()));
+        let acts = asks.then_some(window).into_iter().chain((0..8).map(|_| answer()));
         let server = Server::new(acts);
         let block = block
             .replace("http://127.0.0.1:8080", &server.url)
@@ -36,9 +33,7 @@ fn the_commands_ask_the_server_that_they_name() {
         let done = with(home.path(), &block);
         assert_eq!(done.code, 0, "{block}{}", done.stderr);
         let requests = server.requests();
-        let posts = requests
-            .iter()
-            .filter(|it| it.starts_with("POST /v1/chat/completions"));
+        let posts = requests.iter().filter(|it| it.starts_with("POST /v1/chat/completions"));
         assert!(posts.count() > 0, "{block}{requests:?}");
         let names_model = requests.iter().any(|it| it.contains("qwen3:8b"));
         assert_eq!(names_model, block.contains("qwen3:8b"), "{block}");

@@ -23,30 +23,20 @@ use crate::tool_path;
 /// The file that a page of the cookbook shows under that name.
 fn file(page: &str, name: &str) -> String {
     let page = root().join("docs/cookbook").join(page);
-    let shown = blocks(&page)
-        .into_iter()
-        .find(|block| block.file.as_deref() == Some(name));
-    shown
-        .unwrap_or_else(|| panic!("{} shows no {name}", page.display()))
-        .text()
+    let shown = blocks(&page).into_iter().find(|block| block.file.as_deref() == Some(name));
+    shown.unwrap_or_else(|| panic!("{} shows no {name}", page.display())).text()
 }
 
 /// The blocks of a page that a reader types into a shell as they stand.
 fn shell_blocks(page: &str) -> Vec<String> {
     let page = root().join("docs/cookbook").join(page);
     let blocks = blocks(&page).into_iter();
-    blocks
-        .filter(|block| block.language == "sh")
-        .map(|block| block.text())
-        .collect()
+    blocks.filter(|block| block.language == "sh").map(|block| block.text()).collect()
 }
 
 /// The folder of our tools.
 fn bin() -> PathBuf {
-    tool_path("ctx-count")
-        .parent()
-        .expect("a folder")
-        .to_owned()
+    tool_path("ctx-count").parent().expect("a folder").to_owned()
 }
 
 /// A home with a session of Claude Code at rest, which the policy in `small.toml` finds due.
@@ -101,8 +91,5 @@ fn stand_in(home: &Path, name: &str, script: &str) {
 
 /// Runs a line of bash with the stand-ins in its path.
 fn with(home: &Path, line: &str) -> Done {
-    bench::bash(
-        home,
-        &format!("PATH=\"$HOME/stand-ins:$PATH\"\nset -e\n{line}"),
-    )
+    bench::bash(home, &format!("PATH=\"$HOME/stand-ins:$PATH\"\nset -e\n{line}"))
 }

@@ -6,7 +6,7 @@ use super::{home, shell_blocks, stand_in, with};
 use crate::bench::good;
 use crate::is_there;
 
-/// 17: an agent of one's own whose request is refused compacts its session and sends it again.
+/// A self-written agent compacts its session after a refused request and sends it again.
 #[test]
 fn an_agent_of_ones_own_goes_on() {
     let home = home();
@@ -14,11 +14,7 @@ fn an_agent_of_ones_own_goes_on() {
         panic!("one block");
     };
     // An API with a small window.
-    stand_in(
-        home.path(),
-        "send",
-        "ctx-check -q --max-tokens 10000 \"$1\" && echo answered",
-    );
+    stand_in(home.path(), "send", "ctx-check -q --max-tokens 10000 \"$1\" && echo answered");
     let block = block.replace("100k", "9000");
     let done = with(home.path(), &format!("{block}\necho \"$answer\""));
     assert_eq!(done.code, 0, "{}", done.stderr);
@@ -26,7 +22,7 @@ fn an_agent_of_ones_own_goes_on() {
     assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 1);
 }
 
-/// 17: GNU parallel over files, and over the records of one.
+/// GNU parallel over files, and over the records of one.
 #[test]
 fn parallel_compacts_files_and_records() {
     if !is_there("parallel") {

@@ -10,13 +10,10 @@ use crate::is_there;
 /// The values of a key, in their order.
 fn values(unit: &str, key: &str) -> Vec<String> {
     let lines = unit.lines().filter_map(|line| line.split_once('='));
-    lines
-        .filter(|(name, _)| *name == key)
-        .map(|(_, value)| value.to_owned())
-        .collect()
+    lines.filter(|(name, _)| *name == key).map(|(_, value)| value.to_owned()).collect()
 }
 
-/// 17: the service compacts what is due, and what is busy is no failure.
+/// The service compacts what is due, and a busy session is no failure.
 #[test]
 fn the_service_compacts_and_a_busy_session_is_no_failure() {
     let home = home();
@@ -30,10 +27,7 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
     let start = start.as_str();
 
     let before = fs::read(session(home.path())).expect("a session");
-    good(
-        home.path(),
-        &format!("touch {}", session(home.path()).display()),
-    );
+    good(home.path(), &format!("touch {}", session(home.path()).display()));
     let busy = bare(home.path(), path, start);
     assert_eq!(busy.code, 0, "{}", busy.stderr);
     assert!(busy.stderr.contains("a running agent"), "{}", busy.stderr);
@@ -42,11 +36,7 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
     super::rest(home.path());
     // A failure of another kind is one: the store cannot be written.
     fs::write(home.path().join("store"), "no folder").expect("written");
-    let failed = bare(
-        home.path(),
-        path,
-        &format!("export CTX_HOME=$HOME/store; {start}"),
-    );
+    let failed = bare(home.path(), path, &format!("export CTX_HOME=$HOME/store; {start}"));
     assert_eq!(failed.code, 123, "{}", failed.stderr);
 
     let done = bare(home.path(), path, start);
@@ -54,7 +44,7 @@ fn the_service_compacts_and_a_busy_session_is_no_failure() {
     assert!(fs::read(session(home.path())).expect("a session").len() > before.len());
 }
 
-/// 17: systemd takes the units.
+/// systemd accepts the units.
 #[test]
 fn systemd_takes_the_units() {
     if !is_there("systemd-analyze") {
@@ -74,9 +64,6 @@ fn systemd_takes_the_units() {
         .output()
         .expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
-    let ours: Vec<&str> = said
-        .lines()
-        .filter(|line| line.contains("ctx-compact"))
-        .collect();
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("ctx-compact")).collect();
     assert!(ours.is_empty(), "{said}");
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::tools::{Tool, program};
 
-/// What the live file is called in what is said.
+/// The name of the live file in messages.
 const SESSION: &str = "the session";
 
 /// What was counted, and what did not hold.
@@ -26,11 +26,11 @@ pub(crate) struct Count {
     pub(crate) through: usize,
     /// and those that left it: exit status 4.
     pub(crate) refused: usize,
-    /// Lines that an agent was told are written.
+    /// Lines that an agent knows to be written.
     pub(crate) lines: usize,
     /// Of them those that are nowhere.
     pub(crate) lost: usize,
-    /// Lines that stand before an earlier one of the same agent.
+    /// Lines before an earlier one of the same agent.
     pub(crate) misplaced: usize,
     /// What is wrong, in words.
     pub(crate) wrong: Vec<String>,
@@ -48,12 +48,7 @@ pub(crate) struct Field {
 impl Field {
     pub(crate) fn new(agent: Agent) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
-        let field = Self {
-            dir,
-            agent,
-            read: HashSet::new(),
-            saved: HashSet::new(),
-        };
+        let field = Self { dir, agent, read: HashSet::new(), saved: HashSet::new() };
         let seed = crate::compact::messages(0, 10);
         fs::write(field.live(), &seed).expect("writes");
         field.prepare("ctx-snapshot", &["-s", "demo", "s.jsonl"]);

@@ -1,15 +1,17 @@
-//! L2: live agents of six kinds against every tool that writes, with `ctx-gc` beside them. After
-//! each run every line that the kernel took from an agent is in the session or in a
-//! snapshot, whole and once; in the end no file is left and `--verify` is content. The naive
-//! way of replacing loses lines in the same harness. Where strace may trace, calls of the
-//! tools are held up, so that agents come in between them.
+//! L2: live agents of six kinds against every tool that writes, with `ctx-gc` alongside. After each
+//! run every line that the kernel took from an agent is in the session or in a snapshot, whole and
+//! once; in the end no file is left and `--verify` succeeds. A naive replacement loses lines in the
+//! same harness. If strace can trace, calls of the tools are delayed, so that agents come in
+//! between them.
 //!
-//! A few runs are part of `cargo test`. All of it, thousands of runs, and a table:
+//! A few runs are part of `cargo test`. This runs thousands, and prints a table:
 //!
-//!     CTX_LIVE_RUNS=25 cargo test --test cli live::all -- --ignored --nocapture
+//! ```text
+//! CTX_LIVE_RUNS=25 cargo test --test cli live::all -- --ignored --nocapture
+//! ```
 //!
-//! `CTX_LIVE_ONLY=rollback` takes the tools with that in their name, `CTX_LIVE_BIN=DIR` those
-//! of another build.
+//! `CTX_LIVE_ONLY=rollback` selects the tools with that in their name, `CTX_LIVE_BIN=DIR` those of
+//! another build.
 
 mod field;
 mod tools;
@@ -152,15 +154,7 @@ fn sample(kind: usize) {
 
 #[allow(clippy::print_stderr)] // Somebody reads it when a test fails, or with --nocapture.
 fn say(agent: &str, tool: &str, count: &Count) {
-    let Count {
-        runs,
-        through,
-        refused,
-        lines,
-        lost,
-        misplaced,
-        wrong,
-    } = count;
+    let Count { runs, through, refused, lines, lost, misplaced, wrong } = count;
     eprintln!(
         "{tool:24} {agent:26} {runs} runs: {through} done, {refused} refused; \
          {lines} lines: {lost} lost, {misplaced} misplaced; {} faults",

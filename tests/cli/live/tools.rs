@@ -26,44 +26,24 @@ const fn replacing(
     program: &'static str,
     args: &'static [&'static str],
 ) -> Tool {
-    Tool {
-        name,
-        program,
-        args,
-        replaces: true,
-    }
+    Tool { name, program, args, replaces: true }
 }
 
 const fn leaving(name: &'static str, args: &'static [&'static str]) -> Tool {
-    Tool {
-        name,
-        program: name,
-        args,
-        replaces: false,
-    }
+    Tool { name, program: name, args, replaces: false }
 }
 
 macro_rules! preset {
     ($name:literal) => {
         compact(
             concat!("ctx-compact ", $name),
-            &[
-                "-q",
-                "--force",
-                "--preset",
-                $name,
-                "--keep-messages",
-                "4",
-                "-s",
-                "demo",
-                "s.jsonl",
-            ],
+            &["-q", "--force", "--preset", $name, "--keep-messages", "4", "-s", "demo", "s.jsonl"],
         )
     };
 }
 
-/// Each of them, and gc, which also runs beside each. The first six meet the six kinds of
-/// agents in the short run, then the next six, and so on.
+/// Each tool, and gc, which also runs alongside each. The first six meet the six kinds of agents in
+/// the short run, then the next six, and so on.
 pub(crate) static TOOLS: [Tool; 18] = [
     preset!("default"),
     preset!("sanbot"),
@@ -72,28 +52,12 @@ pub(crate) static TOOLS: [Tool; 18] = [
     preset!("pomelobot"),
     preset!("xopcbot"),
     preset!("turns"),
-    replacing(
-        "ctx-rollback",
-        "ctx-rollback",
-        &["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"],
-    ),
-    replacing(
-        "ctx-rollback --undo",
-        "ctx-rollback",
-        &["-q", "-s", "demo", "--undo", "s.jsonl"],
-    ),
+    replacing("ctx-rollback", "ctx-rollback", &["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"]),
+    replacing("ctx-rollback --undo", "ctx-rollback", &["-q", "-s", "demo", "--undo", "s.jsonl"]),
     replacing(
         "ctx-prune -o",
         "ctx-prune",
-        &[
-            "-q",
-            "--clear",
-            "--protect-last",
-            "1",
-            "s.jsonl",
-            "-o",
-            "s.jsonl",
-        ],
+        &["-q", "--clear", "--protect-last", "1", "s.jsonl", "-o", "s.jsonl"],
     ),
     replacing(
         "ctx-summarize -o",
@@ -103,40 +67,19 @@ pub(crate) static TOOLS: [Tool; 18] = [
     replacing(
         "ctx-offload -o",
         "ctx-offload",
-        &[
-            "-q",
-            "--min-tokens",
-            "20",
-            "-s",
-            "demo",
-            "s.jsonl",
-            "-o",
-            "s.jsonl",
-        ],
+        &["-q", "--min-tokens", "20", "-s", "demo", "s.jsonl", "-o", "s.jsonl"],
     ),
     replacing(
         "ctx-split -o",
         "ctx-split",
-        &[
-            "-q",
-            "--keep-messages",
-            "4",
-            "--only",
-            "keep",
-            "s.jsonl",
-            "-o",
-            "s.jsonl",
-        ],
+        &["-q", "--keep-messages", "4", "--only", "keep", "s.jsonl", "-o", "s.jsonl"],
     ),
     replacing(
         "ctx-count --annotate -o",
         "ctx-count",
         &["-q", "--annotate", "s.jsonl", "-o", "s.jsonl"],
     ),
-    compact(
-        "ctx-compact --budget",
-        &["-q", "--budget", "1200", "-s", "demo", "s.jsonl"],
-    ),
+    compact("ctx-compact --budget", &["-q", "--budget", "1200", "-s", "demo", "s.jsonl"]),
     leaving("ctx-snapshot", &["-q", "-s", "demo", "s.jsonl"]),
     leaving("ctx-extract", &["-q", "--into", "memory", "s.jsonl"]),
     leaving("ctx-gc", &["-q"]),

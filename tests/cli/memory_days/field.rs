@@ -14,9 +14,9 @@ pub(crate) const MASTER: &str = "summary/master.md";
 
 /// The lines of the part of the master that the tools write.
 pub(crate) struct Part {
-    /// What is told as holding.
+    /// Statements that hold.
     pub(crate) current: Vec<String>,
-    /// What is told as not holding any more.
+    /// Statements that no longer hold.
     pub(crate) history: Vec<String>,
 }
 
@@ -34,12 +34,7 @@ impl Field {
     pub(crate) fn new() -> Option<Self> {
         let dir = tempfile::tempdir().expect("a folder");
         let clock = clock(dir.path())?;
-        Some(Self {
-            dir,
-            clock,
-            mine: Vec::new(),
-            deleted: Vec::new(),
-        })
+        Some(Self { dir, clock, mine: Vec::new(), deleted: Vec::new() })
     }
 
     fn run(&self, day: u32, line: &str) -> Done {
@@ -67,10 +62,7 @@ impl Field {
         let again = self.run(day, &line);
         let told = |done: &Done| -> Value { serde_json::from_str(&done.stdout).expect("JSON") };
         assert_eq!(told(&again)["changed"].as_array().map(Vec::len), Some(0));
-        assert!(
-            self.all() == before,
-            "day {day}: a second run changed something"
-        );
+        assert!(self.all() == before, "day {day}: a second run changed something");
         told(&done)
     }
 
@@ -132,14 +124,10 @@ impl Field {
         let line = text.lines().find(|line| is_it(line)).expect("such a line");
         let said = line.rsplit_once(" (").map_or(line, |(said, _)| said);
         self.deleted.push(said.to_owned());
-        fs::write(
-            self.path(MASTER),
-            text.replacen(&format!("{line}\n"), "", 1),
-        )
-        .expect("written");
+        fs::write(self.path(MASTER), text.replacen(&format!("{line}\n"), "", 1)).expect("written");
     }
 
-    /// All that the person wrote stands there, each once, and what they deleted does not.
+    /// Everything that the person wrote is there, each once, and what they deleted is not.
     pub(crate) fn edits_survive(&self, day: u32) {
         for (name, line) in &self.mine {
             let text = self.read(name);
@@ -168,10 +156,7 @@ impl Field {
             entries.map(|line| (*line).to_owned()).collect()
         };
         let (current, history) = part.split_at(until.unwrap_or(part.len()));
-        Part {
-            current: entries(current),
-            history: entries(history),
-        }
+        Part { current: entries(current), history: entries(history) }
     }
 
     /// What the memory files tell: texts that something took back, and that nothing did.
@@ -180,15 +165,10 @@ impl Field {
         let files = files.map(|name| self.read(&format!("extracted/{name}.md")));
         let said = |line: &str| line.rsplit_once(" (").map(|(said, _)| said.to_owned());
         let lines = || files.iter().flat_map(|text| text.lines());
-        let holds: Vec<_> = lines()
-            .filter(|line| !line.contains(", taken back in "))
-            .filter_map(said)
-            .collect();
+        let holds: Vec<_> =
+            lines().filter(|line| !line.contains(", taken back in ")).filter_map(said).collect();
         let taken = lines().filter(|line| line.contains(", taken back in "));
-        taken
-            .filter_map(said)
-            .filter(|said| !holds.contains(said))
-            .collect()
+        taken.filter_map(said).filter(|said| !holds.contains(said)).collect()
     }
 
     /// Every log and memory file, and how large the store is.

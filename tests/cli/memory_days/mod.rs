@@ -39,21 +39,11 @@ const MATTERS: [Matter; 8] = [
 ];
 
 const fn english(subject: &'static str, first: &'static str, second: &'static str) -> Matter {
-    Matter {
-        subject,
-        first,
-        second,
-        is_chinese: false,
-    }
+    Matter { subject, first, second, is_chinese: false }
 }
 
 const fn chinese(subject: &'static str, first: &'static str, second: &'static str) -> Matter {
-    Matter {
-        subject,
-        first,
-        second,
-        is_chinese: true,
-    }
+    Matter { subject, first, second, is_chinese: true }
 }
 
 impl Matter {
@@ -77,12 +67,7 @@ impl Matter {
     }
 
     fn changed(&self) -> String {
-        let Self {
-            subject,
-            first,
-            second,
-            ..
-        } = self;
+        let Self { subject, first, second, .. } = self;
         if self.is_chinese {
             format!("我们决定{subject}改用 {second}，不再用 {first}。")
         } else {
@@ -91,12 +76,7 @@ impl Matter {
     }
 
     fn changed_back(&self) -> String {
-        let Self {
-            subject,
-            first,
-            second,
-            ..
-        } = self;
+        let Self { subject, first, second, .. } = self;
         if self.is_chinese {
             format!("我们决定{subject}换回 {first}，弃用 {second}。")
         } else {
@@ -111,15 +91,11 @@ impl Matter {
     /// In the end the first choice is taken again: with a word to what it replaces, or in the
     /// very words of the first time.
     fn decided_again(&self) -> String {
-        if self.is_changed_back() {
-            self.changed_back()
-        } else {
-            self.decided()
-        }
+        if self.is_changed_back() { self.changed_back() } else { self.decided() }
     }
 }
 
-/// What the user says on a day, and in which session. What is said late is in a session that is
+/// What the user says on a day, and in which session. A late statement is in a session that is
 /// extracted days after it was written.
 fn said(day: u32) -> Vec<(String, u32, String)> {
     let mut said = Vec::new();
@@ -160,10 +136,7 @@ fn said(day: u32) -> Vec<(String, u32, String)> {
 fn record(day: u32, text: &str) -> String {
     let time = chrono::DateTime::from_timestamp(1_790_000_000 + i64::from(day) * 86_400, 0);
     let time = time.expect("a time").to_rfc3339();
-    format!(
-        "{}\n",
-        json!({"role": "user", "content": text, "timestamp": time})
-    )
+    format!("{}\n", json!({"role": "user", "content": text, "timestamp": time}))
 }
 
 /// What a person does on some days.
@@ -171,13 +144,12 @@ fn edit(field: &mut Field, day: u32) {
     let is_rule = |line: &str| line.starts_with("- Never touch");
     match day {
         4 => field.write(MASTER, "- Ana decides what ships."),
-        7 => field.change(MASTER, is_rule, |line| {
-            line.replace("Never touch", "Never even look at")
-        }),
+        7 => {
+            field.change(MASTER, is_rule, |line| line.replace("Never touch", "Never even look at"));
+        }
         9 => field.delete(|line| line.starts_with("- Never touch")),
-        12 => field.change("extracted/preferences.md", is_rule, |line| {
-            format!("- ~~{}~~", &line[2..])
-        }),
+        12 => field
+            .change("extracted/preferences.md", is_rule, |line| format!("- ~~{}~~", &line[2..])),
         15 => field.change(
             "extracted/facts.md",
             |line| line.contains("/day2.db"),
@@ -193,8 +165,8 @@ fn edit(field: &mut Field, day: u32) {
     }
 }
 
-/// 16: thirty days: each second run changes nothing, the master is bounded, edits stand there byte for
-/// byte, and a decision that was taken back is never told as one that holds.
+/// Thirty days: each second run changes nothing, the master is bounded, edits are there byte for
+/// byte, and a superseded decision never appears as one that holds.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn thirty_days_of_memory() {
@@ -227,7 +199,7 @@ fn thirty_days_of_memory() {
             }
         }
     }
-    // With room for all, what holds is told, and what does not is history.
+    // With room for everything, what holds is listed, and the rest is history.
     field.consolidate(DAYS, 20_000);
     let part = field.part();
     for matter in &MATTERS {
@@ -249,11 +221,7 @@ fn thirty_days_of_memory() {
             part.history
         );
     }
-    assert!(
-        part.current
-            .iter()
-            .any(|line| line.starts_with("- We ship on Thursdays. (by hand, "))
-    );
+    assert!(part.current.iter().any(|line| line.starts_with("- We ship on Thursdays. (by hand, ")));
 }
 
 fn is_bounded(field: &Field, day: u32) {
@@ -262,25 +230,20 @@ fn is_bounded(field: &Field, day: u32) {
     assert!(tokens <= MOST, "day {day}: {tokens} tokens");
 }
 
-/// 16: the same with sessions of real agents, where there are any.
+/// The same with sessions of real agents, if there are any.
 #[test]
 #[allow(clippy::print_stderr)] // What came of them is looked at by a person.
 fn thirty_days_of_real_sessions() {
     let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else {
         return;
     };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(folder)
-        .join("claude-code");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("claude-code");
     let mut paths: Vec<_> = fs::read_dir(&folder)
         .expect("a folder")
         .map(|entry| entry.expect("an entry").path())
         .collect();
     paths.sort();
-    let texts: Vec<Vec<u8>> = paths
-        .iter()
-        .map(|path| fs::read(path).expect("read"))
-        .collect();
+    let texts: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).expect("read")).collect();
     let mut field = Field::new().expect("a clock that can be faked");
     for day in 1..=DAYS {
         for (number, text) in (0..).zip(&texts) {
@@ -311,10 +274,7 @@ fn thirty_days_of_real_sessions() {
         is_bounded(&field, day);
         let part = field.part();
         for said in field.taken_back() {
-            let line = part
-                .current
-                .iter()
-                .find(|line| line.starts_with(&format!("- {said} (")));
+            let line = part.current.iter().find(|line| line.starts_with(&format!("- {said} (")));
             assert!(line.is_none(), "day {day}: {line:?}");
         }
         eprintln!("day {day}: {told}; store {} bytes", field.size());

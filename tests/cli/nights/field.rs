@@ -20,7 +20,7 @@ pub(crate) struct Night(pub(crate) u32);
 /// What a session is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Much is said.
+    /// Many messages.
     Talk,
     /// Results of tools, some of them large.
     Results,
@@ -33,13 +33,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Talk,
-        Self::Results,
-        Self::Pauses,
-        Self::System,
-        Self::Message,
-    ];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Talk, Self::Results, Self::Pauses, Self::System, Self::Message];
 
     /// Whether nothing can make it as small as it should be.
     pub(crate) fn is_stuck(self) -> bool {
@@ -66,10 +61,8 @@ pub(crate) struct Field {
 pub(crate) fn clock(dir: &Path) -> Option<PathBuf> {
     let clock = dir.join("clock.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/nights/clock.c");
-    let made = Command::new("cc")
-        .args(["-O2", "-shared", "-fPIC", "-o"])
-        .args([&clock, &source])
-        .status();
+    let made =
+        Command::new("cc").args(["-O2", "-shared", "-fPIC", "-o"]).args([&clock, &source]).status();
     made.is_ok_and(|status| status.success()).then_some(clock)
 }
 
@@ -81,9 +74,7 @@ impl Field {
         let field = Self {
             dir,
             clock,
-            kinds: (0..sessions)
-                .map(|at| Kind::ALL[at % Kind::ALL.len()])
-                .collect(),
+            kinds: (0..sessions).map(|at| Kind::ALL[at % Kind::ALL.len()]).collect(),
             words: Words(0x9e37_79b9_7f4a_7c15),
             saved: BTreeMap::new(),
         };
@@ -152,15 +143,9 @@ impl Field {
             let function =
                 json!({"name": "read", "arguments": format!("{{\"path\":\"src/{id}.rs\"}}")});
             let call = json!({"id": id, "type": "function", "function": function});
-            line(
-                day,
-                &json!({"role": "assistant", "content": null, "tool_calls": [call]}),
-            );
+            line(day, &json!({"role": "assistant", "content": null, "tool_calls": [call]}));
             let content = self.words.some(result);
-            line(
-                day,
-                &json!({"role": "tool", "tool_call_id": id, "content": content}),
-            );
+            line(day, &json!({"role": "tool", "tool_call_id": id, "content": content}));
             let answer = self.words.some(said);
             line(day, &json!({"role": "assistant", "content": answer}));
         }
@@ -172,11 +157,7 @@ impl Field {
         assert_eq!(ids.lines().count(), texts.len());
         for (session, (id, bytes)) in ids.lines().zip(texts).enumerate() {
             // A session that has not changed has the same snapshot as before.
-            let saved = Saved {
-                night,
-                session,
-                bytes,
-            };
+            let saved = Saved { night, session, bytes };
             self.saved.entry(id.to_owned()).or_insert(saved);
         }
     }
@@ -186,22 +167,13 @@ impl Field {
         let verified = self.run(night, "ctx-snapshot --verify --read-data");
         assert_eq!(verified.code, 0, "{}", verified.stdout);
         let listed = self.listed(night);
-        let young = self
-            .saved
-            .iter()
-            .filter(|(_, saved)| saved.night.0 + kept > night);
+        let young = self.saved.iter().filter(|(_, saved)| saved.night.0 + kept > night);
         for (id, saved) in young {
-            assert!(
-                listed.contains(id),
-                "night {night}: {id} of {:?}",
-                saved.night
-            );
+            assert!(listed.contains(id), "night {night}: {id} of {:?}", saved.night);
         }
         // The newest of each session, however old.
-        let sessions: std::collections::BTreeSet<_> = listed
-            .iter()
-            .filter_map(|id| id.split('-').next())
-            .collect();
+        let sessions: std::collections::BTreeSet<_> =
+            listed.iter().filter_map(|id| id.split('-').next()).collect();
         assert_eq!(sessions.len(), self.kinds.len());
     }
 

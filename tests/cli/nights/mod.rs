@@ -11,15 +11,12 @@ mod field;
 pub(crate) use field::clock;
 use field::{Field, Kind, Night};
 
-/// What a job of each preset is told. The windows are small, so that thirty days fill them.
+/// What a job of each preset reports. The windows are small, so that thirty days fill them.
 const PRESETS: [(&str, &str); 7] = [
     ("default", "--window 32k"),
     ("sanbot", "--window 32k"),
     ("synapse", "--window 32k"),
-    (
-        "pomelobot",
-        "--window 32k --trigger-tokens 24000 --target-tokens 16000",
-    ),
+    ("pomelobot", "--window 32k --trigger-tokens 24000 --target-tokens 16000"),
     ("turns", "--window 32k"),
     ("xopcbot", "--window 32k"),
     ("openclaw", "--window 64k"),
@@ -42,14 +39,8 @@ struct Told {
 
 fn thirty_nights(preset: &'static str, flags: &str, sessions: usize) -> Option<Told> {
     let mut field = Field::new(sessions)?;
-    let mut told = Told {
-        preset,
-        statuses: Vec::new(),
-        compacted: 0,
-        live: 0,
-        store: 0,
-        largest: 0,
-    };
+    let mut told =
+        Told { preset, statuses: Vec::new(), compacted: 0, live: 0, store: 0, largest: 0 };
     let compact = format!("ctx-compact -q --if-due --preset {preset} {flags} *.jsonl");
     for night in 1..=NIGHTS {
         field.grow(night);
@@ -62,18 +53,10 @@ fn thirty_nights(preset: &'static str, flags: &str, sessions: usize) -> Option<T
         let after = field.texts();
         told.compacted += before.iter().zip(&after).filter(|(a, b)| a != b).count();
         let gone = field.run(night, "ctx-gc -q");
-        assert_eq!(
-            (gone.code, gone.stderr.as_str()),
-            (0, ""),
-            "{preset}: {night}"
-        );
+        assert_eq!((gone.code, gone.stderr.as_str()), (0, ""), "{preset}: {night}");
         // What is live is legal, whatever was done.
         let checked = field.run(night, "ctx-check -q *.jsonl");
-        assert_eq!(
-            checked.code, 0,
-            "{preset}, night {night}: {}",
-            checked.stderr
-        );
+        assert_eq!(checked.code, 0, "{preset}, night {night}: {}", checked.stderr);
         if night % 5 == 0 {
             field.is_whole(Night(night), KEPT);
         }
@@ -100,14 +83,7 @@ fn thirty_nights_of_cron_end_well() {
             eprintln!("skipped: cc is not here, or nothing can be preloaded");
             return;
         };
-        let Told {
-            preset,
-            statuses,
-            compacted,
-            live,
-            store,
-            largest,
-        } = told;
+        let Told { preset, statuses, compacted, live, store, largest } = told;
         let of = |code| statuses.iter().filter(|status| **status == code).count();
         let (well, person) = (of(0), of(1));
         eprintln!(

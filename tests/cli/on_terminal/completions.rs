@@ -34,10 +34,7 @@ impl Place {
                     .args(["--store", "st", "-s", session, "a talk.jsonl"])
                     .stdout_any()
                     .run();
-                String::from_utf8(done.stdout)
-                    .expect("an id")
-                    .trim()
-                    .to_owned()
+                String::from_utf8(done.stdout).expect("an id").trim().to_owned()
             })
             .collect();
         ids.reverse();
@@ -86,10 +83,7 @@ impl Place {
     /// What fish offers for a line, each with its description.
     fn fish(&self, line: &str) -> Vec<String> {
         let tool = line.split(' ').next().expect("a tool");
-        let script = format!(
-            "source {}; complete -C '{line}'",
-            script("fish", tool).display()
-        );
+        let script = format!("source {}; complete -C '{line}'", script("fish", tool).display());
         let mut fish = self.program("fish");
         Self::asks(fish.args(["--no-config", "-c", &script]))
     }
@@ -104,7 +98,7 @@ fn script(shell: &str, tool: &str) -> PathBuf {
     xtask::root().join("completions").join(shell).join(name)
 }
 
-/// 17: names, ids and files, in bash, which breaks words at `=`.
+/// Names, ids and files, in bash, which splits words at `=`.
 #[test]
 fn bash_completes_what_the_tool_knows() {
     let place = Place::new();
@@ -114,40 +108,28 @@ fn bash_completes_what_the_tool_knows() {
     let of_one = place.bash(&["ctx-rollback", "-s", "demo", "--snapshot", ""]);
     assert_eq!(of_one[1..], place.ids[1..]);
     assert_eq!(place.bash(&["ctx-snapshot", "-s", ""]), ["demo", "other"]);
-    assert_eq!(
-        place.bash(&["ctx-compact", "--preset", "=", "syn"]),
-        ["synapse"]
-    );
+    assert_eq!(place.bash(&["ctx-compact", "--preset", "=", "syn"]), ["synapse"]);
     let presets = place.bash(&["ctx-compact", "--preset", "="]);
     assert_eq!(presets, ctx_policy_names());
-    assert_eq!(
-        place.bash(&["ctx-count", ""]),
-        ["a talk.jsonl", "agents/", "st/"]
-    );
+    assert_eq!(place.bash(&["ctx-count", ""]), ["a talk.jsonl", "agents/", "st/"]);
     assert_eq!(place.bash(&["ctx-count", "agents/"]), ["agents/deep.jsonl"]);
     assert_eq!(place.bash(&["ctx-count", "--text", "n"]), ["notes.txt"]);
     assert_eq!(place.bash(&["ctx-count", "--calib"]), ["--calibrate"]);
-    assert_eq!(
-        place.bash(&["ctx-memory", ""]),
-        ["search", "get", "consolidate", "inject"]
-    );
+    assert_eq!(place.bash(&["ctx-memory", ""]), ["search", "get", "consolidate", "inject"]);
 }
 
 fn ctx_policy_names() -> Vec<String> {
     let folder = fs::read_dir(xtask::root().join("presets")).expect("presets");
     let name = |entry: std::io::Result<fs::DirEntry>| {
         let path = entry.expect("an entry").path();
-        path.file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned()
+        path.file_stem().expect("a name").to_string_lossy().into_owned()
     };
     let mut names: Vec<String> = folder.map(name).filter(|name| name != "built-in").collect();
     names.sort();
     names
 }
 
-/// 17: the store that the line names is the one that is asked; where there is none it stays so.
+/// The store on the command line is used; a missing one stays missing.
 #[test]
 fn a_store_is_read_where_it_is_named_and_never_made() {
     let place = Place::new();
@@ -157,13 +139,13 @@ fn a_store_is_read_where_it_is_named_and_never_made() {
     fs::rename(place.path().join("st"), place.path().join("moved")).expect("moved");
     let moved = place.bash(&["ctx-rollback", "--store", "=", "moved", "--snapshot", ""]);
     assert_eq!(moved[1..], place.ids);
-    // It is closed to others; whoever cannot read it is offered nothing, and told nothing.
+    // It is closed to others; without access nothing is offered, silently.
     fs::write(place.path().join("moved/FORMAT"), "no format").expect("written");
     let broken = place.bash(&["ctx-rollback", "--store", "moved", "--snapshot", ""]);
     assert_eq!(broken, [""]);
 }
 
-/// 17: in fish, with descriptions.
+/// In fish, with descriptions.
 #[test]
 fn fish_completes_what_the_tool_knows() {
     if !is_there("fish") {
@@ -173,10 +155,7 @@ fn fish_completes_what_the_tool_knows() {
     let snapshots = place.fish("ctx-rollback --snapshot ");
     assert_eq!(snapshots.len(), 3, "{snapshots:?}");
     assert!(snapshots[0].starts_with("latest\t"), "{snapshots:?}");
-    assert!(
-        snapshots[1].starts_with(&format!("{}\t20", place.ids[0])),
-        "{snapshots:?}"
-    );
+    assert!(snapshots[1].starts_with(&format!("{}\t20", place.ids[0])), "{snapshots:?}");
     assert!(snapshots[1].contains(" UTC, "), "{snapshots:?}");
     assert_eq!(place.fish("ctx-rollback -s demo --snapshot ").len(), 2);
     assert_eq!(place.fish("ctx-compact --preset tur").len(), 1);
@@ -186,7 +165,7 @@ fn fish_completes_what_the_tool_knows() {
     assert!(place.fish("ctx-summarize --template sy")[0].starts_with("synapse"));
 }
 
-/// Types in a shell of one's own until `expected` stands behind what was typed.
+/// Types in a separate shell until `expected` follows the typed text.
 fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str, &str)]) {
     let mut terminal = Terminal::new(200);
     // Job control needs a terminal of the shell's own.
@@ -218,7 +197,7 @@ fn typed(place: &Place, shell: &str, args: &[&str], setup: &str, tries: &[(&str,
     child.wait().expect("it ends");
 }
 
-/// 17: by the key itself, in an interactive bash: a blank in a name is escaped.
+/// By the key itself, in an interactive bash: a blank in a name is escaped.
 #[test]
 fn bash_completes_by_the_key() {
     let place = Place::new();
@@ -238,7 +217,7 @@ fn bash_completes_by_the_key() {
     );
 }
 
-/// 17: in zsh, from a folder of functions as packages have it: at the first key, too.
+/// In zsh, from a folder of functions as in packages, at the first key, too.
 #[test]
 fn zsh_completes_by_the_key() {
     if !is_there("zsh") {

@@ -1,4 +1,4 @@
-//! `ctx-count` where somebody reads it.
+//! `ctx-count` on a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::call;
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
-/// What a call shows on a terminal of so many columns, by lines.
+/// What a call shows on a terminal with this many columns, by lines.
 fn shown(columns: u16, args: &[&str], variable: Option<(&str, &str)>) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     fs::copy(SESSION, folder.path().join("session.jsonl")).expect("a session");
@@ -39,7 +39,7 @@ const LOG: &str = concat!(
 
 const PLAIN: Option<(&str, &str)> = Some(("NO_COLOR", "1"));
 
-/// 17: headings, a bar as wide as the terminal, and what is what in it.
+/// Headings, a bar as wide as the terminal, and a legend.
 #[test]
 fn a_file_has_a_bar_of_its_window() {
     let shown = shown(80, &["--model", "gpt-4o", "session.jsonl"], PLAIN);
@@ -58,7 +58,7 @@ session.jsonl: 30282 of 128000 tokens, 23.7% of gpt-4o
 = calls      13878   10.8%
 ";
 
-/// 17: no line is wider than the terminal, and the bar is as wide as it.
+/// No line is wider than the terminal, and the bar is as wide as it.
 #[test]
 fn what_is_shown_fits_the_terminal() {
     for columns in [40, 80, 200] {
@@ -67,14 +67,11 @@ fn what_is_shown_fits_the_terminal() {
         let columns = usize::from(columns);
         assert!(widths.clone().all(|width| width <= columns), "{shown}");
         assert!(widths.clone().any(|width| width == columns), "{shown}");
-        assert!(
-            shown.starts_with("MESSAGES  TOKENS   BYTES  WINDOW  FILE\n"),
-            "{shown}"
-        );
+        assert!(shown.starts_with("MESSAGES  TOKENS   BYTES  WINDOW  FILE\n"), "{shown}");
     }
 }
 
-/// 17: colours are those of every terminal, and can be switched off; the fills tell as much.
+/// Colours are those of every terminal, and can be turned off; the fills say as much.
 #[test]
 fn colours_can_be_switched_off() {
     let file = ["--model", "gpt-4o", "session.jsonl"];
@@ -89,35 +86,30 @@ fn colours_can_be_switched_off() {
     assert!(!shown(80, &never, None).contains('\u{1b}'));
 }
 
-/// 17: where an agent has recorded what its requests came to, what is not in the file is shown
-/// as well, and the window is that of its model.
+/// With recorded usage, what is not in the file is shown as well, and the window is that of its
+/// model.
 #[test]
 fn what_only_the_api_knows_is_shown() {
     let text = shown(80, &["log.jsonl"], PLAIN);
-    assert!(
-        text.contains("of 200000 tokens, 25.0% of claude-opus-4-5\n"),
-        "{text}"
-    );
+    assert!(text.contains("of 200000 tokens, 25.0% of claude-opus-4-5\n"), "{text}");
     assert!(text.contains(": not in the file"), "{text}");
     // Who names a model asks what the messages are for it.
     let text = shown(80, &["--model", "gpt-4o", "log.jsonl"], PLAIN);
     assert!(!text.contains("not in the file"), "{text}");
 }
 
-/// 17: several files have their bars below each other, many have none.
+/// Several files have their bars below each other, many have none.
 #[test]
 fn many_files_have_no_bars() {
     let bars = |count: usize| {
         let files = vec!["session.jsonl"; count];
         let text = shown(80, &files, PLAIN);
-        text.lines()
-            .filter(|line| line.starts_with("session.jsonl: "))
-            .count()
+        text.lines().filter(|line| line.starts_with("session.jsonl: ")).count()
     };
     assert_eq!([1, 3, 4].map(bars), [1, 3, 0]);
 }
 
-/// 17: other tables have headings, too, and the same numbers.
+/// Other tables have headings, too, and the same numbers.
 #[test]
 fn breakdowns_have_headings() {
     let text = shown(80, &["--by", "role", "session.jsonl"], PLAIN);
@@ -125,13 +117,10 @@ fn breakdowns_have_headings() {
     let text = shown(80, &["--by", "reach", "log.jsonl"], PLAIN);
     assert!(text.starts_with("COUNT  BYTES   SHARE  REACH\n"), "{text}");
     let text = shown(80, &["--text", "session.jsonl"], PLAIN);
-    assert!(
-        text.starts_with("TOKENS  FILE\n") && text.lines().count() == 2,
-        "{text}"
-    );
+    assert!(text.starts_with("TOKENS  FILE\n") && text.lines().count() == 2, "{text}");
 }
 
-/// 17: what goes elsewhere has no heading, on a terminal neither.
+/// Output to a file has no heading, even from a terminal.
 #[test]
 fn a_file_and_a_pipe_get_what_they_always_got() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -13,7 +13,7 @@ fn of_repository(path: &str) -> String {
     fs::read_to_string(xtask::root().join(path)).expect("it is checked in")
 }
 
-/// 17: what cargo does not install, each tool has in itself, whatever else it would need.
+/// Each tool contains what cargo does not install, whatever else it would need.
 #[test]
 fn each_tool_has_its_page_and_its_completions() {
     for tool in tools() {
@@ -26,19 +26,13 @@ fn each_tool_has_its_page_and_its_completions() {
                 .run();
         };
         told(&["--man"], &format!("man/{name}.1"));
-        told(
-            &["--completions", "bash"],
-            &format!("completions/bash/{name}"),
-        );
+        told(&["--completions", "bash"], &format!("completions/bash/{name}"));
         told(&["--completions=zsh"], &format!("completions/zsh/_{name}"));
-        told(
-            &["--completions", "fish"],
-            &format!("completions/fish/{name}.fish"),
-        );
+        told(&["--completions", "fish"], &format!("completions/fish/{name}.fish"));
     }
 }
 
-/// 17: a shell that nobody knows is an error of usage.
+/// An unknown shell is a usage error.
 #[test]
 fn an_unknown_shell_is_refused() {
     Case::new(tool_path("ctx-count"))
@@ -62,14 +56,11 @@ fn shown(path: &str, pager: &str) -> String {
     super::shown(command, terminal)
 }
 
-/// 17: on a terminal the page is shown as `man` shows it.
+/// On a terminal the page is shown as `man` shows it.
 #[test]
 #[allow(clippy::print_stderr)] // A test that skips says so.
 fn man_shows_the_page_where_there_is_one() {
-    let man = Command::new("man")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status();
+    let man = Command::new("man").arg("--version").stdout(Stdio::null()).status();
     if !man.is_ok_and(|status| status.success()) {
         eprintln!("skipped: there is no man");
         return;
@@ -78,15 +69,12 @@ fn man_shows_the_page_where_there_is_one() {
     assert!(page.contains("CTX-COUNT(1)"), "{page}");
 }
 
-/// 17: without it the page is plain text, through a pager or as it is.
+/// Without it the page is plain text, through a pager or directly.
 #[test]
 fn without_man_the_page_is_plain_text() {
     for pager in ["/bin/cat", "/no/such/pager"] {
         let page = shown("/nowhere", pager);
-        assert!(
-            page.contains("\nNAME\n    ctx-count - Count the messages"),
-            "{page}"
-        );
+        assert!(page.contains("\nNAME\n    ctx-count - Count the messages"), "{page}");
         assert!(page.contains("\n    -j, --jobs <N>\n"), "{page}");
         assert!(page.contains("\nEXIT STATUS\n"), "{page}");
         assert!(!page.contains(['\\', '\u{1b}']), "{page}");

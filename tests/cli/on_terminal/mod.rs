@@ -1,5 +1,4 @@
-//! What people see on a terminal and nobody does elsewhere: headings and bars, how far a run
-//! is, manual pages, and what a shell completes.
+//! What appears only on a terminal: headings and bars, progress, manual pages, and completions.
 
 mod completions;
 mod count;
@@ -15,26 +14,19 @@ use ctx_testkit::Terminal;
 /// A call of a tool in `folder`, on a terminal that can do what most can.
 fn call(tool: &str, folder: &Path) -> Command {
     let mut command = Command::new(crate::tool_path(tool));
-    command
-        .env_clear()
-        .env("HOME", folder)
-        .env("TERM", "xterm-256color")
-        .current_dir(folder);
+    command.env_clear().env("HOME", folder).env("TERM", "xterm-256color").current_dir(folder);
     command
 }
 
 /// What a call shows on a terminal; it ends well.
 fn shown(mut command: Command, terminal: Terminal) -> String {
-    let status = command
-        .stdout(terminal.stream())
-        .stderr(terminal.stream())
-        .status();
+    let status = command.stdout(terminal.stream()).stderr(terminal.stream()).status();
     assert!(status.expect("the tool starts").success());
     drop(command);
     terminal.ended().replace("\r\n", "\n")
 }
 
-/// 17: a project with a long name leaves room for the title, and no row is wider than the terminal.
+/// A project with a long name leaves room for the title, and no row is wider than the terminal.
 #[test]
 fn long_names_of_projects_are_cut() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -53,7 +45,7 @@ fn long_names_of_projects_are_cut() {
         listed(80),
         "\
 AGENT        PROJECT           AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\n\
-claude-code  a-project-whose…   2h         1      ~9       ?   162  ?    Look a…\n"
+claude-code  a-project-whose…   2h         1     ~12       ?   162  ?    Look a…\n"
     );
     assert!(listed(200).contains("a-project-whose-name-is-very-long"));
     for columns in [30, 80, 120] {

@@ -11,16 +11,13 @@ use ctx_testkit::{Act, Server, Terminal};
 use super::call;
 
 const USER: &str = "{\"role\":\"user\",\"content\":\"some words\"}\n";
-/// The line is taken away by this.
+/// Erases the line.
 const ERASE: &str = "\u{1b}[2K";
 
 /// Starts a call that reads a pipe, with stderr on `terminal`.
 fn start(mut command: Command, terminal: &Terminal) -> Child {
-    let started = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(terminal.stream())
-        .spawn();
+    let started =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(terminal.stream()).spawn();
     started.expect("the tool starts")
 }
 
@@ -40,8 +37,8 @@ fn feed(child: &mut Child, text: &str) {
     stdin.flush().expect("it reads");
 }
 
-/// 17: what takes longer than a second is told, with bytes and time, and is gone at the end;
-/// stdout has the same bytes as ever.
+/// After a second a run shows bytes and time, and erases them at the end; stdout has the same bytes
+/// as ever.
 #[test]
 fn a_slow_input_is_told_and_nothing_of_it_stays() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -58,7 +55,7 @@ fn a_slow_input_is_told_and_nothing_of_it_stays() {
     assert!(!shown.contains('\n'), "{shown:?}");
 }
 
-/// 17: what is quick says nothing, on a terminal neither.
+/// A quick run shows nothing, even on a terminal.
 #[test]
 fn a_quick_run_shows_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -69,8 +66,7 @@ fn a_quick_run_shows_nothing() {
     assert_eq!(terminal.ended(), "");
 }
 
-/// 17: nobody who asked for silence, has a terminal that only writes, or none (as in cron),
-/// gets a line.
+/// With -q, on a terminal that only writes, or without one (as in cron), there is no line.
 #[test]
 fn nothing_is_shown_where_it_is_not_wanted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -83,12 +79,7 @@ fn nothing_is_shown_where_it_is_not_wanted() {
     dumb.env("TERM", "dumb");
     let mut no_term = plain(&[]);
     no_term.env_remove("TERM");
-    let silent = [
-        plain(&["-q"]),
-        plain(&["--progress", "never"]),
-        dumb,
-        no_term,
-    ];
+    let silent = [plain(&["-q"]), plain(&["--progress", "never"]), dumb, no_term];
     let runs: Vec<(Terminal, Child)> = silent
         .into_iter()
         .map(|command| {
@@ -99,9 +90,7 @@ fn nothing_is_shown_where_it_is_not_wanted() {
         })
         .collect();
     let mut cron = plain(&[]);
-    cron.stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    cron.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut cron = cron.spawn().expect("the tool starts");
     feed(&mut cron, USER);
     thread::sleep(Duration::from_millis(1_600));
@@ -116,7 +105,7 @@ fn nothing_is_shown_where_it_is_not_wanted() {
     assert_eq!(said, "");
 }
 
-/// 17: a message takes the line away first, so that neither stands in the other.
+/// A message erases the line first, so that they do not mix.
 #[test]
 fn a_message_does_not_stand_in_the_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -134,7 +123,7 @@ fn a_message_does_not_stand_in_the_line() {
     assert!(!line.contains("reading"), "{shown:?}");
 }
 
-/// 17: many files are told by their number.
+/// Many files are shown by their number.
 #[test]
 fn files_are_told_by_their_number() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -148,7 +137,7 @@ fn files_are_told_by_their_number() {
     end(child);
 }
 
-/// 17: a model that thinks is waited for with the part, the tokens and the time.
+/// While a model thinks, the line has the part, the tokens and the time.
 #[test]
 fn a_question_to_a_model_is_told_by_its_part_and_tokens() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -159,14 +148,7 @@ fn a_question_to_a_model_is_told_by_its_part_and_tokens() {
     let server = Server::new([Act::Late(wait, Box::new(answer))]);
     let terminal = Terminal::new(80);
     let mut command = call("ctx-summarize", folder.path());
-    command.args([
-        "--budget",
-        "300",
-        "--method",
-        "llm",
-        "--llm-url",
-        &server.url,
-    ]);
+    command.args(["--budget", "300", "--method", "llm", "--llm-url", &server.url]);
     let mut child = start(command, &terminal);
     feed(&mut child, &USER.repeat(200));
     drop(child.stdin.take());
@@ -177,7 +159,7 @@ fn a_question_to_a_model_is_told_by_its_part_and_tokens() {
     assert!(end(child).contains("ctx_summary"));
 }
 
-/// 17: of a batch the conversations that are done are counted, which may take a while.
+/// In a batch the finished conversations are counted, which may take a while.
 #[test]
 fn the_records_of_a_batch_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::{place, read};
 use crate::tool_path;
 
-/// An agent that appends numbered lines until it is told to stop; returns how many.
+/// An agent that appends numbered lines until it is stopped; returns how many.
 fn agent(path: &Path, is_held: bool, begun: &Barrier, stop: &AtomicBool) -> usize {
     let open = || OpenOptions::new().append(true).open(path).expect("opens");
     let mut held = is_held.then(open);
@@ -20,16 +20,15 @@ fn agent(path: &Path, is_held: bool, begun: &Barrier, stop: &AtomicBool) -> usiz
     while !stop.load(Ordering::Relaxed) {
         let line = format!("{{\"role\":\"user\",\"content\":\"agent {count}.\"}}\n");
         let write = |mut file: &File| file.write_all(line.as_bytes()).expect("writes");
-        held.as_mut()
-            .map_or_else(|| write(&open()), |file| write(file));
+        held.as_mut().map_or_else(|| write(&open()), |file| write(file));
         count += 1;
         std::thread::sleep(Duration::from_micros(500));
     }
     count
 }
 
-/// D1: whatever a tool does to a session that an agent appends to, by a held descriptor or
-/// by opening it for each line, every line is there in the end, once.
+/// Whatever a tool does to a session that an agent appends to, through a held descriptor or by
+/// opening it for each line, every line is there in the end, once.
 #[test]
 fn no_line_of_an_agent_is_lost() {
     let calls = [
@@ -67,10 +66,7 @@ fn no_line_of_an_agent_is_lost() {
                 assert_eq!(found.matches(&line).count(), 1, "{name}: {n} of {count}");
             }
             for code in codes {
-                assert!(
-                    code == Some(4) || (!is_held && code == Some(0)),
-                    "{name}: {codes:?}"
-                );
+                assert!(code == Some(4) || (!is_held && code == Some(0)), "{name}: {codes:?}");
             }
         }
     }

@@ -66,22 +66,12 @@ struct Call {
 
 const fn writes(tool: &'static str, args: &'static [&'static str], from: &'static [From]) -> Call {
     let code = 4;
-    Call {
-        tool,
-        args,
-        from,
-        code,
-    }
+    Call { tool, args, from, code }
 }
 
 const fn reports(tool: &'static str, args: &'static [&'static str]) -> Call {
     let (from, code) = (ALL, 2);
-    Call {
-        tool,
-        args,
-        from,
-        code,
-    }
+    Call { tool, args, from, code }
 }
 
 const PIPES: &[From] = &[From::Stdin, From::AnotherStdin];
@@ -98,35 +88,19 @@ const CALLS: &[Call] = &[
     writes("ctx-count", &["--annotate", INPUT, "-o", LIVE], ALL),
     writes("ctx-extract", &["--into", "memory", INPUT, "-o", LIVE], ALL),
     reports("ctx-extract", &[INPUT, "-o", LIVE]),
-    writes(
-        "ctx-memory",
-        &["inject", "--transcript", INPUT, "-o", LIVE],
-        ALL,
-    ),
+    writes("ctx-memory", &["inject", "--transcript", INPUT, "-o", LIVE], ALL),
     reports("ctx-memory", &["inject", "-o", LIVE]),
     writes("ctx-offload", &["-s", "x", INPUT, "-o", LIVE], ALL),
     writes("ctx-offload", &["-s", "x", "-i", LIVE], ITSELF),
-    writes(
-        "ctx-offload",
-        &["-s", "x", "--restore", INPUT, "-o", LIVE],
-        ALL,
-    ),
+    writes("ctx-offload", &["-s", "x", "--restore", INPUT, "-o", LIVE], ALL),
     writes("ctx-prune", &["--drop", "noise", INPUT, "-o", LIVE], ALL),
     writes("ctx-prune", &["--drop", "noise", "-i", LIVE], ITSELF),
     writes("ctx-rollback", &["-s", "s", "latest", LIVE], ITSELF),
-    writes(
-        "ctx-rollback",
-        &["-s", "s", "--snapshot", "1", "--to", LIVE],
-        ITSELF,
-    ),
+    writes("ctx-rollback", &["-s", "s", "--snapshot", "1", "--to", LIVE], ITSELF),
     reports("ctx-score", &[OTHER, INPUT, "-o", LIVE]),
     writes("ctx-split", &["--keep-turns", "1", INPUT, "-o", LIVE], ALL),
     reports("ctx-stats", &[INPUT, "-o", LIVE]),
-    writes(
-        "ctx-summarize",
-        &["--budget", "400", INPUT, "-o", LIVE],
-        ALL,
-    ),
+    writes("ctx-summarize", &["--budget", "400", INPUT, "-o", LIVE], ALL),
     writes("ctx-summarize", &["--batch", INPUT, "-o", LIVE], ALL),
 ];
 
@@ -137,10 +111,7 @@ fn run(dir: &Path, call: &Call, from: From, more: &[&str]) -> Output {
         From::Stdin | From::AnotherStdin => "-",
     };
     let stdin = if from == From::Stdin { LIVE } else { OTHER };
-    let args = call
-        .args
-        .iter()
-        .map(|arg| if *arg == INPUT { input } else { arg });
+    let args = call.args.iter().map(|arg| if *arg == INPUT { input } else { arg });
     let done = Command::new(tool_path(call.tool))
         .args(args)
         .args(more)
@@ -161,9 +132,7 @@ fn has_dry_run(name: &str) -> bool {
     let mut tools = tools().into_iter();
     let tool = tools.find(|tool| tool.name == name).expect("a tool");
     let command = tool.full_command();
-    command
-        .get_arguments()
-        .any(|arg| arg.get_long() == Some("dry-run"))
+    command.get_arguments().any(|arg| arg.get_long() == Some("dry-run"))
 }
 
 #[test]
@@ -173,11 +142,7 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
     let live = dir.join(LIVE);
     fs::write(dir.join(OTHER), chat()).expect("writes");
     fs::write(&live, of_agent().repeat(2)).expect("writes");
-    Case::new(tool_path("ctx-snapshot"))
-        .within(dir)
-        .args(["-q", LIVE])
-        .stdout_any()
-        .run();
+    Case::new(tool_path("ctx-snapshot")).within(dir).args(["-q", LIVE]).stdout_any().run();
     for call in CALLS {
         for from in call.from {
             let name = format!("{} {:?} {from:?}", call.tool, call.args);
@@ -203,12 +168,7 @@ fn no_tool_replaces_an_agents_file_that_changed_just_now() {
             }
             let done = run(dir, call, *from, &["--min-idle", "0s"]);
             // Some tools refuse the lines of an agent for what they are.
-            assert_ne!(
-                done.status.code(),
-                Some(4),
-                "{name}: {}",
-                text(&done.stderr)
-            );
+            assert_ne!(done.status.code(), Some(4), "{name}: {}", text(&done.stderr));
         }
     }
 }
@@ -241,10 +201,7 @@ fn what_a_tool_wrote_under_another_id_is_no_agents() {
     let before = std::time::SystemTime::now() - hour;
     file.set_modified(before).expect("a time");
     drop(file);
-    crate::bench::good(
-        dir.path(),
-        "ctx-convert -q --store st --to codex live.jsonl -o live.jsonl",
-    );
+    crate::bench::good(dir.path(), "ctx-convert -q --store st --to codex live.jsonl -o live.jsonl");
     assert_ne!(fs::read_to_string(&path).expect("text"), of_agent());
     crate::bench::good(dir.path(), "ctx-rollback -q --store st --undo live.jsonl");
     assert_eq!(fs::read_to_string(&path).expect("text"), of_agent());

@@ -1,4 +1,4 @@
-//! D14: every option of every tool that names what is to be written refuses a path in a store.
+//! Every option of every tool that names an output refuses a path in a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,16 +12,9 @@ use super::place;
 use crate::{tool_path, tools};
 
 /// Options that name a file or a folder which is only read.
-const READ: [&str; 6] = [
-    "--config",
-    "--cwd",
-    "--evidence",
-    "--project",
-    "--replay",
-    "--template",
-];
+const READ: [&str; 6] = ["--config", "--cwd", "--evidence", "--project", "--replay", "--template"];
 
-/// A model that is never asked: nobody listens there.
+/// A model that is never asked: there is no server.
 const MODEL: [&str; 4] = ["--method", "llm", "--llm-url", "http://127.0.0.1:9"];
 
 /// A call that would write to a path, and the option that says so: none where the path is an
@@ -35,11 +28,7 @@ struct Call {
 fn call(tool: &'static str, option: &'static str, path: &str, others: &[&str]) -> Call {
     let named = [option, path].into_iter().filter(|arg| !arg.is_empty());
     let args = named.chain(others.iter().copied()).map(str::to_owned);
-    Call {
-        tool,
-        option,
-        args: args.collect(),
-    }
+    Call { tool, option, args: args.collect() }
 }
 
 fn calls(path: &str) -> Vec<Call> {
@@ -71,18 +60,8 @@ fn calls(path: &str) -> Vec<Call> {
         },
         output("ctx-summarize", &["--budget", "400", "s.jsonl"]),
         call("ctx-extract", "--into", path, &["s.jsonl"]),
-        call(
-            "ctx-rollback",
-            "--to",
-            path,
-            &["-s", "demo", "--snapshot", "1"],
-        ),
-        call(
-            "ctx-rollback",
-            "--to",
-            path,
-            &["-n", "-s", "demo", "--snapshot", "1"],
-        ),
+        call("ctx-rollback", "--to", path, &["-s", "demo", "--snapshot", "1"]),
+        call("ctx-rollback", "--to", path, &["-n", "-s", "demo", "--snapshot", "1"]),
         call("ctx-compact", "", path, &["--keep-messages", "2"]),
         call("ctx-compact", "", path, &["-n", "--keep-messages", "2"]),
         record("ctx-compact", &["--keep-messages", "2", "s.jsonl"]),
@@ -117,8 +96,7 @@ fn everything(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// D14: nothing that a tool is told to write gets into a store, whichever option names it,
-/// and by whichever path.
+/// No tool writes into a store, whichever option names the path, and in whichever form.
 #[test]
 fn no_option_writes_into_a_store() {
     let dir = place();
@@ -128,10 +106,7 @@ fn no_option_writes_into_a_store() {
         .args(["-q", "-s", "demo", "s.jsonl", "--store", "deep/store"])
         .stdout_any()
         .run();
-    case("ctx-snapshot")
-        .args(["-q", "-s", "demo", "s.jsonl"])
-        .stdout_any()
-        .run();
+    case("ctx-snapshot").args(["-q", "-s", "demo", "s.jsonl"]).stdout_any().run();
     fs::create_dir(dir.join("deep/store/trash")).expect("a folder");
     fs::create_dir(dir.join("deep/store/damaged")).expect("a folder");
     symlink("deep/store", dir.join("link")).expect("a link");
@@ -157,7 +132,7 @@ fn no_option_writes_into_a_store() {
             let call = format!("{tool} {args:?}");
             let done = case(tool).args(args).stdin(session.clone()).code(2);
             let said = done.stderr_has("").run().stderr;
-            assert!(said.contains("lies in the store"), "{call}: {said}");
+            assert!(said.contains("is in the store"), "{call}: {said}");
             assert!(everything(&dir.join("deep")) == before, "{call}");
             assert!(fs::read(dir.join("s.jsonl")).expect("reads") == session);
         }
@@ -180,21 +155,18 @@ fn no_option_writes_into_a_store() {
     }
 }
 
-/// D14: an option that names a file is in the table above, or only read.
+/// An option that names a file is in the table above, or is only read.
 #[test]
 fn every_option_that_names_a_file_is_known() {
-    let tried: BTreeSet<(&str, &str)> = calls("x")
-        .iter()
-        .map(|call| (call.tool, call.option))
-        .collect();
+    let tried: BTreeSet<(&str, &str)> =
+        calls("x").iter().map(|call| (call.tool, call.option)).collect();
     for tool in tools() {
         let mut command = tool.full_command();
         command.build();
         for argument in command.get_arguments() {
             let names = argument.get_value_names().unwrap_or_default();
-            let is_file = names
-                .iter()
-                .any(|name| ["FILE", "DIR"].iter().any(|kind| name.contains(kind)));
+            let is_file =
+                names.iter().any(|name| ["FILE", "DIR"].iter().any(|kind| name.contains(kind)));
             let Some(long) = argument.get_long().filter(|_| is_file) else {
                 continue;
             };

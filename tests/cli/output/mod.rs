@@ -1,4 +1,4 @@
-//! `-o` onto a session that exists: all tools that write one, beside agents that append.
+//! `-o` onto an existing session: all tools that write one, next to agents that append.
 
 mod agent;
 pub(crate) mod idle;
@@ -51,11 +51,7 @@ fn place() -> TempDir {
 
 /// A session from stdin has no name, which only `ctx-offload` needs.
 fn of_stdin(name: &str) -> &'static [&'static str] {
-    if name == "ctx-offload" {
-        &["-s", "demo"]
-    } else {
-        &[]
-    }
+    if name == "ctx-offload" { &["-s", "demo"] } else { &[] }
 }
 
 fn tool(name: &str, dir: &Path) -> Case {
@@ -71,7 +67,7 @@ fn undone(dir: &Path, name: &str) -> String {
     read(dir, name)
 }
 
-/// D1: a session that is replaced by its own new version is saved first, and comes back.
+/// A session that is replaced by its own new version is saved first, and can be restored.
 #[test]
 fn a_session_that_is_written_onto_itself_can_be_had_back() {
     for (name, flags) in CHANGES {
@@ -98,26 +94,17 @@ fn a_session_that_is_written_onto_itself_can_be_had_back() {
     }
 }
 
-/// D1: results that were put back take the place of a session that is saved, as well; so
-/// does a session that goes on as it came.
+/// Restored results replace a session that is saved as well, and so does an unchanged session.
 #[test]
 fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
     let dir = place();
     let dir = dir.path();
     let args = ["-s", "demo", "s.jsonl", "-o", "s.jsonl"];
-    tool("ctx-offload", dir)
-        .args(["--min-tokens", "50"])
-        .args(args)
-        .run();
+    tool("ctx-offload", dir).args(["--min-tokens", "50"]).args(args).run();
     let offloaded = read(dir, "s.jsonl");
-    tool("ctx-offload", dir)
-        .args(["--restore"])
-        .args(args)
-        .run();
+    tool("ctx-offload", dir).args(["--restore"]).args(args).run();
     assert_eq!(read(dir, "s.jsonl"), session());
-    tool("ctx-rollback", dir)
-        .args(["-q", "-s", "demo", "--undo", "s.jsonl"])
-        .run();
+    tool("ctx-rollback", dir).args(["-q", "-s", "demo", "--undo", "s.jsonl"]).run();
     assert_eq!(read(dir, "s.jsonl"), offloaded);
     tool("ctx-extract", dir)
         .args(["-v", "--into", "memory", "s.jsonl", "-o", "s.jsonl"])
@@ -126,7 +113,7 @@ fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
     assert_eq!(read(dir, "s.jsonl"), offloaded);
 }
 
-/// D1: a session that an agent holds open for writing is left to it, also through stdin.
+/// A session that an agent has open for writing is left alone, also through stdin.
 #[test]
 fn a_session_that_is_open_for_writing_is_left_alone() {
     for (name, flags) in CHANGES {
@@ -148,16 +135,14 @@ fn a_session_that_is_open_for_writing_is_left_alone() {
     }
 }
 
-/// D1: another session that stands where the output goes is somebody's only copy.
+/// Another session at the output path may be the only copy.
 #[test]
 fn another_session_that_exists_is_saved_first() {
     for (name, flags) in CHANGES {
         let dir = place();
         let dir = dir.path();
         fs::write(dir.join("other.jsonl"), call(99)).expect("written");
-        let done = tool(name, dir)
-            .args(flags.iter().copied())
-            .args(["-o", "other.jsonl"]);
+        let done = tool(name, dir).args(flags.iter().copied()).args(["-o", "other.jsonl"]);
         let done = done.args(of_stdin(name).iter().copied());
         done.stdin(session()).stderr_has("").run();
         assert_ne!(read(dir, "other.jsonl"), call(99), "{name}");
@@ -165,19 +150,13 @@ fn another_session_that_exists_is_saved_first() {
     }
 }
 
-/// D1: the same for the last stage of a pipeline that reads what it writes, and for stdin
-/// that is the output.
+/// The same for the last stage of a pipeline that reads what it writes, and for stdin that is the
+/// output.
 #[test]
 fn a_session_that_comes_through_stdin_is_saved_first() {
     let count = format!("{} --annotate s.jsonl", tool_path("ctx-count").display());
-    let prune = format!(
-        "{} --clear --protect-last 1 -o s.jsonl",
-        tool_path("ctx-prune").display()
-    );
-    let compact = format!(
-        "{} --keep-messages 2 -o s.jsonl",
-        tool_path("ctx-compact").display()
-    );
+    let prune = format!("{} --clear --protect-last 1 -o s.jsonl", tool_path("ctx-prune").display());
+    let compact = format!("{} --keep-messages 2 -o s.jsonl", tool_path("ctx-compact").display());
     for line in [
         format!("{count} | {prune}"),
         format!("{prune} < s.jsonl"),
@@ -194,8 +173,7 @@ fn a_session_that_comes_through_stdin_is_saved_first() {
     }
 }
 
-/// D1: a report takes no session's place, and a session none that is not one: that is
-/// replaced as ever, without a snapshot.
+/// A report never replaces a session; a file that is not a session is replaced without a snapshot.
 #[test]
 fn a_report_takes_no_sessions_place() {
     for (name, flags) in [

@@ -9,7 +9,7 @@ use ctx_testkit::Case;
 use super::{place, session, tool};
 use crate::tool_path;
 
-/// D1: links and names that the protocol refuses are refused, in a dry run as well.
+/// Links and names that the protocol refuses are refused, in a dry run as well.
 #[test]
 fn a_dry_run_of_an_output_asks_what_the_real_run_asks() {
     for flags in [&[][..], &["-n"]] {
@@ -26,16 +26,13 @@ fn a_dry_run_of_an_output_asks_what_the_real_run_asks() {
     }
 }
 
-/// `-n` waits for no FIFO and promises nothing that the real run refuses: links, hard
-/// links, files that somebody writes.
+/// `-n` waits for no FIFO and promises nothing that the real run refuses: links, hard links, files
+/// with a writer.
 #[test]
 fn a_dry_run_refuses_what_the_real_run_refuses() {
     let dir = place();
     let dir = dir.path();
-    tool("ctx-snapshot", dir)
-        .args(["-s", "demo", "s.jsonl"])
-        .stdout_any()
-        .run();
+    tool("ctx-snapshot", dir).args(["-s", "demo", "s.jsonl"]).stdout_any().run();
     let made = Command::new("mkfifo").arg(dir.join("fifo.jsonl")).status();
     assert!(made.expect("mkfifo").success());
     symlink("s.jsonl", dir.join("link.jsonl")).expect("links");
@@ -70,42 +67,28 @@ fn a_dry_run_refuses_what_the_real_run_refuses() {
     }
 }
 
-/// D14: no tool that writes takes a path in a store, whichever store it is.
+/// No tool that writes accepts a path in any store.
 #[test]
 fn nothing_in_a_store_is_written() {
     let dir = place();
     let dir = dir.path();
     let store = ["--store", "deep/store"];
     let args = ["-q", "-s", "demo", "s.jsonl"];
-    tool("ctx-snapshot", dir)
-        .args(store)
-        .args(args)
-        .stdout_any()
-        .run();
-    tool("ctx-compact", dir)
-        .args(store)
-        .args(args)
-        .args(["--keep-messages", "2"])
-        .run();
+    tool("ctx-snapshot", dir).args(store).args(args).stdout_any().run();
+    tool("ctx-compact", dir).args(store).args(args).args(["--keep-messages", "2"]).run();
     let files = || {
-        let find = Command::new("find")
-            .args(["deep", "-type", "f"])
-            .current_dir(dir)
-            .output();
+        let find = Command::new("find").args(["deep", "-type", "f"]).current_dir(dir).output();
         let found = String::from_utf8(find.expect("runs").stdout).expect("names");
         let mut names: Vec<String> = found.lines().map(str::to_owned).collect();
         names.sort();
         let bytes = |name: &String| fs::read(dir.join(name)).expect("a file");
-        names
-            .iter()
-            .map(|name| (name.clone(), bytes(name)))
-            .collect::<Vec<_>>()
+        names.iter().map(|name| (name.clone(), bytes(name))).collect::<Vec<_>>()
     };
     let before = files();
     let mut names = before.iter().map(|(name, _)| name.as_str());
     let snapshot = names.find(|name| name.ends_with("Z-0001.jsonl"));
     let snapshot = snapshot.expect("one");
-    let said = format!("{snapshot} lies in the store ");
+    let said = format!("{snapshot} is in the store ");
     let calls: [(&str, Vec<&str>); 11] = [
         ("ctx-compact", vec!["--keep-messages", "2", snapshot]),
         ("ctx-compact", vec!["-n", "--keep-messages", "2", snapshot]),
@@ -114,45 +97,26 @@ fn nothing_in_a_store_is_written() {
         ("ctx-snapshot", vec!["-s", "x", snapshot]),
         (
             "ctx-rollback",
-            vec![
-                "-s",
-                "demo",
-                "--store",
-                "deep/store",
-                "--snapshot",
-                "2",
-                "--to",
-                snapshot,
-            ],
+            vec!["-s", "demo", "--store", "deep/store", "--snapshot", "2", "--to", snapshot],
         ),
         ("ctx-offload", vec!["-s", "x", "s.jsonl", "-o", snapshot]),
         ("ctx-prune", vec!["--clear", snapshot, "-o", snapshot]),
         ("ctx-count", vec!["s.jsonl", "-o", snapshot]),
-        (
-            "ctx-summarize",
-            vec!["--budget", "400", snapshot, "-o", snapshot],
-        ),
-        (
-            "ctx-check",
-            vec!["-q", "--repair", "s.jsonl", "-o", snapshot],
-        ),
+        ("ctx-summarize", vec!["--budget", "400", snapshot, "-o", snapshot]),
+        ("ctx-check", vec!["-q", "--repair", "s.jsonl", "-o", snapshot]),
     ];
     for (name, args) in calls {
-        let said = if args[0] == "--into" {
-            " lies in the store "
-        } else {
-            &said
-        };
+        let said = if args[0] == "--into" { " is in the store " } else { &said };
         tool(name, dir).args(args).code(2).stderr_has(said).run();
     }
     let absent = "deep/store/memory/new.jsonl";
     tool("ctx-prune", dir)
         .args(["--clear", "s.jsonl", "-o", absent])
         .code(2)
-        .stderr_has("lies in the store")
+        .stderr_has("is in the store")
         .run();
     assert!(files() == before, "the store is as it was");
-    // As somebody would do it who forgot that the store lies there.
+    // As a user would do who forgot that the store is there.
     let line = format!(
         "find deep -name '*.jsonl' | xargs {} --keep-messages 2",
         tool_path("ctx-compact").display()

@@ -19,7 +19,7 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Starts one; `None` where there is no chromedriver or no Chromium, which is said.
+    /// Starts one; `None` without chromedriver or Chromium, with a message.
     #[allow(clippy::print_stderr)] // A test that skips says so.
     pub(super) fn start() -> Option<Self> {
         for program in ["chromedriver", "chromium"] {
@@ -43,12 +43,8 @@ impl Browser {
             .proxy(None)
             .build()
             .into();
-        let mut browser = Self {
-            driver,
-            agent,
-            session: format!("http://127.0.0.1:{port}"),
-            profile,
-        };
+        let mut browser =
+            Self { driver, agent, session: format!("http://127.0.0.1:{port}"), profile };
         let folder = browser.profile.path().join("profile");
         let asked = browser.post("/session", &capabilities(&folder));
         let id = asked["sessionId"].as_str().expect("a session");
@@ -79,9 +75,7 @@ impl Browser {
     /// The same, as text.
     pub(super) fn text(&self, script: &str) -> String {
         let found = self.run(script);
-        found
-            .as_str()
-            .map_or_else(|| found.to_string(), str::to_owned)
+        found.as_str().map_or_else(|| found.to_string(), str::to_owned)
     }
 
     /// Presses keys, one after the other, in what has the focus.
@@ -96,10 +90,7 @@ impl Browser {
 
     /// A command of the protocol of Chromium's own tools.
     pub(super) fn devtools(&self, command: &str, params: &Value) -> Value {
-        self.post(
-            "/goog/cdp/execute",
-            &json!({"cmd": command, "params": params}),
-        )
+        self.post("/goog/cdp/execute", &json!({"cmd": command, "params": params}))
     }
 
     /// All that the browser had to say of the pages: errors, and what a policy refused.
@@ -129,7 +120,7 @@ fn port(driver: &mut Child) -> u16 {
         // First it says what it was asked for: any.
         port.filter(|port| *port > 0)
     });
-    // It must never wait for somebody to read.
+    // It must never wait for a reader.
     std::thread::spawn(move || lines.for_each(drop));
     port.expect("chromedriver tells its port")
 }

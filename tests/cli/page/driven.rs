@@ -17,8 +17,8 @@ const READOUT: &str = "return document.querySelector('.readout').textContent";
 /// What the focus is on: the element with its class and its text.
 const FOCUS: &str = "const e = document.activeElement; return e.tagName + '.' + e.className + ' ' + (e.matches('.wide, .plot') ? '' : e.textContent.trim())";
 
-/// 16: keys reach all of the page in its order, walk the curve, hide a kind and sort a table,
-/// and the browser has nothing to complain of.
+/// Keys reach all of the page in order, walk the curve, hide a kind and sort a table, without an
+/// error in the browser.
 #[test]
 fn keys_walk_the_page() {
     let Some(browser) = Browser::start() else {
@@ -89,9 +89,7 @@ fn hide(browser: &Browser) {
     assert_eq!(browser.text(visible), "visible");
     // The script draws what was drawn without it.
     let numbers = |path: &str| -> Vec<f64> {
-        let words = path
-            .split(['M', 'L', 'Z', ' '])
-            .filter(|word| !word.is_empty());
+        let words = path.split(['M', 'L', 'Z', ' ']).filter(|word| !word.is_empty());
         words.map(|word| word.parse().expect("a number")).collect()
     };
     let (before, after) = (numbers(&band), numbers(&browser.text(drawn)));
@@ -105,9 +103,7 @@ fn sort(browser: &Browser) {
     let heading = "const t = [...document.querySelectorAll('table.sortable')].find((t) => t.caption.textContent.includes('by kind')); t.tHead.rows[0].cells[1].querySelector('button').focus(); return ''";
     let numbers = || -> Vec<u64> {
         let text = browser.text(column).replace(',', "");
-        text.split(' ')
-            .map(|word| word.parse().expect("a number"))
-            .collect()
+        text.split(' ').map(|word| word.parse().expect("a number")).collect()
     };
     let mut sorted = numbers();
     sorted.sort_unstable();
@@ -117,14 +113,11 @@ fn sort(browser: &Browser) {
     let state = "return document.activeElement.parentElement.getAttribute('aria-sort')";
     assert_eq!(browser.text(state), "descending");
     browser.press(&[ENTER]);
-    assert_eq!(
-        (numbers(), browser.text(state).as_str()),
-        (sorted, "ascending")
-    );
+    assert_eq!((numbers(), browser.text(state).as_str()), (sorted, "ascending"));
 }
 
-/// 16: what a transcript holds is text in the page: no element comes of it, nothing runs, and
-/// no control character is left.
+/// A transcript is text in the page: no element comes of it, nothing runs, and no control character
+/// is left.
 #[test]
 fn a_hostile_session_is_text() {
     let Some(browser) = Browser::start() else {
@@ -134,10 +127,7 @@ fn a_hostile_session_is_text() {
     let elements = "return [...document.querySelectorAll('script, img, b[onclick], iframe, link, object, [onload], [onerror], [style]')].length";
     assert_eq!(browser.run(elements), 1, "our own script");
     let title = "return document.title";
-    assert_eq!(
-        browser.text(title),
-        "<b onclick=x>\"'.jsonl: where its window goes"
-    );
+    assert_eq!(browser.text(title), "<b onclick=x>\"'.jsonl: where its window goes");
     let text = browser.text("return document.body.textContent");
     for shown in [
         "<script>alert(1)</script></title></style>",
@@ -154,15 +144,10 @@ fn a_hostile_session_is_text() {
     // What got into the page all the same could not run, and the browser would say so.
     browser.run("const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)");
     assert_eq!(browser.run("return window.ran === undefined"), true);
-    assert!(
-        browser
-            .log()
-            .iter()
-            .any(|entry| entry.contains("Content Security Policy"))
-    );
+    assert!(browser.log().iter().any(|entry| entry.contains("Content Security Policy")));
 }
 
-/// 16: the page is light or dark as the system is, is read in both, and fits on a phone.
+/// The page is light or dark like the system, readable in both, and fits on a phone.
 #[test]
 fn the_page_is_light_and_dark_wide_and_narrow() {
     let Some(browser) = Browser::start() else {
@@ -173,21 +158,15 @@ fn the_page_is_light_and_dark_wide_and_narrow() {
     let mut pages = Vec::new();
     for scheme in ["light", "dark"] {
         let feature = json!({"name": "prefers-color-scheme", "value": scheme});
-        browser.devtools(
-            "Emulation.setEmulatedMedia",
-            &json!({"features": [feature]}),
-        );
+        browser.devtools("Emulation.setEmulatedMedia", &json!({"features": [feature]}));
         browser.open(&path);
         let colours = browser.run(COLOURS);
         let all = colours.as_array().expect("a list");
         assert!(all.len() >= 11, "{scheme} {colours}");
         for colour in all {
             let (what, contrast) = (&colour[0], colour[1].as_f64().expect("a number"));
-            let least = if what == "text" || what == "faint" || what == "accent" {
-                4.5
-            } else {
-                3.0
-            };
+            let least =
+                if what == "text" || what == "faint" || what == "accent" { 4.5 } else { 3.0 };
             assert!(contrast >= least, "{scheme} {colour}");
         }
         pages.push(browser.text("return getComputedStyle(document.body).backgroundColor"));

@@ -16,12 +16,7 @@ fn used() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let session = include_str!("../../../examples/session.jsonl");
     fs::write(dir.path().join("s.jsonl"), session).expect("written");
-    let more: String = session
-        .lines()
-        .skip(1)
-        .take(40)
-        .flat_map(|line| [line, "\n"])
-        .collect();
+    let more: String = session.lines().skip(1).take(40).flat_map(|line| [line, "\n"]).collect();
     fs::write(dir.path().join("more"), more).expect("written");
     good(
         dir.path(),
@@ -50,11 +45,7 @@ fn hostile() -> TempDir {
         ));
     }
     lines.extend((0..4).map(|_| "{\"role\":\"assistant\",\"content\":\"ok\"}".to_owned()));
-    fs::write(
-        dir.path().join("<b onclick=x>\"'.jsonl"),
-        lines.join("\n") + "\n",
-    )
-    .expect("written");
+    fs::write(dir.path().join("<b onclick=x>\"'.jsonl"), lines.join("\n") + "\n").expect("written");
     dir
 }
 

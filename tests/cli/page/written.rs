@@ -12,8 +12,7 @@ use crate::bench::{bash, good};
 
 const CTX_STATS: &str = env!("CARGO_BIN_EXE_ctx-stats");
 
-/// 16: the numbers are those of the tools that the page names, and the commands that it names
-/// do what it says.
+/// The numbers are those of the tools that the page names, and its commands do what it says.
 #[test]
 fn the_numbers_are_those_of_the_tools() {
     let dir = used();
@@ -23,19 +22,12 @@ fn the_numbers_are_those_of_the_tools() {
     let grouped = |number: &Value| {
         let digits = number.to_string();
         match digits.len() {
-            4..=6 => format!(
-                "{},{}",
-                &digits[..digits.len() - 3],
-                &digits[digits.len() - 3..]
-            ),
+            4..=6 => format!("{},{}", &digits[..digits.len() - 3], &digits[digits.len() - 3..]),
             _ => digits,
         }
     };
     let counted = told("ctx-count --json s.jsonl | head -n 1");
-    assert!(html.contains(&format!(
-        ": {} of 128,000 tokens.",
-        grouped(&counted["tokens"])
-    )));
+    assert!(html.contains(&format!(": {} of 128,000 tokens.", grouped(&counted["tokens"]))));
     let log = good(dir.path(), "ctx-snapshot --log s.jsonl");
     assert_eq!(log.lines().count(), 3);
     for event in log.lines().filter(|line| line.contains("compacted ")) {
@@ -43,10 +35,8 @@ fn the_numbers_are_those_of_the_tools() {
         let (before, after) = numbers.split_once(" → ").expect("two");
         let (after, _) = after.split_once(' ').expect("tokens");
         let numbers = [before, after].map(|number| grouped(&number.parse().expect("a number")));
-        let cells = format!(
-            "<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            numbers[0], numbers[1]
-        );
+        let cells =
+            format!("<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>", numbers[0], numbers[1]);
         assert!(html.contains(&cells), "{cells}");
     }
     // Last, since it changes the session.
@@ -57,7 +47,7 @@ fn the_numbers_are_those_of_the_tools() {
     assert!(html.contains(&format!("{command}{freed} (")), "{freed}");
 }
 
-/// 16: what would be offloaded is what ctx-offload says.
+/// The offloading figures equal those of ctx-offload.
 #[test]
 fn what_could_be_offloaded_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -84,8 +74,8 @@ fn what_could_be_offloaded_is_told() {
     assert!(html.contains("calls and results of read <b>99"));
 }
 
-/// 16: the curve has what was before each replacement, and the marks say what cut it; the
-/// session of the store shows its newest snapshot; the same input gives the same bytes.
+/// The curve has the state before each replacement, and the marks say what reduced it; the session
+/// of the store shows its newest snapshot; the same input gives the same bytes.
 #[test]
 fn the_curve_goes_on_through_replacements() {
     let dir = used();
@@ -98,16 +88,10 @@ fn the_curve_goes_on_through_replacements() {
     assert_eq!(html.matches("<tr data-anew>").count(), 3);
     assert!(html.contains("What was lost"));
     assert_eq!(good(dir.path(), "ctx-stats --html s.jsonl"), html);
-    let id = good(
-        dir.path(),
-        "ctx-snapshot --list | head -n 1 | cut -d ' ' -f 1",
-    );
+    let id = good(dir.path(), "ctx-snapshot --list | head -n 1 | cut -d ' ' -f 1");
     let name = &id[..id.len() - "-20261124T121729.761464Z-0004\n".len()];
     let stored = good(dir.path(), &format!("ctx-stats --html {name}"));
-    assert!(
-        stored.contains(&format!("as in the snapshot {name}-")),
-        "{name}"
-    );
+    assert!(stored.contains(&format!("as in the snapshot {name}-")), "{name}");
     // What was done to it later is nothing that the snapshot shows.
     assert!(stored.contains("<th scope=\"row\">C1</th>"));
     assert!(!stored.contains(">C2</th>") && !stored.contains(">R1</th>"));
@@ -118,19 +102,14 @@ fn the_curve_goes_on_through_replacements() {
     );
 }
 
-/// 16: where an agent has recorded usage, the page has what its API counted, and says that it
-/// is more than the messages come to.
+/// With recorded usage, the page has the API's count, and says that it is more than the messages.
 #[test]
 fn recorded_usage_is_on_the_page() {
     let dir = tempfile::tempdir().expect("a folder");
     let line = |id: u32, role: &str, usage: &str| {
         format!(
             "{{\"uuid\":\"{id}\",\"parentUuid\":{},\"sessionId\":\"s\",\"type\":\"{role}\",\"message\":{{\"role\":\"{role}\",\"content\":\"words\"{usage}}}}}\n",
-            if id == 1 {
-                "null".to_owned()
-            } else {
-                format!("\"{}\"", id - 1)
-            },
+            if id == 1 { "null".to_owned() } else { format!("\"{}\"", id - 1) },
         )
     };
     let usage = |tokens: u32| {
@@ -150,28 +129,22 @@ fn recorded_usage_is_on_the_page() {
         "<path class=\"recorded\" d=\"M",
         "<td class=\"n\">21,000</td></tr>",
         "<td class=\"n\">22,500</td></tr>",
-        "Most of it: what the agent sends beside the messages <b>99",
+        "Most of it: what the agent sends besides the messages <b>99",
         "· model claude-opus-4-5 ·",
     ] {
         assert!(html.contains(part), "{part}");
     }
 }
 
-/// 16: where the snapshots are gone the log still tells what was done, and how much was kept.
+/// Without the snapshots the log still has what was done, and how much was kept.
 #[test]
 fn without_snapshots_the_log_tells() {
     let dir = tempfile::tempdir().expect("a folder");
     let session = include_str!("../../../examples/session.jsonl");
     fs::write(dir.path().join("s.jsonl"), session).expect("written");
-    good(
-        dir.path(),
-        "ctx-compact -q --keep-turns 3 s.jsonl; ctx-snapshot -q s.jsonl",
-    );
+    good(dir.path(), "ctx-compact -q --keep-turns 3 s.jsonl; ctx-snapshot -q s.jsonl");
     let whole = good(dir.path(), "ctx-stats --html s.jsonl");
-    good(
-        dir.path(),
-        "ctx-gc -q --keep-last 1 --trust-clock; ctx-gc -q --purge --grace-days 0",
-    );
+    good(dir.path(), "ctx-gc -q --keep-last 1 --trust-clock; ctx-gc -q --purge --grace-days 0");
     let html = good(dir.path(), "ctx-stats --html s.jsonl");
     let row = |html: &str| {
         let mut lines = html.lines();
@@ -186,7 +159,7 @@ fn without_snapshots_the_log_tells() {
     assert!(lost(&whole) && !lost(&html));
 }
 
-/// 16: a session of 4 MB makes a page of less than 1 MB.
+/// A session of 4 MB makes a page of less than 1 MB.
 #[test]
 fn the_page_of_a_large_session_is_small() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -204,22 +177,18 @@ fn the_page_of_a_large_session_is_small() {
     assert!((20_000..1_000_000).contains(&html.len()), "{}", html.len());
 }
 
-/// 16: nothing of the page comes from elsewhere, and it says so to the browser.
+/// The page loads nothing from elsewhere, and forbids the browser to.
 #[test]
 fn the_page_needs_nothing_but_itself() {
     let html = fs::read_to_string(page(&used())).expect("the page");
     assert!(html.contains("content=\"default-src 'none'; style-src 'sha256-"));
-    for wrong in [
-        "http://", "https://", " src=", "@import", "<link", "style=\"",
-    ] {
-        let at = html
-            .find(wrong)
-            .map(|at| &html[at..html.len().min(at + 60)]);
+    for wrong in ["http://", "https://", " src=", "@import", "<link", "style=\""] {
+        let at = html.find(wrong).map(|at| &html[at..html.len().min(at + 60)]);
         assert_eq!(at, None, "{wrong}");
     }
 }
 
-/// 16: what cannot be read is told, the others are on the page, and of nothing there is none.
+/// Unreadable files are reported, the others are on the page, and for nothing there is none.
 #[test]
 fn a_bad_session_is_told() {
     let dir = used();
@@ -229,10 +198,7 @@ fn a_bad_session_is_told() {
         both.stderr,
         "ctx-stats: no-such-file: cannot read: No such file or directory (os error 2); check the path\n"
     );
-    assert!(
-        both.stdout
-            .contains("<h1>s.jsonl: where its window goes</h1>")
-    );
+    assert!(both.stdout.contains("<h1>s.jsonl: where its window goes</h1>"));
     fs::write(dir.path().join("other"), "{\"what\":1}\n").expect("written");
     let none = bash(dir.path(), "ctx-stats --html other -o page.html");
     assert_eq!(
@@ -244,11 +210,7 @@ fn a_bad_session_is_told() {
         )
     );
     assert!(!dir.path().join("page.html").exists());
-    Case::new(CTX_STATS)
-        .args(["--html"])
-        .code(2)
-        .stderr_has("FILE is missing")
-        .run();
+    Case::new(CTX_STATS).args(["--html"]).code(2).stderr_has("FILE is missing").run();
     let done = bash(Path::new("/"), "ctx-stats --html --json x");
     assert_eq!(done.code, 2);
     assert!(done.stderr.contains("does not go with"), "{}", done.stderr);

@@ -32,9 +32,7 @@ fn a_cleared_result_takes_its_second_copy_along() {
     prune()
         .args(["-v", "--clear", "--protect-last", "1"])
         .stdin(session())
-        .stdout(lines(&[
-            START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT,
-        ]))
+        .stdout(lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT]))
         .stderr(
             "ctx-prune: <stdin>: clear: 1 change: 41 tokens, now 37\n\
              ctx-prune: <stdin>: in all: 1 change: 41 tokens, now 37\n",
@@ -71,7 +69,7 @@ fn a_dry_run_says_what_would_go_beside_what_the_model_is_sent() {
         .stdout(
             "rule        changes     before      after      freed\n\
              total             0          0          0          0\n\
-             beside the model     count      bytes\n\
+             not sent             count      bytes\n\
              progress                 1        158\n\
              copies                   1        260\n",
         )
@@ -111,35 +109,21 @@ fn with_usage(reply: &str, read: u64) -> String {
     reply.replacen(r#""role""#, &usage, 1)
 }
 
-/// Claude Code goes by it, and would ask or compact at once. By 1.2 tokens of the API's on each
-/// of the 763 that are freed.
+/// Claude Code uses it, and would ask or compact at once. 1.2 API tokens for each of the 763 that
+/// are freed.
 #[test]
 fn the_last_reply_says_what_its_request_comes_to_now() {
     let text = "some words ".repeat(400);
     let result = RESULT.replace("TEXT", &text);
     let call = with_usage(CALL, 19_897);
-    let session = lines(&[
-        START,
-        THOUGHT,
-        &call,
-        PROGRESS,
-        &result,
-        &with_usage(SAID, 20_897),
-        NEXT,
-    ]);
+    let session =
+        lines(&[START, THOUGHT, &call, PROGRESS, &result, &with_usage(SAID, 20_897), NEXT]);
     let cleared = r"[Old tool result content cleared]\n⟦ctx: Read a.txt, all 4400 bytes, if saved: ctx-offload --show fee4bfc5⟧";
     let result = RESULT
         .replace(r#""toolUseResult":{"file":{"content":"TEXT"}},"#, "")
         .replace("TEXT", cleared);
-    let pruned = lines(&[
-        START,
-        THOUGHT,
-        &call,
-        PROGRESS,
-        &result,
-        &with_usage(SAID, 19_981),
-        NEXT,
-    ]);
+    let pruned =
+        lines(&[START, THOUGHT, &call, PROGRESS, &result, &with_usage(SAID, 19_981), NEXT]);
     let args = ["--clear", "--protect-last", "1", "s.jsonl"];
     let home = prune()
         .args(["-i", "--store", "store", "--min-idle", "0s"])
@@ -224,9 +208,7 @@ fn a_new_session_stands_beside_the_old_one_under_its_own_id() {
 #[test]
 fn a_pipe_is_no_session_to_stand_beside() {
     let home = tempfile::tempdir().expect("a folder");
-    let fifo = std::process::Command::new("mkfifo")
-        .arg(home.path().join("fifo.jsonl"))
-        .status();
+    let fifo = std::process::Command::new("mkfifo").arg(home.path().join("fifo.jsonl")).status();
     assert!(fifo.expect("mkfifo").success());
     prune()
         .within(home.path())

@@ -1,7 +1,7 @@
 //! What holds for every session.
 
+use ctx_format::{Object, Options, Part, Records, Validator, dialect};
 use ctx_testkit::{any_jsonl, chat_session};
-use ctx_transcript::{Object, Options, Part, Records, Validator, dialect};
 use proptest::prelude::*;
 
 use super::pruned;
@@ -45,10 +45,7 @@ fn message(anthropic: bool, kind: u8, id: &str, tool: &str, text: &str) -> Strin
 /// What users and replies say, blanks aside, and how many problems there are.
 fn said(dialect: &str, session: &str) -> (Vec<String>, usize) {
     let dialect = dialect::by_name(dialect).expect("a dialect");
-    let options = Options {
-        dialect: Some(dialect),
-        ..Options::default()
-    };
+    let options = Options { dialect: Some(dialect), ..Options::default() };
     let mut records = Records::open(session.as_bytes(), &options).expect("from memory");
     let mut said = Vec::new();
     let mut validator = Validator::new(dialect.rules());
@@ -106,14 +103,7 @@ const RULES: [&[&str]; 5] = [
         "20",
     ],
     &["--window-messages", "5", "--trim"],
-    &[
-        "--max-chars",
-        "60",
-        "--protect-last",
-        "0",
-        "--drop",
-        "noise,duplicates",
-    ],
+    &["--max-chars", "60", "--protect-last", "0", "--drop", "noise,duplicates"],
     &[
         "--drop",
         "superseded,noise",
@@ -126,14 +116,7 @@ const RULES: [&[&str]; 5] = [
         "--protect-last",
         "1",
     ],
-    &[
-        "--drop",
-        "reasoning,superseded",
-        "--protect-last",
-        "1",
-        "--window-messages",
-        "8",
-    ],
+    &["--drop", "reasoning,superseded", "--protect-last", "1", "--window-messages", "8"],
 ];
 
 proptest! {

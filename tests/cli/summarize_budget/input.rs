@@ -14,18 +14,13 @@ fn only_system_messages() {
     let session = session("chat", Some(&sentences(0, 20)), &[]);
     let all = tokens(session.clone(), "chat");
     assert_eq!(within(all, &[], session.clone()), session);
-    case(all - 1)
-        .stdin(session)
-        .code(2)
-        .stderr_has("tokens have to stay")
-        .run();
+    case(all - 1).stdin(session).code(2).stderr_has("tokens have to stay").run();
 }
 
 #[test]
 fn no_user_message_at_all() {
-    let events: Vec<Event> = (0..12)
-        .map(|n| Event::Call(format!("cat {n}"), sentences(10 * n, 30)))
-        .collect();
+    let events: Vec<Event> =
+        (0..12).map(|n| Event::Call(format!("cat {n}"), sentences(10 * n, 30))).collect();
     for dialect in ["chat", "anthropic"] {
         let before = session(dialect, None, &events);
         let after = within(1_000, &["--dialect", dialect], before);
@@ -68,7 +63,7 @@ fn bad_lines_stay_go_or_fail() {
     let work = work();
     let mut lines: Vec<&str> = work.lines().collect();
     let count = lines.len();
-    // Among what is old, and behind the last reply.
+    // Within the old part, and after the last reply.
     lines.insert(10, "{broken");
     lines.push("[1, 2]");
     let before = format!("{}\n", lines.join("\n"));
@@ -77,10 +72,7 @@ fn bad_lines_stay_go_or_fail() {
         let done = case.stdout_any().stderr_has(told).run();
         String::from_utf8(done.stdout).expect("UTF-8")
     };
-    let kept = run(
-        &[],
-        ":11: 2 bad lines, 1 kept, 1 gone with the old zone; the first: ",
-    );
+    let kept = run(&[], ":11: 2 bad lines, 1 kept, 1 gone with the old zone; the first: ");
     assert!(kept.ends_with("\n[1, 2]\n"));
     assert!(!kept.contains("{broken"));
     let dropped = run(
@@ -120,20 +112,10 @@ fn one_giant_message() {
     let small = |text: &str| Event::Reply(text.to_owned());
     for (what, events) in [
         ("alone", vec![Event::User(giant.clone())]),
-        (
-            "user",
-            vec![
-                small("hello"),
-                Event::User(giant.clone()),
-                small("I read it."),
-            ],
-        ),
+        ("user", vec![small("hello"), Event::User(giant.clone()), small("I read it.")]),
         (
             "result",
-            vec![
-                Event::User("read it".to_owned()),
-                Event::Call("cat".to_owned(), giant.clone()),
-            ],
+            vec![Event::User("read it".to_owned()), Event::Call("cat".to_owned(), giant.clone())],
         ),
         (
             "arguments",
@@ -147,13 +129,8 @@ fn one_giant_message() {
         for dialect in ["chat", "anthropic"] {
             let before = session(dialect, None, &events);
             let args = ["--dialect", dialect];
-            let done = case(2_000)
-                .args(["-q"])
-                .args(args)
-                .stdin(before)
-                .stdout_any()
-                .stderr_has("")
-                .run();
+            let done =
+                case(2_000).args(["-q"]).args(args).stdin(before).stdout_any().stderr_has("").run();
             let after = String::from_utf8(done.stdout).expect("UTF-8");
             let total = tokens(after.clone(), dialect);
             assert!(total <= 2_000, "{what}, {dialect}: {total}");

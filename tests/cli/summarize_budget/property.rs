@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use ctx_transcript::dialect::by_name;
-use ctx_transcript::{Options, Records, Rule, Validator};
+use ctx_format::dialect::by_name;
+use ctx_format::{Options, Records, Rule, Validator};
 use proptest::prelude::*;
 
 use super::talk::{Event, sentences, session};
@@ -29,10 +29,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// What is wrong with a session, without the lines, which move.
 fn problems(dialect: &str, session: &[u8]) -> Vec<(Rule, String)> {
     let dialect = by_name(dialect).expect("known");
-    let options = Options {
-        dialect: Some(dialect),
-        ..Options::default()
-    };
+    let options = Options { dialect: Some(dialect), ..Options::default() };
     let mut records = Records::open(session, &options).expect("from memory");
     let mut validator = Validator::new(dialect.rules());
     while let Some(record) = records.next().expect("from memory") {

@@ -20,18 +20,11 @@ pub(crate) enum Event {
 pub(crate) fn session(dialect: &str, system: Option<&str>, events: &[Event]) -> String {
     let mut text = String::new();
     if let Some(system) = system {
-        let _ = writeln!(
-            text,
-            "{{\"role\": \"system\", \"content\": {}}}",
-            json!(system)
-        );
+        let _ = writeln!(text, "{{\"role\": \"system\", \"content\": {}}}", json!(system));
     }
     for (number, event) in events.iter().enumerate() {
-        let records = if dialect == "anthropic" {
-            anthropic(number, event)
-        } else {
-            chat(number, event)
-        };
+        let records =
+            if dialect == "anthropic" { anthropic(number, event) } else { chat(number, event) };
         for record in records {
             let record = record.to_string();
             let _ = writeln!(text, "{{ {}", record.trim_start_matches('{'));
@@ -78,10 +71,7 @@ fn anthropic(number: usize, event: &Event) -> Vec<Value> {
             said("user", json!([result(&one, text)])),
         ],
         Event::Calls(first, second) => vec![
-            said(
-                "assistant",
-                json!([call(&one, "first"), call(&two, "second")]),
-            ),
+            said("assistant", json!([call(&one, "first"), call(&two, "second")])),
             said("user", json!([result(&one, first), result(&two, second)])),
         ],
     }
@@ -106,20 +96,11 @@ pub(crate) fn work() -> String {
         "Please repair the importer in src/feed.rs. Do not touch the migrations folder.".to_owned(),
     )];
     for step in 0..20 {
-        events.push(Event::Reply(format!(
-            "Step {step}: the next part is src/part_{step}.rs."
-        )));
-        events.push(Event::Call(
-            format!("cat src/part_{step}.rs"),
-            sentences(10 * step, 30),
-        ));
+        events.push(Event::Reply(format!("Step {step}: the next part is src/part_{step}.rs.")));
+        events.push(Event::Call(format!("cat src/part_{step}.rs"), sentences(10 * step, 30)));
     }
-    events.push(Event::User(
-        "Now run the tests once more, and tell me what fails.".to_owned(),
-    ));
+    events.push(Event::User("Now run the tests once more, and tell me what fails.".to_owned()));
     events.push(Event::Call("cargo test".to_owned(), sentences(900, 40)));
-    events.push(Event::Reply(
-        "Two tests fail: feed_dates and feed_names.".to_owned(),
-    ));
+    events.push(Event::Reply("Two tests fail: feed_dates and feed_names.".to_owned()));
     session("chat", Some("You are a careful engineer."), &events)
 }

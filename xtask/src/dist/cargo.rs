@@ -46,11 +46,11 @@ struct Node {
 #[derive(Deserialize)]
 struct Dependency {
     pkg: String,
-    dep_kinds: Vec<Kind>,
+    dep_kinds: Vec<DependencyKind>,
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct DependencyKind {
     kind: Option<String>,
 }
 
@@ -65,12 +65,8 @@ impl Metadata {
     /// What is built into the program, or makes what is built in (the vocabularies): all but what
     /// tests alone need. By name and version.
     pub(super) fn built_in(&self) -> Vec<&Package> {
-        let nodes: BTreeMap<&str, &Node> = self
-            .resolve
-            .nodes
-            .iter()
-            .map(|node| (node.id.as_str(), node))
-            .collect();
+        let nodes: BTreeMap<&str, &Node> =
+            self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
         let is_root = |package: &&Package| package.name == PACKAGE;
         let root = self.packages.iter().find(is_root);
         let mut waiting: Vec<&str> = root.map(|root| root.id.as_str()).into_iter().collect();
@@ -85,9 +81,8 @@ impl Metadata {
             }
         }
         let packages = self.packages.iter();
-        let mut packages: Vec<&Package> = packages
-            .filter(|package| seen.contains(package.id.as_str()))
-            .collect();
+        let mut packages: Vec<&Package> =
+            packages.filter(|package| seen.contains(package.id.as_str())).collect();
         packages.sort_by_key(|package| (&package.name, &package.version));
         packages
     }
@@ -106,8 +101,8 @@ pub(super) fn host() -> anyhow::Result<String> {
     Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
-/// Builds the program. Paths of this machine, which stand in the messages of panics, are
-/// replaced, so that another machine builds the same bytes.
+/// Builds the program. Paths of this machine, which panic messages contain, are replaced, so that
+/// another machine builds the same bytes.
 pub(super) fn build(root: &Path, target: Option<&str>) -> anyhow::Result<()> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));

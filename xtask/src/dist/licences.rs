@@ -25,10 +25,7 @@ pub(super) fn text(metadata: &Metadata) -> String {
         let _ = writeln!(page, "{name} {version}: {licence}");
         let folder = package.manifest_path.parent().unwrap_or(Path::new("."));
         for text in licence_files(folder) {
-            texts
-                .entry(text)
-                .or_default()
-                .push(format!("{name} {version}"));
+            texts.entry(text).or_default().push(format!("{name} {version}"));
         }
     }
     // The text that most packages share comes first.
@@ -48,23 +45,11 @@ fn licence_files(folder: &Path) -> Vec<String> {
     let is_licence = |path: &&std::path::PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.to_uppercase();
-        [
-            "LICENSE",
-            "LICENCE",
-            "COPYING",
-            "COPYRIGHT",
-            "NOTICE",
-            "UNLICENSE",
-        ]
-        .iter()
-        .any(|begin| name.starts_with(begin))
+        ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
     };
-    let texts = paths
-        .iter()
-        .filter(is_licence)
-        .filter_map(|path| fs::read_to_string(path).ok());
+    let texts = paths.iter().filter(is_licence).filter_map(|path| fs::read_to_string(path).ok());
     // The same text ends its lines in several ways.
-    texts
-        .map(|text| text.replace("\r\n", "\n").trim().to_owned())
-        .collect()
+    texts.map(|text| text.replace("\r\n", "\n").trim().to_owned()).collect()
 }

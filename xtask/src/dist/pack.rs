@@ -23,12 +23,7 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
     fs::create_dir_all(&places.packages)?;
     let tar = places.packages.join(format!("{name}.tar"));
     run(Command::new("tar")
-        .args([
-            "--create",
-            "--sort=name",
-            "--format=ustar",
-            "--numeric-owner",
-        ])
+        .args(["--create", "--sort=name", "--format=ustar", "--numeric-owner"])
         .args(["--owner=0", "--group=0", "--mode=u+rwX,go+rX,go-w"])
         .arg(format!("--mtime=@{}", places.epoch))
         .arg("--file")
@@ -36,9 +31,7 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
         .arg("--directory")
         .arg(&stage)
         .arg(&name))?;
-    run(Command::new("gzip")
-        .args(["-9", "--no-name", "--force"])
-        .arg(&tar))?;
+    run(Command::new("gzip").args(["-9", "--no-name", "--force"]).arg(&tar))?;
     Ok(places.packages.join(format!("{name}.tar.gz")))
 }
 
@@ -60,7 +53,7 @@ pub(super) fn deb(
     licences: &str,
 ) -> anyhow::Result<PathBuf> {
     let stage = places.built.join("deb");
-    stage::anew(&stage)?;
+    stage::recreate(&stage)?;
     stage::links(&stage.join("bin"))?;
     stage::shared(&stage.join("share"), places.root)?;
     // The licences of Debian's packages are in the file copyright, which cargo-deb writes.
@@ -72,9 +65,7 @@ pub(super) fn deb(
     run(gzip.arg(stage.join("share/man")))?;
     let mut cargo = cargo::command();
     cargo.args(["deb", "--no-build", "--no-strip", "--profile=dist"]);
-    cargo
-        .args(["--package", cargo::PACKAGE, "--output"])
-        .arg(&places.packages);
+    cargo.args(["--package", cargo::PACKAGE, "--output"]).arg(&places.packages);
     if let Some(target) = target {
         cargo.args(["--target", target]);
     }
@@ -97,9 +88,8 @@ pub(super) fn checksums(places: &Places<'_>) -> anyhow::Result<()> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&places.packages)? {
         let name = entry?.file_name();
-        let is_package = Path::new(&name)
-            .extension()
-            .is_some_and(|end| end == "gz" || end == "deb");
+        let is_package =
+            Path::new(&name).extension().is_some_and(|end| end == "gz" || end == "deb");
         names.extend(is_package.then_some(name));
     }
     names.sort();

@@ -12,14 +12,14 @@ pub(super) const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
 /// Where documents go.
 pub(super) const DOC: &str = "share/doc/ctx-tools";
 
-/// Puts the whole of a package into `prefix`, which is made anew.
+/// Creates `prefix` with the whole content of a package.
 pub(super) fn whole(
     prefix: &Path,
     root: &Path,
     program: &Path,
     licences: &str,
 ) -> anyhow::Result<()> {
-    anew(prefix)?;
+    recreate(prefix)?;
     put(program, &prefix.join(PROGRAM), 0o755)?;
     links(&prefix.join("bin"))?;
     shared(&prefix.join("share"), root)?;
@@ -31,7 +31,7 @@ pub(super) fn whole(
 }
 
 /// An empty folder.
-pub(super) fn anew(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn recreate(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
@@ -50,28 +50,14 @@ pub(super) fn links(bin: &Path) -> anyhow::Result<()> {
 /// What does not depend on the machine, under the names that man and the shells look for.
 pub(super) fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     let completions = root.join("completions");
-    put_all(
-        &completions.join("bash"),
-        &share.join("bash-completion/completions"),
-    )?;
+    put_all(&completions.join("bash"), &share.join("bash-completion/completions"))?;
     put_all(&completions.join("zsh"), &share.join("zsh/site-functions"))?;
-    put_all(
-        &completions.join("fish"),
-        &share.join("fish/vendor_completions.d"),
-    )?;
+    put_all(&completions.join("fish"), &share.join("fish/vendor_completions.d"))?;
     for tool in crate::tools() {
         let page = format!("{}.1", tool.name);
-        put(
-            &root.join("man").join(&page),
-            &share.join("man/man1").join(&page),
-            0o644,
-        )?;
+        put(&root.join("man").join(&page), &share.join("man/man1").join(&page), 0o644)?;
     }
-    put(
-        &root.join("man/ctx.7"),
-        &share.join("man/man7/ctx.7"),
-        0o644,
-    )?;
+    put(&root.join("man/ctx.7"), &share.join("man/man7/ctx.7"), 0o644)?;
     for folder in ["presets", "prompts"] {
         put_all(&root.join(folder), &share.join("ctx-tools").join(folder))?;
     }

@@ -1,7 +1,7 @@
 //! The picture of the README: a real run of the tools on the example session, in a terminal.
 //!
-//! What is drawn is what the tools write; the example lies in a home of its own as sessions of
-//! three agents. The same tools draw the same picture.
+//! The output is that of the tools; the example session is in a separate home, as sessions of three
+//! agents. The same tools draw the same picture.
 
 mod screen;
 mod svg;
@@ -45,11 +45,7 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let example = root().join("examples/session.jsonl");
     fs::copy(&example, home.path().join("session.jsonl")).context("cannot copy the example")?;
-    let terminal = terminal::Terminal {
-        bin,
-        home: home.path(),
-        columns: COLUMNS,
-    };
+    let terminal = terminal::Terminal { bin, home: home.path(), columns: COLUMNS };
     let said = terminal.run(home.path(), BEFORE)?;
     ensure!(said.is_empty(), "unexpected: {said}");
     let folder = home.path().join(".claude/projects/-work-berthbook");
@@ -70,17 +66,8 @@ pub fn drawn(bin: &Path) -> anyhow::Result<Files> {
 }
 
 fn prompt(command: &str) -> Vec<Run> {
-    let run = |text: &str, style| Run {
-        text: text.to_owned(),
-        style,
-    };
-    let faint = Style {
-        is_faint: true,
-        ..Style::default()
-    };
-    let bold = Style {
-        is_bold: true,
-        ..Style::default()
-    };
+    let run = |text: &str, style| Run { text: text.to_owned(), style };
+    let faint = Style { is_faint: true, ..Style::default() };
+    let bold = Style { is_bold: true, ..Style::default() };
     vec![run("$ ", faint), run(command, bold)]
 }

@@ -4,7 +4,7 @@
 /// How a piece of text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Style {
-    /// One of the 16 colours of a terminal; the colour of the text where there is none.
+    /// One of the 16 colours of a terminal; the default colour if `None`.
     pub(super) colour: Option<u8>,
     pub(super) is_bold: bool,
     pub(super) is_faint: bool,
@@ -21,9 +21,7 @@ pub(super) struct Run {
 pub(super) fn lines(text: &str) -> Vec<Vec<Run>> {
     let mut style = Style::default();
     let lines = text.lines();
-    lines
-        .map(|line| runs(line.trim_end_matches('\r'), &mut style))
-        .collect()
+    lines.map(|line| runs(line.trim_end_matches('\r'), &mut style)).collect()
 }
 
 fn runs(line: &str, style: &mut Style) -> Vec<Run> {
@@ -44,10 +42,7 @@ fn runs(line: &str, style: &mut Style) -> Vec<Run> {
 
 fn push(runs: &mut Vec<Run>, text: &str, style: Style) {
     if !text.is_empty() {
-        runs.push(Run {
-            text: text.to_owned(),
-            style,
-        });
+        runs.push(Run { text: text.to_owned(), style });
     }
 }
 
@@ -55,31 +50,12 @@ fn push(runs: &mut Vec<Run>, text: &str, style: Style) {
 fn changed(style: Style, code: &str) -> Style {
     match code.parse().unwrap_or(0_u8) {
         0 => Style::default(),
-        1 => Style {
-            is_bold: true,
-            ..style
-        },
-        2 => Style {
-            is_faint: true,
-            ..style
-        },
-        22 => Style {
-            is_bold: false,
-            is_faint: false,
-            ..style
-        },
-        code @ 30..=37 => Style {
-            colour: Some(code - 30),
-            ..style
-        },
-        code @ 90..=97 => Style {
-            colour: Some(code - 82),
-            ..style
-        },
-        39 => Style {
-            colour: None,
-            ..style
-        },
+        1 => Style { is_bold: true, ..style },
+        2 => Style { is_faint: true, ..style },
+        22 => Style { is_bold: false, is_faint: false, ..style },
+        code @ 30..=37 => Style { colour: Some(code - 30), ..style },
+        code @ 90..=97 => Style { colour: Some(code - 82), ..style },
+        39 => Style { colour: None, ..style },
         _ => style,
     }
 }
@@ -89,15 +65,8 @@ mod tests {
     use super::{Run, Style, lines};
 
     fn run(text: &str, colour: Option<u8>, is_bold: bool) -> Run {
-        let style = Style {
-            colour,
-            is_bold,
-            is_faint: false,
-        };
-        Run {
-            text: text.to_owned(),
-            style,
-        }
+        let style = Style { colour, is_bold, is_faint: false };
+        Run { text: text.to_owned(), style }
     }
 
     #[test]
@@ -106,16 +75,8 @@ mod tests {
         assert_eq!(
             shown,
             [
-                vec![
-                    run("a ", None, false),
-                    run("b", Some(2), true),
-                    run("c", Some(2), false)
-                ],
-                vec![
-                    run("d", Some(2), false),
-                    run("e", None, false),
-                    run("f", Some(9), false)
-                ],
+                vec![run("a ", None, false), run("b", Some(2), true), run("c", Some(2), false)],
+                vec![run("d", Some(2), false), run("e", None, false), run("f", Some(9), false)],
             ]
         );
     }

@@ -45,9 +45,7 @@ const MARGIN: f64 = 20.0;
 
 /// Draws `lines`, on as many columns as the longest takes.
 pub(super) fn draw(lines: &[Vec<Run>], theme: &Theme) -> String {
-    let columns = lines
-        .iter()
-        .map(|runs| runs.iter().map(columns).sum::<usize>());
+    let columns = lines.iter().map(|runs| runs.iter().map(columns).sum::<usize>());
     let columns = columns.max().unwrap_or(0);
     let width = COLUMN * columns as f64 + 2.0 * MARGIN;
     let height = ROW * lines.len() as f64 + 2.0 * MARGIN;
@@ -78,11 +76,7 @@ fn text(out: &mut String, run: &Run, x: f64, y: f64, theme: &Theme) {
         return;
     }
     let fill = colour(run.style, theme);
-    let weight = if run.style.is_bold {
-        " font-weight=\"bold\""
-    } else {
-        ""
-    };
+    let weight = if run.style.is_bold { " font-weight=\"bold\"" } else { "" };
     let length = COLUMN * columns(run) as f64;
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -109,9 +103,7 @@ fn columns_of(text: &str) -> usize {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -124,11 +116,7 @@ mod tests {
         let part = |at: usize| {
             let byte = u8::from_str_radix(&colour[at..at + 2], 16).expect("hex");
             let value = f64::from(byte) / 255.0;
-            if value <= 0.040_45 {
-                value / 12.92
-            } else {
-                ((value + 0.055) / 1.055).powf(2.4)
-            }
+            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
         };
         0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
     }
@@ -140,14 +128,7 @@ mod tests {
 
     #[test]
     fn every_colour_can_be_read() {
-        for Theme {
-            background,
-            text,
-            faint,
-            colours,
-            ..
-        } in [LIGHT, DARK]
-        {
+        for Theme { background, text, faint, colours, .. } in [LIGHT, DARK] {
             for colour in colours.into_iter().chain([text, faint]) {
                 let contrast = contrast(colour, background);
                 assert!(contrast >= 4.5, "{colour} on {background}: {contrast}");

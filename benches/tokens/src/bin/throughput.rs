@@ -50,7 +50,10 @@ fn engines_o200k() -> Vec<Count<'static>> {
         ("ctx-tokens", Box::new(move |text| own.count(text))),
         ("toktok-rs", Box::new(move |text| toktok.count(text.as_bytes()) as u64)),
         ("bpe-openai", Box::new(|text| bpe_openai::o200k_base().count(text) as u64)),
-        ("tiktoken-rs", Box::new(|text| tiktoken_rs::o200k_base_singleton().count_ordinary(text) as u64)),
+        (
+            "tiktoken-rs",
+            Box::new(|text| tiktoken_rs::o200k_base_singleton().count_ordinary(text) as u64),
+        ),
     ]
 }
 
@@ -61,7 +64,10 @@ fn engines_cl100k() -> Vec<Count<'static>> {
         ("ctx-tokens", Box::new(move |text| own.count(text))),
         ("toktok-rs", Box::new(move |text| toktok.count(text.as_bytes()) as u64)),
         ("bpe-openai", Box::new(|text| bpe_openai::cl100k_base().count(text) as u64)),
-        ("tiktoken-rs", Box::new(|text| tiktoken_rs::cl100k_base_singleton().count_ordinary(text) as u64)),
+        (
+            "tiktoken-rs",
+            Box::new(|text| tiktoken_rs::cl100k_base_singleton().count_ordinary(text) as u64),
+        ),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! What is counted of a run, and what a line says of it.
+//! The counters of a run, and their text for the progress line.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,31 +14,29 @@ pub(super) struct Counts {
     pub(super) bytes: AtomicU64,
     /// Records of a batch.
     pub(super) records: AtomicU64,
-    /// 0 where nobody said how many.
+    /// 0 if unknown.
     pub(super) files: AtomicU64,
     pub(super) done_files: AtomicU64,
 }
 
-/// What is being done.
 struct Stage {
     what: String,
     begun: Instant,
-    /// How many bytes there are to read; 0 where that is not known.
+    /// The number of bytes to read; 0 if unknown.
     bytes: u64,
-    /// Which time they are read.
+    /// The number of the current pass over the bytes.
     pass: u64,
     /// When that began.
     pass_begun: Instant,
 }
 
-/// What a line shows.
+/// The content of the progress line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
-    /// What is being done.
+pub(super) struct Snapshot {
     pub(super) what: String,
-    /// How far that is: so much of so much.
+    /// The progress as a part of a whole.
     pub(super) share: Option<(u64, u64)>,
-    /// The same in words: bytes, rate, time.
+    /// The figures as text: bytes, rate, time.
     pub(super) figures: String,
 }
 
@@ -71,8 +69,8 @@ impl Counts {
         self.bytes.store(0, Relaxed);
     }
 
-    /// What there is to say at `now`.
-    pub(super) fn told(&self, now: Instant) -> Told {
+    /// The content of the line at `now`.
+    pub(super) fn snapshot(&self, now: Instant) -> Snapshot {
         let stage = self.locked();
         let bytes = self.bytes.load(Relaxed);
         let records = self.records.load(Relaxed);
@@ -85,7 +83,7 @@ impl Counts {
             let begun = now.saturating_duration_since(stage.begun);
             figures.extend(volume(bytes, 0, begun));
             let done = self.done_files.load(Relaxed).min(files);
-            return Told {
+            return Snapshot {
                 what: format!("file {} of {files}", (done + 1).min(files)),
                 share: Some((done, files)),
                 figures: figures.join(", "),
@@ -101,7 +99,7 @@ impl Counts {
             0 | 1 => String::new(),
             pass => format!(", pass {pass}"),
         };
-        Told {
+        Snapshot {
             what: format!("{}{again}", stage.what),
             share: is_known.then_some((bytes, stage.bytes)),
             figures: figures.join(", "),
@@ -112,17 +110,11 @@ impl Counts {
 impl Stage {
     fn new(what: &str) -> Self {
         let now = Instant::now();
-        Self {
-            what: what.to_owned(),
-            begun: now,
-            bytes: 0,
-            pass: 0,
-            pass_begun: now,
-        }
+        Self { what: what.to_owned(), begun: now, bytes: 0, pass: 0, pass_begun: now }
     }
 }
 
-/// So many bytes of so many, in that time: how many, how fast, and how long it takes still.
+/// Progress in bytes of a total, after that time: how many, how fast, and the time left.
 fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
     if bytes == 0 {
         return Vec::new();
@@ -160,11 +152,11 @@ mod tests {
     use super::{Counts, time};
 
     fn after(counts: &Counts, seconds: u64) -> (String, Option<(u64, u64)>, String) {
-        let told = counts.told(Instant::now() + Duration::from_secs(seconds));
-        (told.what, told.share, told.figures)
+        let snapshot = counts.snapshot(Instant::now() + Duration::from_secs(seconds));
+        (snapshot.what, snapshot.share, snapshot.figures)
     }
 
-    /// 17: of a file of known size: how much of it, how fast, how long still.
+    /// For a file of known size: the share, the rate and the time left.
     #[test]
     fn a_file_is_told_by_its_size() {
         let counts = Counts::new("ctx-x");
@@ -182,7 +174,7 @@ mod tests {
         assert_eq!(after(&counts, 1).1, Some((0, 400 << 20)));
     }
 
-    /// 17: what is longer than it was said to be, or nobody knows how long, has no share.
+    /// A file that is longer than expected, or of unknown length, has no share.
     #[test]
     fn a_pipe_is_told_by_its_bytes_and_time() {
         let counts = Counts::new("ctx-x");
@@ -197,19 +189,16 @@ mod tests {
         assert_eq!(after(&counts, 1).1, None);
     }
 
-    /// 17: nothing is known of a stage but its name and how long it takes.
+    /// A stage shows only its name and its duration.
     #[test]
     fn a_stage_is_told_by_its_time() {
         let counts = Counts::new("ctx-x");
         counts.stage("asking the model");
         let (what, share, figures) = after(&counts, 14);
-        assert_eq!(
-            (what.as_str(), share, figures.as_str()),
-            ("asking the model", None, "14 s")
-        );
+        assert_eq!((what.as_str(), share, figures.as_str()), ("asking the model", None, "14 s"));
     }
 
-    /// 17: many files are told by their number, whatever each of them is.
+    /// Many files are shown as a number, whatever their sizes.
     #[test]
     fn files_are_told_by_their_number() {
         let counts = Counts::new("ctx-x");

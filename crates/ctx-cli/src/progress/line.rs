@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::counts::{Counts, Told};
+use super::counts::{Counts, Snapshot};
 
-/// What takes less is over before anybody could read a line.
+/// A shorter run ends before anyone could read the line.
 const DELAY: Duration = Duration::from_secs(1);
-/// How often the line is drawn.
+/// The time between two drawings.
 const TICK: Duration = Duration::from_millis(100);
-/// Below so many columns there is no room for a bar beside the figures.
+/// On a narrower terminal there is no room for a bar next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
 pub(super) struct Line {
@@ -42,7 +42,7 @@ impl Line {
                 while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                     wait = TICK;
                     is_drawn.store(true, Ordering::SeqCst);
-                    draw(&bar, &counts.told(Instant::now()), colour);
+                    draw(&bar, &counts.snapshot(Instant::now()), colour);
                 }
                 if is_drawn.load(Ordering::SeqCst) {
                     bar.finish_and_clear();
@@ -50,11 +50,7 @@ impl Line {
             })
         };
         let drawer = thread.ok().map(|thread| Drawer { thread, goes_on });
-        Self {
-            bar,
-            is_drawn,
-            drawer: Mutex::new(drawer),
-        }
+        Self { bar, is_drawn, drawer: Mutex::new(drawer) }
     }
 
     /// Takes the line away, and draws no more.
@@ -69,18 +65,14 @@ impl Line {
 
     /// Takes the line away while something else is written.
     pub(super) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
-        if self.is_drawn.load(Ordering::SeqCst) {
-            self.bar.suspend(write)
-        } else {
-            write()
-        }
+        if self.is_drawn.load(Ordering::SeqCst) { self.bar.suspend(write) } else { write() }
     }
 }
 
-fn draw(bar: &ProgressBar, told: &Told, colour: bool) {
+fn draw(bar: &ProgressBar, snapshot: &Snapshot, colour: bool) {
     let columns = rustix::termios::tcgetwinsize(std::io::stderr());
     let has_room = columns.is_ok_and(|size| size.ws_col >= LEAST_FOR_BAR);
-    let template = match told.share {
+    let template = match snapshot.share {
         Some(_) if has_room && colour => "{msg} {wide_bar:.cyan} {prefix}",
         Some(_) if has_room => "{msg} {wide_bar} {prefix}",
         _ => "{spinner} {wide_msg}",
@@ -88,11 +80,7 @@ fn draw(bar: &ProgressBar, told: &Told, colour: bool) {
     let style = ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█░"));
-    let Told {
-        what,
-        share,
-        figures,
-    } = told;
+    let Snapshot { what, share, figures } = snapshot;
     if share.is_some() && has_room {
         bar.set_prefix(figures.clone());
         bar.set_message(what.clone());

@@ -1,8 +1,9 @@
-//! How far a long run is, on stderr: only on a terminal, only after a second, and gone at the end.
+//! Progress of a long run on stderr: only on a terminal, only after a second, and erased at the
+//! end.
 //!
-//! What works adds to a few counters; one thread looks at them ten times a second and draws.
-//! A process has one terminal, and so one [`Progress`]: whoever writes to the terminal finds
-//! it there, and takes the line away while he writes.
+//! Workers add to a few counters; one thread reads them ten times a second and draws. A process has
+//! one terminal, and so one [`Progress`]: any code that writes to the terminal finds it there, and
+//! erases the line while it writes.
 
 mod counts;
 mod line;
@@ -30,18 +31,18 @@ pub enum ShowProgress {
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// How far the run of this process is.
+/// The progress of this process.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Shown>>);
 
-/// What is counted, and the line that shows it.
+/// The counters and the line that shows them.
 struct Shown {
     counts: Arc<Counts>,
     line: Line,
 }
 
 impl Progress {
-    /// Begins to watch, where there is somebody to show it to.
+    /// Starts the display, if there is a terminal.
     pub(crate) fn begin(tool: &'static str, common: &CommonArgs) {
         let is_wanted = common.progress == ShowProgress::Auto && !common.quiet;
         if is_wanted && io::stderr().is_terminal() && is_capable() {
@@ -56,7 +57,7 @@ impl Progress {
         PROGRESS.get().cloned().unwrap_or_default()
     }
 
-    /// Whether anybody sees it.
+    /// Whether the terminal shows the line.
     pub fn is_shown(&self) -> bool {
         self.0.is_some()
     }
@@ -75,14 +76,14 @@ impl Progress {
         }
     }
 
-    /// So many bytes are read from their beginning, in the part that has begun.
+    /// Starts a pass over `bytes` bytes in the current stage.
     pub fn reading(&self, bytes: u64) {
         if let Some(shown) = &self.0 {
             shown.counts.reading(bytes);
         }
     }
 
-    /// So many bytes more are read.
+    /// Adds bytes that were read.
     pub fn read(&self, bytes: u64) {
         if let Some(shown) = &self.0 {
             shown.counts.bytes.fetch_add(bytes, Relaxed);
@@ -96,7 +97,7 @@ impl Progress {
         }
     }
 
-    /// There are so many files to do.
+    /// Sets the number of files.
     pub fn files(&self, count: usize) {
         if let Some(shown) = &self.0 {
             shown.counts.files.store(count as u64, Relaxed);
@@ -138,12 +139,12 @@ impl Progress {
     }
 
     /// Stdout, which may be the same terminal.
-    pub(crate) fn beside(&self, out: Box<dyn Write + Send>) -> Box<dyn Write + Send> {
+    pub(crate) fn between_draws(&self, out: Box<dyn Write + Send>) -> Box<dyn Write + Send> {
         if self.0.is_none() || !io::stdout().is_terminal() {
             return out;
         }
         let progress = self.clone();
-        Box::new(Beside { out, progress })
+        Box::new(OutputBetweenDraws { out, progress })
     }
 }
 
@@ -162,12 +163,12 @@ impl Read for Counted {
 }
 
 /// A terminal that the line is on as well.
-struct Beside {
+struct OutputBetweenDraws {
     out: Box<dyn Write + Send>,
     progress: Progress,
 }
 
-impl Write for Beside {
+impl Write for OutputBetweenDraws {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Self { out, progress } = self;
         progress.aside(|| out.write(bytes))

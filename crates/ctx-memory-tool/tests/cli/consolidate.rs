@@ -15,10 +15,7 @@ const NEW: &str = "- Let's use Redis instead of SQLite. (user, b:4, 2026-11-03)\
 fn field() -> Field {
     let field = Field::new();
     field.put("FORMAT", "{\"format\":1}\n");
-    field.put(
-        "memory/extracted/decisions.md",
-        &format!("# Decisions\n\n{OLD}{NEW}"),
-    );
+    field.put("memory/extracted/decisions.md", &format!("# Decisions\n\n{OLD}{NEW}"));
     field.put(
         "memory/extracted/facts.md",
         "# Facts\n\n- 端口设为 8443。 (user, c:2, 2026-11-02)\n- 端口设为 8443 (assistant, d:5, 2026-11-04)\n",
@@ -50,7 +47,7 @@ fn part(field: &Field) -> String {
     master[from..master.rfind("<!-- ").expect("the last one")].to_owned()
 }
 
-/// 16: logs into memory files, these into the master; the second run does nothing.
+/// Logs go into memory files, and these into the master; the second run does nothing.
 #[test]
 fn the_memory_is_brought_together_once() {
     let field = field();
@@ -59,17 +56,14 @@ fn the_memory_is_brought_together_once() {
         .stdout(
             "{\"changed\":[\"memory/extracted/preferences.md\",\"memory/extracted/decisions.md\",\
              \"memory/summary/master.md\"],\"imported\":1,\"taken_back\":1,\"statements\":5,\
-             \"topics\":4,\"history\":1,\"own\":0,\"shown\":4,\"left_out\":0,\"worded\":0,\"tokens\":176,\
+             \"topics\":4,\"history\":1,\"own\":0,\"shown\":4,\"left_out\":0,\"tokens\":176,\
              \"edited\":false}\n",
         )
         .run();
     assert_eq!(part(&field), PART);
     assert_eq!(
         read(&field, "memory/extracted/decisions.md"),
-        format!(
-            "# Decisions\n\n{}{NEW}",
-            OLD.replace("11-01)", "11-01, taken back in b:4)")
-        )
+        format!("# Decisions\n\n{}{NEW}", OLD.replace("11-01)", "11-01, taken back in b:4)"))
     );
     let today = chrono::Utc::now().format("%F");
     let daily = read(&field, &format!("memory/daily/{today}.md"));
@@ -82,13 +76,10 @@ fn the_memory_is_brought_together_once() {
     field.call(&["consolidate"]).run();
     assert_eq!(read(&field, "context/events.jsonl"), log);
     assert_eq!(part(&field), PART);
-    field
-        .call(&["inject", "--without", "runtime"])
-        .stdout(format!("{}\n", PART.trim()))
-        .run();
+    field.call(&["inject", "--without", "runtime"]).stdout(format!("{}\n", PART.trim())).run();
 }
 
-/// 16: -n shows what would change, and changes nothing.
+/// -n shows what would change, and changes nothing.
 #[test]
 fn a_dry_run_is_a_diff() {
     let field = field();
@@ -114,7 +105,7 @@ fn a_dry_run_is_a_diff() {
     field.call(&["consolidate", "-n"]).run();
 }
 
-/// 16: what there is no room for is counted, and what people wrote is never left out.
+/// Entries without room are counted, and people's text is never omitted.
 #[test]
 fn what_is_left_out_is_said() {
     let field = field();
@@ -132,7 +123,7 @@ fn what_is_left_out_is_said() {
     assert_eq!(part(&field), "");
 }
 
-/// 16: without a memory there is nothing to do, and no store is made.
+/// Without a memory there is nothing to do, and no store is made.
 #[test]
 fn nothing_is_made_of_nothing() {
     let field = Field::new();
@@ -141,7 +132,7 @@ fn nothing_is_made_of_nothing() {
     assert!(!field.root().exists());
 }
 
-/// 16: what is no file of the store is neither read nor replaced.
+/// A path that is not a file of the store is neither read nor replaced.
 #[test]
 fn a_link_is_refused() {
     let field = field();
@@ -150,17 +141,13 @@ fn a_link_is_refused() {
     fs::create_dir(field.root().join("memory/summary")).expect("made");
     symlink(&outside, field.root().join("memory/summary/master.md")).expect("a link");
     for args in [&["consolidate"][..], &["consolidate", "-n"]] {
-        field
-            .call(args)
-            .code(2)
-            .stderr_has("store/memory/summary/master.md: cannot read: ")
-            .run();
+        field.call(args).code(2).stderr_has("store/memory/summary/master.md: cannot read: ").run();
     }
     assert_eq!(fs::read_to_string(outside).expect("there"), "secret\n");
     assert!(!field.root().join("context").exists());
 }
 
-/// 16: while another run changes the memory, this one waits, and then says that it is busy.
+/// While another run changes the memory, this one waits and then reports that it is busy.
 #[test]
 fn another_run_is_waited_for() {
     let field = field();
@@ -173,7 +160,7 @@ fn another_run_is_waited_for() {
         .run();
 }
 
-/// 16: where the master cannot be written the memory files stay as they are.
+/// If the master cannot be written, the memory files do not change.
 #[test]
 fn what_cannot_be_written_changes_nothing() {
     let field = field();
@@ -186,15 +173,11 @@ fn what_cannot_be_written_changes_nothing() {
         return;
     }
     let before = read(&field, "memory/extracted/decisions.md");
-    field
-        .call(&["consolidate"])
-        .code(2)
-        .stderr_has("cannot create")
-        .run();
+    field.call(&["consolidate"]).code(2).stderr_has("cannot create").run();
     assert_eq!(read(&field, "memory/extracted/decisions.md"), before);
 }
 
-/// 16: text that drives terminals, or looks like ours, is text.
+/// Text that controls terminals, or looks like ours, is text.
 #[test]
 fn hostile_text_is_plain() {
     let field = field();
@@ -203,15 +186,12 @@ fn hostile_text_is_plain() {
     field.put("memory/extracted/facts.md", hostile);
     field.call(&["consolidate"]).run();
     let master = read(&field, "memory/summary/master.md");
-    assert!(
-        !master.contains(|c: char| c.is_control() && c != '\n'),
-        "{master:?}"
-    );
+    assert!(!master.contains(|c: char| c.is_control() && c != '\n'), "{master:?}");
     assert_eq!(read(&field, "memory/extracted/facts.md"), hostile);
     field.call(&["consolidate", "-n"]).run();
 }
 
-/// 16: killed at whatever moment, nothing is lost, and the next run gets there.
+/// Killed at any moment, nothing is lost, and the next run completes.
 #[test]
 fn a_storm_of_kills() {
     const ROUNDS: u32 = 60;

@@ -7,19 +7,15 @@ use crate::field::Field;
 
 const LINE: &str = r#"{"role":"user","content":"the port is 8443"}"#;
 
-/// 16: a damaged snapshot is told, and the rest is searched.
+/// A damaged snapshot is reported, and the rest is searched.
 #[test]
 fn a_damaged_snapshot_is_told() {
     let field = Field::new();
     let bad = field.snapshot("bad", &[LINE]);
     let good = field.snapshot("good", &[LINE]);
-    let path = field
-        .root()
-        .join(format!("memory/session-summaries/{bad}.jsonl"));
+    let path = field.root().join(format!("memory/session-summaries/{bad}.jsonl"));
     fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("writable");
-    let other = fs::read_to_string(&path)
-        .expect("read")
-        .replace("8443", "8444");
+    let other = fs::read_to_string(&path).expect("read").replace("8443", "8444");
     fs::write(&path, other).expect("damaged");
     for _ in 0..2 {
         let done = field.call(&["search", "8443"]);
@@ -29,17 +25,13 @@ fn a_damaged_snapshot_is_told() {
         assert!(done.stderr.contains(&bad), "{}", done.stderr);
         assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
     }
-    fs::remove_file(
-        field
-            .root()
-            .join(format!("memory/session-summaries/{good}.jsonl")),
-    )
-    .expect("removed");
+    fs::remove_file(field.root().join(format!("memory/session-summaries/{good}.jsonl")))
+        .expect("removed");
     let done = field.call(&["search", "nothing"]).code(3).stderr_has(&good);
     done.run();
 }
 
-/// 16: a folder of memory files that is a link is told, and not followed.
+/// A folder of memory files that is a link is reported and not followed.
 #[test]
 fn a_folder_that_is_a_link_is_told() {
     let field = Field::new().with_memory();
@@ -56,7 +48,7 @@ fn a_folder_that_is_a_link_is_told() {
         .run();
 }
 
-/// 16: a damaged index is made anew, with a note.
+/// A damaged index is rebuilt, with a note.
 #[test]
 fn a_damaged_index_is_made_anew() {
     let field = Field::new().with_memory();
@@ -65,12 +57,12 @@ fn a_damaged_index_is_made_anew() {
     field
         .call(&["search", "harbour"])
         .stdout_has("master.md:3")
-        .stderr("ctx-memory: warning: the search index was damaged or of another version; it is made anew\n")
+        .stderr("ctx-memory: warning: the search index was damaged or of another version; it is rebuilt\n")
         .run();
     assert_eq!(field.refs(&["harbour"]).len(), 1);
 }
 
-/// 16: while another run updates the index, what is in it is searched.
+/// While another run updates the index, its current content is searched.
 #[test]
 fn a_locked_index_is_searched() {
     let field = Field::new().with_memory();
@@ -84,7 +76,7 @@ fn a_locked_index_is_searched() {
         .run();
 }
 
-/// 16: nothing that a session holds drives a terminal.
+/// Nothing in a session controls a terminal.
 #[test]
 fn control_characters_are_escaped() {
     let field = Field::new();
@@ -94,8 +86,5 @@ fn control_characters_are_escaped() {
     let text = String::from_utf8(done.stdout).expect("UTF-8");
     let text = text.trim_end_matches('\n');
     assert!(!text.contains(char::is_control), "{text:?}");
-    assert!(
-        text.contains(r"zephyr \u001b]0;x\u0007 \u009b2J end"),
-        "{text}"
-    );
+    assert!(text.contains(r"zephyr \u001b]0;x\u0007 \u009b2J end"), "{text}");
 }

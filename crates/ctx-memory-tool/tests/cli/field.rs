@@ -28,18 +28,9 @@ impl Field {
             "memory/extracted/decisions.md",
             "# Decisions\n\n- 我们决定用 SQLite 存候补名单。 (user, demo:3)\n- The gate code lives in berthbook/gate_code.py. (user, demo:4)\n",
         );
-        self.put(
-            "memory/daily/2026-11-19.md",
-            "# 2026-11-19\n\nThe feed was repaired.\n",
-        );
-        self.put(
-            "memory/summary/master.md",
-            "# Known\n\n- The harbour is in Vila do Porto.\n",
-        );
-        self.put(
-            "memory/session-summaries/demo.md",
-            "[2] user: repair the nightly import\n",
-        );
+        self.put("memory/daily/2026-11-19.md", "# 2026-11-19\n\nThe feed was repaired.\n");
+        self.put("memory/summary/master.md", "# Known\n\n- The harbour is in Vila do Porto.\n");
+        self.put("memory/session-summaries/demo.md", "[2] user: repair the nightly import\n");
         self.offload("PASSED tests/test_kiosk.py::test_two_kiosks\n");
         self
     }
@@ -55,7 +46,7 @@ impl Field {
         fs::write(path, text).expect("written");
     }
 
-    /// The ref of a result that was taken out of the session `demo`.
+    /// The ref of a result that was offloaded from the session `demo`.
     pub(crate) fn offload(&self, text: &str) -> String {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
         let name = format!("offloaded/demo/{name}");
@@ -65,10 +56,7 @@ impl Field {
 
     /// The store, whose clock stands still.
     pub(crate) fn store(&self) -> Store {
-        let actor = Actor {
-            tool: "test".into(),
-            flags: Vec::new(),
-        };
+        let actor = Actor { tool: "test".into(), flags: Vec::new() };
         let taken: DateTime<Utc> = TAKEN.parse().expect("a time");
         Store::open(&self.root(), actor, Box::new(move || taken)).expect("opened")
     }
@@ -97,7 +85,6 @@ impl Field {
         let text = String::from_utf8(done.stdout).expect("UTF-8");
         let line = |line| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
         let refs = text.lines().map(line);
-        refs.map(|hit| hit["ref"].as_str().expect("a ref").to_owned())
-            .collect()
+        refs.map(|hit| hit["ref"].as_str().expect("a ref").to_owned()).collect()
     }
 }

@@ -1,11 +1,11 @@
-//! What a result refers to is printed as it stands there.
+//! The content that a ref names is printed unchanged.
 
 use crate::field::Field;
 
 /// Spelled as no library would.
 const LINE: &str = "{ \"role\": \"user\",\t\"content\": \"the port is 8443, \\u00e9\" }";
 
-/// 16: the bytes of a record, the paragraph, the whole result.
+/// The bytes of a record, the paragraph, the whole result.
 #[test]
 fn it_prints_what_a_ref_names() {
     let field = Field::new().with_memory();
@@ -13,17 +13,14 @@ fn it_prints_what_a_ref_names() {
     let offloaded = field.offload("one\ntwo");
     let refs = field.refs(&["8443"]);
     assert_eq!(refs, [format!("{id}:2")]);
-    field
-        .call(&["get", &refs[0]])
-        .stdout(format!("{LINE}\n"))
-        .run();
+    field.call(&["get", &refs[0]]).stdout(format!("{LINE}\n")).run();
     field
         .call(&["get", "memory/summary/master.md:3", &offloaded])
         .stdout("- The harbour is in Vila do Porto.\none\ntwo")
         .run();
 }
 
-/// 16: a session that is one JSON document has several messages in a line.
+/// A session that is one JSON document has several messages in a line.
 #[test]
 fn a_message_of_a_document_has_a_ref_of_its_own() {
     let field = Field::new();
@@ -35,7 +32,7 @@ fn a_message_of_a_document_has_a_ref_of_its_own() {
     assert!(!String::from_utf8_lossy(&done.stdout).contains("zephyr"));
 }
 
-/// 16: a packed snapshot is found and printed as a plain one.
+/// A packed snapshot is found and printed like a plain one.
 #[test]
 fn a_packed_snapshot_is_read() {
     let field = Field::new();
@@ -43,22 +40,14 @@ fn a_packed_snapshot_is_read() {
     let store = field.store();
     let entries = store.catalog(None).expect("listed").entries;
     assert!(store.pack(&entries).failed.is_empty());
-    assert!(
-        !field
-            .root()
-            .join(format!("memory/session-summaries/{id}.jsonl"))
-            .exists()
-    );
+    assert!(!field.root().join(format!("memory/session-summaries/{id}.jsonl")).exists());
     assert_eq!(field.refs(&["8443"]), [format!("{id}:1")]);
     let packed = format!("\"path\":\"store/memory/session-summaries/{id}.jsonl.zst\"");
     field.call(&["search", "8443"]).stdout_has(&packed).run();
-    field
-        .call(&["get", &format!("{id}:1")])
-        .stdout(format!("{LINE}\n"))
-        .run();
+    field.call(&["get", &format!("{id}:1")]).stdout(format!("{LINE}\n")).run();
 }
 
-/// 16: only what is searched can be printed, whatever a ref says.
+/// Only searchable content can be printed, whatever a ref says.
 #[test]
 fn no_ref_leads_out_of_the_store() {
     let field = Field::new().with_memory();

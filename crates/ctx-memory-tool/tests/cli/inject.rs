@@ -20,14 +20,8 @@ fn memory(dir: &Path) {
     fs::create_dir_all(dir.join("st")).expect("made");
     fs::write(dir.join("st/FORMAT"), "{\"format\":1}\n").expect("written");
     write("summary/soul.md", "Be kind.\n");
-    write(
-        "extracted/preferences.md",
-        "# Preferences\n\n- Tabs. (user, a:1)\n",
-    );
-    write(
-        "extracted/decisions.md",
-        "# Decisions\n\n- SQLite. (user, a:2)\n",
-    );
+    write("extracted/preferences.md", "# Preferences\n\n- Tabs. (user, a:1)\n");
+    write("extracted/decisions.md", "# Decisions\n\n- SQLite. (user, a:2)\n");
     write(
         "extracted/runtime.md",
         "# Runtime\n\n- Bash: make (assistant, a:3)\n- Bash: make test (assistant, a:5)\n",
@@ -37,45 +31,35 @@ fn memory(dir: &Path) {
 }
 
 fn inject(dir: &Path, args: &[&str]) -> Case {
-    Case::new(CTX_MEMORY)
-        .within(dir)
-        .args(["inject", "--store", "st"])
-        .args(args.iter().copied())
+    Case::new(CTX_MEMORY).within(dir).args(["inject", "--store", "st"]).args(args.iter().copied())
 }
 
 const ALL: &str = "You are a tester.\n\nBe kind.\n\n# Preferences\n\n- Tabs. (user, a:1)\n\n\
                    # Decisions\n\n- SQLite. (user, a:2)\n\n# Runtime\n\n\
                    - Bash: make (assistant, a:3)\n- Bash: make test (assistant, a:5)\n\nso far: two files\n";
 
-/// 16: base, soul, user memory, runtime, summary, in that order; what is empty leaves no gap.
+/// Base, soul, user memory, runtime, summary, in that order; an empty part leaves no gap.
 #[test]
 fn the_layers_stand_in_their_order() {
     let dir = tempfile::tempdir().expect("a folder");
     let dir = dir.path();
     memory(dir);
-    inject(dir, &["--base", "base.md", "-s", "demo"])
-        .stdout(ALL)
+    inject(dir, &["--base", "base.md", "-s", "demo"]).stdout(ALL).run();
+    inject(dir, &["--without", "memory", "--without", "runtime", "-s", "other"])
+        .stdout("Be kind.\n")
         .run();
-    inject(
-        dir,
-        &["--without", "memory", "--without", "runtime", "-s", "other"],
-    )
-    .stdout("Be kind.\n")
-    .run();
     fs::write(dir.join("st/memory/summary/master.md"), "Master.\n").expect("written");
-    inject(dir, &["--without", "runtime"])
-        .stdout("Be kind.\n\nMaster.\n")
-        .run();
+    inject(dir, &["--without", "runtime"]).stdout("Be kind.\n\nMaster.\n").run();
 }
 
-/// 16: a store that is not there has an empty context.
+/// A missing store has an empty context.
 #[test]
 fn without_a_memory_there_is_nothing() {
     let dir = tempfile::tempdir().expect("a folder");
     inject(dir.path(), &["-s", "demo"]).run();
 }
 
-/// 16: under a budget the runs give way first, and that is said.
+/// With a budget the runs are removed first, and that is reported.
 #[test]
 fn a_budget_is_kept_and_what_gave_way_is_said() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -92,7 +76,7 @@ fn a_budget_is_kept_and_what_gave_way_is_said() {
         .run();
 }
 
-/// 16: into a transcript as a system message, again and again the same one; other bytes stay.
+/// Into a transcript as a system message, always a single one; other bytes stay.
 #[test]
 fn a_transcript_gets_one_system_message() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -101,33 +85,15 @@ fn a_transcript_gets_one_system_message() {
     let system = "{\"role\": \"system\",  \"content\":\"be brief\"}\n";
     let rest = "{\"role\":\"user\",\"content\":\"hi\", \"n\":1E2}\n{\"content\":\"ho\",\"role\":\"assistant\"}\n";
     let ours = "{\"role\":\"system\",\"name\":\"ctx_memory\",\"content\":\"Be kind.\\n\\nso far: two files\"}\n";
-    let args = [
-        "--without",
-        "memory",
-        "--without",
-        "runtime",
-        "-s",
-        "demo",
-        "--transcript",
-        "-",
-    ];
+    let args = ["--without", "memory", "--without", "runtime", "-s", "demo", "--transcript", "-"];
     let first = format!("{system}{ours}{rest}");
-    inject(dir, &args)
-        .stdin(format!("{system}{rest}"))
-        .stdout(first.clone())
-        .run();
+    inject(dir, &args).stdin(format!("{system}{rest}")).stdout(first.clone()).run();
     inject(dir, &args).stdin(first.clone()).stdout(first).run();
-    inject(dir, &args)
-        .stdin(rest)
-        .stdout(format!("{ours}{rest}"))
-        .run();
-    inject(dir, &args)
-        .stdin(system.trim_end())
-        .stdout(format!("{system}{ours}"))
-        .run();
+    inject(dir, &args).stdin(rest).stdout(format!("{ours}{rest}")).run();
+    inject(dir, &args).stdin(system.trim_end()).stdout(format!("{system}{ours}")).run();
 }
 
-/// 16: where the system prompt is no record of the session it is refused by name.
+/// A session whose system prompt is not a record is refused by name.
 #[test]
 fn a_session_without_system_records_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -143,7 +109,7 @@ fn a_session_without_system_records_is_refused() {
         .run();
 }
 
-/// 16: a link in the memory leads nowhere.
+/// A link in the memory leads nowhere.
 #[test]
 fn what_is_no_file_of_the_store_is_not_read() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,6 @@
 //! End-to-end tests of `ctx-memory`.
 
 mod consolidate;
-mod consolidate_llm;
 mod faults;
 mod field;
 mod get;

@@ -23,10 +23,8 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 /// Arguments of calls in the second half of a session that an earlier message holds, each with
 /// the line of the first one.
 fn queries(lines: &[&str]) -> Vec<(String, u64)> {
-    let values: Vec<Value> = lines
-        .iter()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let values: Vec<Value> =
+        lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let held = values.iter().map(|value| {
         let mut found = Vec::new();
         texts(&value["content"], &mut found);
@@ -41,9 +39,7 @@ fn queries(lines: &[&str]) -> Vec<(String, u64)> {
             texts(&call["function"]["arguments"], &mut arguments);
         }
         let parts = arguments.iter().flat_map(|text| text.lines());
-        let parts = parts
-            .map(str::trim)
-            .filter(|part| part.contains(char::is_alphanumeric));
+        let parts = parts.map(str::trim).filter(|part| part.contains(char::is_alphanumeric));
         for part in parts {
             let first = held[..number].iter().position(|text| text.contains(part));
             if let Some(first) = first {
@@ -56,7 +52,7 @@ fn queries(lines: &[&str]) -> Vec<(String, u64)> {
     queries
 }
 
-/// 16: what a later call is given finds the message that held it first, and names it first.
+/// The arguments of a later call find the message that had them first, as the first result.
 #[test]
 fn arguments_of_later_calls_find_where_they_come_from() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/session.jsonl");

@@ -6,7 +6,7 @@ const ASKED: &str = r#"{"role":"user","content":"Repair src/berth/calendarSync.p
 const CALLED: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"zephyr\\nquartz\"}"}}]}"#;
 const ANSWERED: &str = r#"{"role":"tool","tool_call_id":"a","content":"found it at line 8443"}"#;
 
-/// 16: each kind is found; a result has path, line, session, score and snippet.
+/// Each kind is found; a result has path, line, session, score and snippet.
 #[test]
 fn each_kind_is_found() {
     let field = Field::new().with_memory();
@@ -34,7 +34,7 @@ fn each_kind_is_found() {
     assert!(offloaded[0].starts_with("offloaded/demo/"), "{offloaded:?}");
 }
 
-/// 16: the filters confine what is searched.
+/// The filters restrict the search.
 #[test]
 fn filters_confine() {
     let field = Field::new().with_memory();
@@ -54,14 +54,8 @@ fn filters_confine() {
     assert_eq!(field.refs(&["port", "--role", "tool"]), [at(&id, 3)]);
     assert_eq!(field.refs(&["port", "--limit", "2"]), all[..2]);
     let but_the_file = [all[0].clone(), at(&id, 4), at(&other, 1)];
-    assert_eq!(
-        field.refs(&["port", "--before", "2026-11-21"]),
-        but_the_file
-    );
-    field
-        .call(&["search", "port", "--before", "2026-11-20"])
-        .code(1)
-        .run();
+    assert_eq!(field.refs(&["port", "--before", "2026-11-21"]), but_the_file);
+    field.call(&["search", "port", "--before", "2026-11-20"]).code(1).run();
     field
         .call(&["search", "port", "--since", "soon"])
         .code(2)
@@ -69,16 +63,13 @@ fn filters_confine() {
         .run();
 }
 
-/// 16: what is gone or changed is not found any more; what is new is.
+/// Removed and changed content is no longer found; new content is.
 #[test]
 fn the_index_follows_the_store() {
     let field = Field::new().with_memory();
     assert_eq!(field.refs(&["SQLite"]).len(), 1);
     field.put("memory/extracted/decisions.md", "- Postgres it is\n");
-    assert_eq!(
-        field.refs(&["Postgres"]),
-        ["memory/extracted/decisions.md:1"]
-    );
+    assert_eq!(field.refs(&["Postgres"]), ["memory/extracted/decisions.md:1"]);
     field.call(&["search", "SQLite"]).code(1).run();
     field
         .call(&["-v", "search", "SQLite"])
@@ -87,7 +78,7 @@ fn the_index_follows_the_store() {
         .run();
 }
 
-/// 16: a message that a session's snapshots share is found once.
+/// A message that a session's snapshots share is found once.
 #[test]
 fn snapshots_of_a_growing_session_give_one_result() {
     let field = Field::new();
@@ -97,7 +88,7 @@ fn snapshots_of_a_growing_session_give_one_result() {
     assert_eq!(field.refs(&["8443"]), [format!("{second}:2")]);
 }
 
-/// 16: an empty store is searched without making one.
+/// An empty store is searched without making one.
 #[test]
 fn nothing_is_made_where_nothing_is() {
     let field = Field::new();
@@ -106,7 +97,7 @@ fn nothing_is_made_where_nothing_is() {
     field.call(&["search"]).code(2).stderr_has("<QUERY>").run();
 }
 
-/// 16: an entry of a memory file is of the session, the role and the day that it names.
+/// An entry of a memory file has the session, the role and the day that it names.
 #[test]
 fn entries_are_of_what_they_name() {
     let field = Field::new().with_memory();
@@ -132,7 +123,7 @@ fn entries_are_of_what_they_name() {
     .run();
 }
 
-/// 16: who the agent is to be is searched as well.
+/// The soul is searched as well.
 #[test]
 fn the_soul_is_searched() {
     let field = Field::new().with_memory();

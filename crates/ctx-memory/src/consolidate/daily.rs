@@ -1,114 +1,216 @@
-//! What the logs of the days (L0) hold: entries, and the days that tell when things were said.
+//! The daily logs (L0): their entries, when each was logged, and which the memory files (L1) lack.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::NaiveDate;
-use ctx_ledger::rules::MemoryKind;
-use ctx_ledger::sentence::without_marker;
-use ctx_ledger::text::{key, plain_line};
+use ctx_store::StoreError;
+use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::sentence::without_marker;
+use ctx_summary::ledger::text::{key, plain_line};
+use serde::{Deserialize, Serialize};
 
-use super::KINDS;
-use super::said::{Said, entry_key};
-use crate::Entry;
+use super::hash::{hash, short_hash};
+use super::{KINDS, MemoryFiles, State, WasExtracted};
+use crate::memory_file::{appended, keys};
+use crate::{Citation, Entry};
 
-/// The log of a day, as it was read.
+/// The log of a day.
 #[derive(Clone, Debug)]
-pub struct Daily {
+pub(crate) struct DailyLog {
     /// `2026-11-24.md`.
-    pub name: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
-/// One entry of a log.
+/// An entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Logged {
-    pub(super) kind: MemoryKind,
-    /// As it stands there, on one line and without control characters.
-    pub(super) entry: String,
-    /// By which it is known again.
-    pub(super) key: String,
+struct LogEntry {
+    kind: MemoryKind,
+    /// Without its marker and kind, on one line and without control characters.
+    text: String,
+    key: String,
     /// From 1.
-    pub(super) line: u64,
+    line: u64,
 }
 
-impl Daily {
-    /// The day that it is of.
-    pub(super) fn day(&self) -> Option<NaiveDate> {
+/// How much of a log was read: a length, and the SHA-256 of these bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LogRead {
+    bytes: usize,
+    sha256: String,
+}
+
+impl DailyLog {
+    fn day(&self) -> Option<NaiveDate> {
         self.name.strip_suffix(".md")?.parse().ok()
     }
 
-    /// The entries that begin at `from` bytes or behind it.
-    pub(super) fn entries(&self, from: usize) -> Vec<Logged> {
-        let text = String::from_utf8_lossy(&self.bytes[from..]);
-        let before = memchr::memchr_iter(b'\n', &self.bytes[..from]).count() as u64;
+    /// The entries from byte `start` on.
+    fn entries(&self, start: usize) -> Vec<LogEntry> {
+        let text = String::from_utf8_lossy(&self.bytes[start..]);
+        let before = memchr::memchr_iter(b'\n', &self.bytes[..start]).count() as u64;
         let lines = (before + 1..).zip(text.lines());
-        lines
-            .filter_map(|(line, text)| logged(text, line))
-            .collect()
+        lines.filter_map(|(line, text)| LogEntry::parse(text, line)).collect()
     }
 }
 
-/// Reads `- decision: TEXT (ROLE, SESSION:LINE)`; people may leave out the bracket.
-fn logged(text: &str, line: u64) -> Option<Logged> {
-    let (is_entry, entry) = without_marker(text.trim());
-    let (word, entry) = entry.split_once(':').filter(|_| is_entry)?;
-    let word = word.trim_matches(['*', '_', ' ']).to_ascii_lowercase();
-    let kind = KINDS.into_iter().find(|kind| kind.as_str() == word)?;
-    let entry = plain_line(entry.trim_start_matches("**"));
-    let key = entry_key(&entry);
-    (!key.is_empty()).then_some(Logged {
-        kind,
-        entry,
-        key,
-        line,
-    })
+impl LogEntry {
+    /// Parses `- decision: TEXT (ROLE, SESSION:LINE)`. People may leave out the parenthesis.
+    fn parse(text: &str, line: u64) -> Option<Self> {
+        let (is_list_entry, entry) = without_marker(text.trim());
+        let (word, text) = entry.split_once(':')?;
+        let word = word.trim_matches(['*', '_', ' ']).to_ascii_lowercase();
+        let kind = KINDS.into_iter().find(|kind| kind.as_str() == word)?;
+        let text = plain_line(text.trim_start_matches("**"));
+        let plain = plain_line(&text.replace("~~", ""));
+        let key = key(Entry::parse(&plain).map_or(plain.as_str(), |entry| entry.text));
+        (is_list_entry && !key.is_empty()).then_some(Self { kind, text, key, line })
+    }
 }
 
-/// On which day an entry came into the log.
-#[derive(Debug, Default)]
-pub(super) struct Days(HashMap<(String, String), NaiveDate>);
+impl LogRead {
+    fn of(log: &DailyLog) -> Self {
+        Self { bytes: log.bytes.len(), sha256: hash(&log.bytes) }
+    }
 
-impl Days {
-    /// Of all logs, the oldest first.
-    pub(super) fn of_logs(logs: &[Daily]) -> Self {
-        let mut days = HashMap::new();
+    /// Whether the log was at most appended to since.
+    fn fits(&self, log: &DailyLog) -> bool {
+        let read = log.bytes.get(..self.bytes);
+        read.is_some_and(|read| read.ends_with(b"\n") && hash(read) == self.sha256)
+    }
+}
+
+impl State {
+    /// Records that `log` has been read to its end, unless it has new entries after `old`.
+    pub(super) fn record_read(&mut self, log: &DailyLog, old: &[u8]) {
+        if log.bytes.starts_with(old) && log.entries(old.len()).is_empty() {
+            self.daily.insert(log.name.clone(), LogRead::of(log));
+        }
+    }
+}
+
+/// The day on which each entry was logged first, by its key and citation.
+#[derive(Debug, Default)]
+pub(super) struct LogDates(HashMap<(String, Citation), NaiveDate>);
+
+impl LogDates {
+    /// Reads all logs, the oldest first.
+    pub(super) fn of(logs: &[DailyLog]) -> Self {
+        let mut dates = HashMap::new();
         for log in logs {
             let Some(day) = log.day() else { continue };
             for logged in log.entries(0) {
-                if let Some(entry) = Entry::parse(&logged.entry) {
-                    let place = entry.place.to_string();
-                    days.entry((logged.key, place)).or_insert(day);
+                if let Some(entry) = Entry::parse(&logged.text) {
+                    dates.entry((logged.key, entry.citation)).or_insert(day);
                 }
             }
         }
-        Self(days)
+        Self(dates)
     }
 
-    /// The day of a statement.
-    pub(super) fn of(&self, said: &Said) -> Option<NaiveDate> {
-        self.0.get(&(key(&said.text), said.at.to_string())).copied()
+    pub(super) fn get(&self, text: &str, citation: &Citation) -> Option<NaiveDate> {
+        self.0.get(&(key(text), citation.clone())).copied()
     }
+}
+
+/// Adds to the memory files what the logs have and no earlier run has seen. Returns the new files,
+/// and how many entries are new.
+pub(super) fn import(
+    old: &MemoryFiles,
+    state: &mut State,
+    was_extracted: WasExtracted<'_>,
+) -> Result<([Vec<u8>; 3], usize), StoreError> {
+    let mut contents = old.extracted.each_ref().map(|file| Contents::of(file));
+    let mut new: [Vec<String>; 3] = Default::default();
+    for log in &old.daily {
+        let read = old.state.daily.get(&log.name).filter(|read| read.fits(log));
+        for logged in log.entries(read.map_or(0, |read| read.bytes)) {
+            let was_seen = !state.seen.insert(short_hash(&logged.key));
+            // Somebody may repeat an entry on purpose after the part that was read.
+            if was_seen && read.is_none() {
+                continue;
+            }
+            let at = KINDS.iter().position(|kind| *kind == logged.kind);
+            let at = at.expect("entries of other kinds are not parsed");
+            if contents[at].lacks(&logged, log, was_extracted)? {
+                new[at].push(entry(&logged, log));
+            }
+        }
+        state.daily.insert(log.name.clone(), LogRead::of(log));
+    }
+    let mut files = old.extracted.clone();
+    for ((kind, file), new) in KINDS.into_iter().zip(&mut files).zip(&new) {
+        let appended = appended(file, kind, new);
+        file.extend(appended);
+    }
+    Ok((files, new.iter().map(Vec::len).sum()))
+}
+
+/// The entries of a memory file.
+struct Contents {
+    keys: HashSet<String>,
+    citations: HashSet<Citation>,
+    is_empty: bool,
+}
+
+impl Contents {
+    fn of(file: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(file);
+        let entries = text.lines().map(|line| without_marker(line.trim()).1.replace("~~", ""));
+        let citations = entries.filter_map(|entry| Some(Entry::parse(&entry)?.citation)).collect();
+        Self { keys: keys(&text), citations, is_empty: text.trim().is_empty() }
+    }
+
+    /// Whether the file lacks an entry of a log. The entry is known from then on.
+    fn lacks(
+        &mut self,
+        logged: &LogEntry,
+        log: &DailyLog,
+        was_extracted: WasExtracted<'_>,
+    ) -> Result<bool, StoreError> {
+        if logged.text.contains("~~") || self.keys.contains(&logged.key) {
+            return Ok(false);
+        }
+        if let Some(entry) = Entry::parse(&logged.text) {
+            // An entry that was merged when it was logged has been reworded or deleted since.
+            let was_reworded = self.citations.contains(&entry.citation);
+            let was_merged = match log.day() {
+                Some(day) => was_extracted(&entry.citation.session, day)?,
+                None => false,
+            };
+            if !self.is_empty && (was_reworded || was_merged) {
+                return Ok(false);
+            }
+        }
+        Ok(self.keys.insert(logged.key.clone()))
+    }
+}
+
+/// The entry of a log as one of a memory file.
+fn entry(logged: &LogEntry, log: &DailyLog) -> String {
+    let mut entry = Entry::parse(&logged.text).unwrap_or_else(|| Entry {
+        text: &logged.text,
+        role: "user",
+        citation: Citation { session: format!("memory/daily/{}", log.name), line: logged.line },
+        date: None,
+        taken_back: None,
+    });
+    entry.date = entry.date.or_else(|| log.day());
+    entry.to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Daily;
+    use super::DailyLog;
 
-    fn entries(text: &str, from: usize) -> Vec<(u64, String)> {
-        let daily = Daily {
-            name: "2026-11-24.md".to_owned(),
-            bytes: text.as_bytes().to_vec(),
-        };
-        let found = daily.entries(from).into_iter();
-        found
-            .map(|it| (it.line, format!("{}|{}", it.kind.as_str(), it.entry)))
-            .collect()
+    fn entries(text: &str, start: usize) -> Vec<(u64, String)> {
+        let log = DailyLog { name: "2026-11-24.md".to_owned(), bytes: text.as_bytes().to_vec() };
+        let found = log.entries(start).into_iter();
+        found.map(|it| (it.line, format!("{}|{}", it.kind.as_str(), it.text))).collect()
     }
 
-    /// 16: entries of tools and of people, and nothing else.
     #[test]
-    fn entries_of_a_log_are_read() {
+    fn only_entries_of_a_log_are_parsed() {
         let text = "# 2026-11-24 (UTC)\n\n## 10:00:00 demo: extracted 1 new item\n\n\
                     - decision: Use A: now. (user, demo:3)\n- note: nothing\n- **Fact:** b \u{1b}c\n\
                     decision: no list\n- runtime: make\n- preference: ~~Tabs.~~\n";
@@ -120,8 +222,7 @@ mod tests {
                 (10, "preference|~~Tabs.~~".to_owned()),
             ]
         );
-        let from = text.find("- preference").expect("there");
-        assert_eq!(entries(text, from).len(), 1);
-        assert_eq!(entries(text, from)[0].0, 10);
+        let start = text.find("- preference").expect("it is there");
+        assert_eq!(entries(text, start), [(10, "preference|~~Tabs.~~".to_owned())]);
     }
 }

@@ -1,281 +1,266 @@
-//! What all sessions left behind, brought together: from the logs of the days (L0) into the memory
-//! files (L1), and from there into the master (L2).
+//! Merges the memory of all sessions: from the daily logs (L0) into the memory files (L1), and from
+//! there into the master file (L2).
 //!
-//! [`consolidate`] is a function of the files alone: the same files give the same bytes, and what
-//! it gives, it leaves as it is. [`run`](crate::Consolidation) reads and writes them.
+//! `consolidate` is a function of the files alone: the same files give the same bytes, and its
+//! result is a fixed point. [`Consolidation`](run::Consolidation) reads and writes the files.
 //!
-//! - Entries of the logs that no earlier run has seen go into L1. Nothing else is added there, but
-//!   for the mark of what was taken back (`back`).
-//! - L2 has a part of ours (`region`), in which each topic (`topic`) stands once, the most
-//!   important first (`rank`). What people wrote there is not said again by it.
+//! - Log entries that no earlier run has seen are added to L1. Otherwise L1 only gets marks of
+//!   superseded statements (`retract`).
+//! - L2 has a part of our own (`master`), which lists each topic once, the most important first
+//!   (`topic`). It does not repeat what people wrote around it.
 
-mod back;
+mod choice;
 mod daily;
-mod given_up;
-mod import;
-mod rank;
-mod region;
-mod said;
-mod state;
+mod hash;
+mod master;
+mod retract;
+pub(crate) mod run;
+mod statement;
+#[cfg(test)]
+mod tests;
 mod topic;
-mod wording;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
-use ctx_ledger::rules::MemoryKind;
-use ctx_ledger::sentence::{sentences, without_marker};
-use ctx_ledger::text::{key, plain_line};
+use ctx_store::StoreError;
+use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::sentence::{sentences, without_marker};
+use ctx_summary::ledger::text::plain_line;
+use serde::{Deserialize, Serialize};
 
-pub use daily::Daily;
-pub use region::is_mark;
-pub use state::State;
-pub use wording::{Answer, Asked};
+use crate::memory_file::file_name;
+use crate::similarity::Fingerprint;
+use crate::{Citation, Entry};
+use daily::{DailyLog, LogDates, LogRead};
+pub use master::is_mark;
+use master::{Master, Refused, without_citations};
+use statement::{Author, Statement, is_lasting, statements, statements_in_master};
+use topic::{Listing, Topic, topics};
 
-use crate::merge::file_name;
-use crate::near::Words;
-use back::take_back;
-use daily::Days;
-use import::import;
-use region::{Master, without_sources};
-use said::{Said, Voice, statements};
-use state::Refused;
-use topic::{Topic, topics};
-use wording::{Wording, apply};
+/// The kinds that are consolidated, in the order of their sections. L1 alone has the tool runs.
+pub(crate) const KINDS: [MemoryKind; 3] =
+    [MemoryKind::Preference, MemoryKind::Decision, MemoryKind::Fact];
 
-/// The kinds that are consolidated, in the order of their sections. What was run is told by L1
-/// alone.
-pub(crate) const KINDS: [MemoryKind; 3] = [
-    MemoryKind::Preference,
-    MemoryKind::Decision,
-    MemoryKind::Fact,
-];
+/// The path of a memory file within the store.
+fn extracted_path(kind: MemoryKind) -> String {
+    format!("memory/extracted/{}", file_name(kind))
+}
 
-/// The files as they are.
+/// The memory of a store before a run.
 #[derive(Clone, Debug, Default)]
-pub struct Before {
-    /// The memory files, in the order of their sections: preferences, decisions, facts.
-    pub files: [Vec<u8>; 3],
-    /// The logs, the oldest first.
-    pub daily: Vec<Daily>,
-    /// The master.
-    pub master: Vec<u8>,
-    /// What earlier runs left.
-    pub state: State,
+pub(crate) struct MemoryFiles {
+    /// The memory files, in the order of [`KINDS`].
+    pub(crate) extracted: [Vec<u8>; 3],
+    /// The daily logs, the oldest first.
+    pub(crate) daily: Vec<DailyLog>,
+    pub(crate) master: Vec<u8>,
+    pub(crate) state: State,
 }
 
-/// How it is done.
-pub struct Rules<'a> {
-    /// The master has at most so many tokens, unless people wrote more themselves.
-    pub max_tokens: u64,
-    /// Counts them.
-    pub count: &'a dyn Fn(&str) -> u64,
-    /// Whether the items of a session were merged into L1 on that day: what L1 lacks of them,
-    /// somebody deleted.
-    pub extracted: &'a dyn Fn(&str, NaiveDate) -> bool,
+/// What earlier runs read and wrote. If this file is lost, nothing else is lost or repeated, but
+/// entries that people deleted may come back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct State {
+    /// How far each daily log was read.
+    daily: BTreeMap<String, LogRead>,
+    /// Hashes of the keys of all log entries.
+    seen: BTreeSet<String>,
+    /// The marks of superseded statements in memory files.
+    marks: BTreeSet<String>,
+    /// What people deleted from the master.
+    refused: BTreeSet<Refused>,
+    /// The part of the master as it was written.
+    part: Option<String>,
 }
 
-/// The files as they are to be.
-#[derive(Clone, Debug, Default)]
-pub struct After {
-    /// The memory files.
-    pub files: [Vec<u8>; 3],
-    /// The master.
-    pub master: Vec<u8>,
-    /// For the next run.
-    pub state: State,
-    /// What was done.
-    pub report: Report,
-    /// What a model can be asked about.
-    pub asked: Asked,
-}
+impl State {
+    /// `None` if the file is damaged.
+    pub(crate) fn parse(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
 
-impl After {
-    /// Whether there is something that no model has been asked about.
-    pub fn is_new_to_a_model(&self) -> bool {
-        let is_known = self.state.asked.as_ref() == Some(&self.asked.hash());
-        !self.asked.is_empty() && !is_known
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("strings and numbers") + "\n"
     }
 }
 
-/// What was done, counted.
+/// Whether the items of a session were merged into L1 on a day. An item that L1 lacks then was
+/// deleted by hand.
+type WasExtracted<'a> = &'a dyn Fn(&str, NaiveDate) -> Result<bool, StoreError>;
+
+/// How to consolidate.
+pub(crate) struct Rules<'a> {
+    /// The most tokens of the master, unless people wrote more themselves.
+    pub(crate) max_tokens: u64,
+    /// Counts the tokens of a text.
+    pub(crate) count: &'a dyn Fn(&str) -> u64,
+    pub(crate) was_extracted: WasExtracted<'a>,
+}
+
+/// The memory of a store after a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NewMemory {
+    pub(crate) extracted: [Vec<u8>; 3],
+    pub(crate) master: Vec<u8>,
+    pub(crate) state: State,
+    pub(crate) report: Report,
+}
+
+/// What a run did, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Entries of the logs that are new in L1.
+    /// Log entries that are new in L1.
     pub imported: usize,
-    /// Statements of L1 that were marked as taken back.
+    /// Statements of L1 that were marked as superseded.
     pub taken_back: usize,
     /// Statements of L1.
     pub statements: usize,
-    /// What they are about: each topic once.
+    /// Topics of these statements.
     pub topics: usize,
-    /// Of those, what does not hold any more.
+    /// Topics that no longer hold.
     pub history: usize,
-    /// Topics that people tell themselves in the master, or have deleted from it.
+    /// Topics that people wrote into the master themselves, or deleted from it.
     pub own: usize,
-    /// Topics in the part of the master that the tools write.
+    /// Topics in our part of the master.
     pub shown: usize,
-    /// Topics that a model has found words for.
-    pub worded: usize,
-    /// Topics that there was no room for.
+    /// Topics that did not fit into the master.
     pub left_out: usize,
-    /// Of the whole master.
+    /// Tokens of the whole master.
     pub tokens: u64,
-    /// What people wrote in the master is above the limit.
+    /// Whether the text of people in the master exceeds the limit.
     pub is_full: bool,
-    /// Whether people had changed our part.
+    /// Whether people had edited our part.
     pub was_edited: bool,
 }
 
-/// Brings them together.
-pub fn consolidate(before: &Before, rules: &Rules<'_>) -> After {
-    let mut after = After {
-        state: before.state.clone(),
-        ..After::default()
-    };
-    let days = Days::of_logs(&before.daily);
-    after.report.imported = import(before, rules, &mut after);
-    let master = Master::parse(&before.master, before.state.part.as_deref());
-    let own = Own::of(&master);
+/// Consolidates the memory of a store.
+pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> Result<NewMemory, StoreError> {
+    let mut new = NewMemory { state: old.state.clone(), ..NewMemory::default() };
+    (new.extracted, new.report.imported) = daily::import(old, &mut new.state, rules.was_extracted)?;
+    let master = Master::parse(&old.master, old.state.part.as_deref());
+    let own_text = master.own_text();
+    let dates = LogDates::of(&old.daily);
     let mut all = Vec::new();
-    for (at, kind) in KINDS.into_iter().enumerate() {
-        let text = String::from_utf8_lossy(&after.files[at]).into_owned();
-        let name = format!("memory/extracted/{}", file_name(kind));
-        all.extend(statements(&text, kind, &name, &days));
+    for (kind, file) in KINDS.into_iter().zip(&new.extracted) {
+        all.extend(statements(&String::from_utf8_lossy(file), kind, &dates));
     }
-    after.report.statements = all.len();
-    all.extend(own.said.iter().cloned());
-    after.report.taken_back = mark(&mut all, &mut after);
-    let topics = topics(&all[..after.report.statements], &all);
-    write_master(&topics, &own, &master, rules, &mut after);
-    after
+    let count = all.len();
+    new.report.statements = count;
+    all.extend(statements_in_master(&own_text));
+    retract::retract(&mut all, &new.state.marks);
+    new.report.taken_back = mark(&all, &mut new);
+    let topics = topics(&all[..count], &all);
+    write_master(topics, &own_text, &master, rules, &mut new);
+    Ok(new)
 }
 
-/// What people wrote in the master.
-struct Own {
-    /// What they say, line by line and sentence by sentence.
-    words: Vec<Words>,
-    /// What they may take back by it.
-    said: Vec<Said>,
-}
-
-impl Own {
-    fn of(master: &Master) -> Self {
-        let text = master.own();
-        let mut words = Vec::new();
-        for line in text.lines() {
-            let plain = plain_line(&line.replace("~~", ""));
-            let entry = without_sources(without_marker(&plain).1);
-            words.push(Words::of(entry));
-            words.extend(sentences(entry).iter().map(|sentence| Words::of(sentence)));
-        }
-        Self {
-            words,
-            said: Said::of_master(&text),
-        }
-    }
-
-    fn tells(&self, topic: &Topic) -> bool {
-        self.words.iter().any(|words| words.is_near(&topic.words))
-    }
-}
-
-/// Marks in L1 what was taken back; returns how many are new.
-fn mark(all: &mut [Said], after: &mut After) -> usize {
-    let state = &mut after.state;
-    take_back(all, &state.marks);
+/// Marks superseded statements in L1. Returns how many marks are new.
+fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
     let mut marked = 0;
-    for said in all.iter() {
-        let Some(by) = said.back.as_ref().filter(|by| by.is_lasting()) else {
+    for statement in all {
+        let Some(by) = statement.taken_back.as_ref().filter(|by| is_lasting(by)) else {
             continue;
         };
-        if said.can_be_marked() {
-            let at = KINDS.iter().position(|kind| *kind == said.kind);
-            let file = &mut after.files[at.expect("one of them")];
-            if !import::add_mark(file, said, by) {
+        if statement.can_be_marked() {
+            let at = KINDS.iter().position(|kind| *kind == statement.kind);
+            let at = at.expect("statements of other kinds are not read");
+            if !add_mark(&mut new.extracted[at], statement, by) {
                 continue;
             }
             marked += 1;
         }
-        if said.voice != Voice::Hand {
-            state.marks.insert(said.mark(by));
+        if statement.author != Author::Editor {
+            new.state.marks.insert(statement.mark(by));
         }
     }
     marked
 }
 
+/// Adds to an entry what takes it back. Returns `false`, and leaves the line as it is, if the line
+/// is not the entry that was read.
+fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
+    let mut lines = file.split_inclusive(|byte| *byte == b'\n');
+    let before: usize = lines.by_ref().take(statement.line).map(<[u8]>::len).sum();
+    let Some(line) = lines.next().and_then(|line| std::str::from_utf8(line).ok()) else {
+        return false;
+    };
+    let line = line.trim_end();
+    let entry = Entry::parse(without_marker(line.trim_start()).1);
+    if entry.is_none_or(|it| it.taken_back.is_some() || it.citation != statement.citation) {
+        return false;
+    }
+    let end = before + line.len() - 1;
+    file.splice(end..end, format!(", taken back in {by}").into_bytes());
+    true
+}
+
 fn write_master(
-    topics: &[Topic],
-    own: &Own,
+    mut topics: Vec<Topic>,
+    own_text: &str,
     master: &Master,
     rules: &Rules<'_>,
-    after: &mut After,
+    new: &mut NewMemory,
 ) {
-    let (state, report) = (&mut after.state, &mut after.report);
-    refuse(state, &master.refused);
-    let refused: Vec<(Words, bool)> = (state.refused.iter())
-        .map(|refused| (Words::of(&refused.text), refused.history))
-        .collect();
-    let is_refused = |topic: &Topic| {
-        let of = |(words, history): &(Words, bool)| {
-            (!history || topic.back.is_some()) && words.is_near(&topic.words)
-        };
-        refused.iter().any(of)
-    };
-    let is_ours = |topic: &Topic| !own.tells(topic) && !is_refused(topic);
-    let ours: Vec<Topic> = topics.iter().filter(|it| is_ours(it)).cloned().collect();
-    after.asked = Asked::of(&ours);
+    let (state, report) = (&mut new.state, &mut new.report);
+    state.refused.extend(master.refused.iter().cloned());
     report.topics = topics.len();
-    report.history = topics.iter().filter(|topic| topic.back.is_some()).count();
-    report.own = topics.len() - ours.len();
-    let (mut ours, worded) = apply(ours, &state.wordings);
-    ours.retain(is_ours);
-    report.worded = worded;
+    report.history = topics.iter().filter(|topic| topic.retraction.is_some()).count();
     report.was_edited = master.is_edited;
     if topics.is_empty() && !master.has_part {
-        after.master.clone_from(&master.above);
-        report.tokens = (rules.count)(&master.own());
+        new.master.clone_from(&master.above);
+        report.tokens = (rules.count)(own_text);
         return;
     }
-    let lines = rank::lines(&ours);
-    let count = |part: &str| (rules.count)(&String::from_utf8_lossy(&master.with(part)));
-    let empty = count("");
-    let room = rules.max_tokens.saturating_sub(empty);
-    report.is_full = empty > rules.max_tokens;
-    let order = rank::by_weight(&lines, room, rules.count);
-    let part = |taken: usize| rank::part(&lines, &order[..taken]);
-    let mut taken = most(lines.len(), |taken| count(&part(taken)) <= rules.max_tokens);
-    // Tokens may join at ends of lines, so that fewer lines have more of them.
-    while taken > 0 && count(&part(taken)) > rules.max_tokens {
-        taken -= 1;
+    remove_own(&mut topics, own_text, &state.refused);
+    report.own = report.topics - topics.len();
+    let listing = Listing::of(&topics);
+    let tokens = |part: &str| (rules.count)(&String::from_utf8_lossy(&master.with_part(part)));
+    let own_tokens = tokens("");
+    report.is_full = own_tokens > rules.max_tokens;
+    let order = listing.by_share(rules.max_tokens.saturating_sub(own_tokens), rules.count);
+    let part = |count: usize| listing.part(&order[..count]);
+    let fits = |count: usize| tokens(&part(count)) <= rules.max_tokens;
+    let mut shown = most(listing.len(), fits);
+    // Tokens may merge at line ends, so that fewer lines have more of them.
+    while shown > 0 && !fits(shown) {
+        shown -= 1;
     }
-    let part = part(taken);
-    report.shown = taken;
-    report.left_out = lines.len() - taken;
-    report.tokens = count(&part);
-    after.master = master.with(&part);
+    let part = part(shown);
+    report.shown = shown;
+    report.left_out = listing.len() - shown;
+    report.tokens = tokens(&part);
+    new.master = master.with_part(&part);
     state.part = Some(part);
 }
 
-/// Takes note of what people deleted; of a model's words those that they stand for, too.
-fn refuse(state: &mut State, refused: &[Refused]) {
-    for refused in refused {
-        let same = |wording: &&Wording| key(&wording.text) == key(&refused.text);
-        let topics = state.wordings.iter().filter(same);
-        let topics = topics.flat_map(|wording| wording.topics.iter());
-        let all = topics.map(|text| Refused {
-            text: text.clone(),
-            history: false,
-        });
-        state.refused.extend(all);
-        state.refused.insert(refused.clone());
+/// Removes the topics that people wrote into the master themselves or deleted from it.
+fn remove_own(topics: &mut Vec<Topic>, own_text: &str, refused: &BTreeSet<Refused>) {
+    let mut own = Vec::new();
+    for line in own_text.lines() {
+        let plain = plain_line(&line.replace("~~", ""));
+        let entry = without_citations(without_marker(&plain).1);
+        own.push(Fingerprint::of(entry));
+        own.extend(sentences(entry).iter().map(|sentence| Fingerprint::of(sentence)));
     }
+    let refused: Vec<(Fingerprint, bool)> =
+        refused.iter().map(|it| (Fingerprint::of(&it.text), it.history)).collect();
+    topics.retain(|topic| {
+        let is_own = own.iter().any(|it| it.is_similar(&topic.fingerprint));
+        let is_refused = refused.iter().any(|(fingerprint, history)| {
+            (!history || topic.retraction.is_some()) && fingerprint.is_similar(&topic.fingerprint)
+        });
+        !is_own && !is_refused
+    });
 }
 
 /// The largest number up to `all` that fits.
 fn most(all: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let (mut least, mut most) = (0, all);
     if fits(all) {
         return all;
     }
+    let (mut least, mut most) = (0, all);
     while most - least > 1 {
         let middle = usize::midpoint(least, most);
         if fits(middle) {
@@ -286,6 +271,3 @@ fn most(all: usize, fits: impl Fn(usize) -> bool) -> usize {
     }
     least
 }
-
-#[cfg(test)]
-mod tests;

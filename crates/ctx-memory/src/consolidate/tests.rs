@@ -1,67 +1,58 @@
-//! Whole consolidations.
+//! Consolidation as a function of the files.
 
 use chrono::NaiveDate;
 use proptest::prelude::*;
 
-use super::{After, Before, Daily, Report, Rules, State, consolidate};
+use super::daily::DailyLog;
+use super::statement::tests::decisions;
+use super::{MemoryFiles, NewMemory, Report, Rules, State, add_mark, consolidate, is_mark};
+use crate::Citation;
 
 fn words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
 fn rules(max_tokens: u64) -> Rules<'static> {
-    Rules {
-        max_tokens,
-        count: &words,
-        extracted: &|_, _| false,
-    }
+    Rules { max_tokens, count: &words, was_extracted: &|_, _| Ok(false) }
 }
 
-/// Rules, decisions and facts.
-fn files(rules: &str, decisions: &str, facts: &str) -> Before {
+fn files(rules: &str, decisions: &str, facts: &str) -> MemoryFiles {
     let file = |title: &str, text: &str| match text {
         "" => Vec::new(),
         text => format!("# {title}\n\n{text}").into_bytes(),
     };
-    Before {
-        files: [
-            file("Preferences", rules),
-            file("Decisions", decisions),
-            file("Facts", facts),
-        ],
-        ..Before::default()
+    MemoryFiles {
+        extracted: [file("Preferences", rules), file("Decisions", decisions), file("Facts", facts)],
+        ..MemoryFiles::default()
     }
 }
 
-fn log(day: &str, text: &str) -> Daily {
-    Daily {
-        name: format!("{day}.md"),
-        bytes: format!("# {day} (UTC)\n\n{text}").into_bytes(),
-    }
+fn log(day: &str, text: &str) -> DailyLog {
+    DailyLog { name: format!("{day}.md"), bytes: format!("# {day} (UTC)\n\n{text}").into_bytes() }
 }
 
-/// The next run.
-fn next(before: &Before, after: &After) -> Before {
-    Before {
-        files: after.files.clone(),
+/// The memory that the next run finds.
+fn next(before: &MemoryFiles, after: &NewMemory) -> MemoryFiles {
+    MemoryFiles {
+        extracted: after.extracted.clone(),
         daily: before.daily.clone(),
         master: after.master.clone(),
         state: after.state.clone(),
     }
 }
 
-/// A run, of which a second one changes nothing.
-fn run_with(before: &Before, rules: &Rules<'_>) -> After {
-    let after = consolidate(before, rules);
-    let again = consolidate(&next(before, &after), rules);
+/// Runs twice and checks that the second run changes nothing.
+fn run_with(before: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
+    let after = consolidate(before, rules).expect("nothing is read");
+    let again = consolidate(&next(before, &after), rules).expect("nothing is read");
     assert_eq!(text(&again.master), text(&after.master));
-    assert_eq!(again.files, after.files);
+    assert_eq!(again.extracted, after.extracted);
     assert_eq!(again.state, after.state);
     assert_eq!((again.report.imported, again.report.taken_back), (0, 0));
     after
 }
 
-fn run(before: &Before) -> After {
+fn run(before: &MemoryFiles) -> NewMemory {
     run_with(before, &rules(1000))
 }
 
@@ -69,10 +60,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The lines of a master without the comments around them.
-fn told(after: &After) -> String {
+/// The master without the comments around our part.
+fn master_text(after: &NewMemory) -> String {
     let all = text(&after.master);
-    let lines = all.lines().filter(|line| !super::is_mark(line));
+    let lines = all.lines().filter(|line| !is_mark(line));
     let lines = lines.map(|line| format!("{line}\n"));
     lines.collect::<String>().trim().to_owned()
 }
@@ -80,7 +71,6 @@ fn told(after: &After) -> String {
 const OLD: &str = "- We decided to use SQLite for the cache. (user, a:1, 2026-11-01)\n";
 const NEW: &str = "- Let's use Redis instead of SQLite. (user, b:4, 2026-11-03)\n";
 
-/// 16: rules, decisions, facts, and what does not hold any more, each with its sources.
 #[test]
 fn the_master_has_its_sections() {
     let before = files(
@@ -92,7 +82,7 @@ fn the_master_has_its_sections() {
     );
     let after = run(&before);
     assert_eq!(
-        told(&after),
+        master_text(&after),
         "## Rules and preferences\n\n\
          - mine (by hand, memory/extracted/preferences.md:4)\n\
          - Never push to main. (user, a:7; 2026-11-01)\n\n\
@@ -105,27 +95,19 @@ fn the_master_has_its_sections() {
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01) \
          → taken back in b:4: Let's use Redis instead of SQLite."
     );
-    let marked = text(&after.files[1]);
-    assert_eq!(
-        marked,
-        text(&before.files[1]).replace("11-01)", "11-01, taken back in b:4)")
-    );
+    let marked = text(&after.extracted[1]);
+    assert_eq!(marked, text(&before.extracted[1]).replace("11-01)", "11-01, taken back in b:4)"));
 }
 
-/// 16: without anything to remember there is no master.
 #[test]
-fn nothing_is_made_of_nothing() {
-    assert!(run(&Before::default()).master.is_empty());
-    let before = Before {
-        master: b"mine".to_vec(),
-        ..Before::default()
-    };
+fn no_master_is_created_without_statements() {
+    assert!(run(&MemoryFiles::default()).master.is_empty());
+    let before = MemoryFiles { master: b"mine".to_vec(), ..MemoryFiles::default() };
     assert_eq!(text(&run(&before).master), "mine");
 }
 
-/// 16: what only the log has goes into the memory files, once, and what people wrote there too.
 #[test]
-fn the_log_goes_into_the_memory_files() {
+fn new_log_entries_are_imported_once() {
     let mut before = files("", OLD, "");
     before.daily = vec![
         log(
@@ -140,55 +122,45 @@ fn the_log_goes_into_the_memory_files() {
     let after = run(&before);
     assert_eq!(after.report.imported, 2);
     assert_eq!(
-        text(&after.files[1]),
-        format!(
-            "# Decisions\n\n{}{NEW}",
-            OLD.replace("11-01)", "11-01, taken back in b:4)")
-        )
+        text(&after.extracted[1]),
+        format!("# Decisions\n\n{}{NEW}", OLD.replace("11-01)", "11-01, taken back in b:4)"))
     );
     assert_eq!(
-        text(&after.files[0]),
+        text(&after.extracted[0]),
         "# Preferences\n\n- Tabs (user, memory/daily/2026-11-03.md:4, 2026-11-03)\n"
     );
-    // What is deleted stays away, also where the log is edited; what is said again behind it does not.
+    // A deleted entry stays deleted even if the log is edited, unless it is logged once more.
     let mut before = next(&before, &after);
-    before.files[0] = b"# Preferences\n".to_vec();
+    before.extracted[0] = b"# Preferences\n".to_vec();
     before.daily[1].bytes.splice(0..0, *b"mine\n");
     let after = run(&before);
-    assert_eq!(text(&after.files[0]), "# Preferences\n");
+    assert_eq!(text(&after.extracted[0]), "# Preferences\n");
     let mut before = next(&before, &after);
-    before.daily[1]
-        .bytes
-        .extend_from_slice(b"- preference: Tabs\n");
+    before.daily[1].bytes.extend_from_slice(b"- preference: Tabs\n");
     assert_eq!(run(&before).report.imported, 1);
 }
 
-/// 16: what was merged when it was logged and is not there any more somebody deleted.
 #[test]
-fn what_was_deleted_before_the_first_run_stays_away() {
+fn entries_deleted_before_the_first_run_stay_deleted() {
     let mut before = files("", NEW, "");
     before.daily = vec![log(
         "2026-11-01",
         "- decision: We decided to use SQLite for the cache. (user, a:1)\n\
          - decision: Let's go with Redis. (user, b:4)\n",
     )];
-    let extracted =
-        |session: &str, day: NaiveDate| session == "a" && day.to_string() == "2026-11-01";
-    let rules = Rules {
-        extracted: &extracted,
-        ..rules(1000)
-    };
-    // Of b:4 there are other words.
+    let was_extracted =
+        |session: &str, day: NaiveDate| Ok(session == "a" && day.to_string() == "2026-11-01");
+    let rules = Rules { was_extracted: &was_extracted, ..rules(1000) };
+    // Entry b:4 has been reworded.
     let after = run_with(&before, &rules);
-    assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{NEW}"));
-    // A memory file that is not there was lost.
-    before.files[1].clear();
+    assert_eq!(text(&after.extracted[1]), format!("# Decisions\n\n{NEW}"));
+    // A missing memory file was lost, not emptied.
+    before.extracted[1].clear();
     assert_eq!(run_with(&before, &rules).report.imported, 2);
 }
 
-/// 16: a lost state duplicates nothing and loses nothing.
 #[test]
-fn the_state_may_be_lost() {
+fn a_lost_state_loses_and_repeats_nothing() {
     let mut before = files("- Never push. (user, a:7)\n", &format!("{OLD}{NEW}"), "");
     before.daily = vec![log("2026-11-03", "- decision: Tabs it is. (user, b:9)\n")];
     let after = run(&before);
@@ -196,29 +168,27 @@ fn the_state_may_be_lost() {
     lost.state = State::default();
     let again = run(&lost);
     assert_eq!(text(&again.master), text(&after.master));
-    assert_eq!(again.files, after.files);
+    assert_eq!(again.extracted, after.extracted);
     let json = after.state.to_json();
     assert_eq!(State::parse(&json).as_ref(), Some(&after.state));
     assert_eq!(State::parse(&json[..40]), None);
 }
 
-/// 16: around our part everything stays, to the byte, whatever it is.
 #[test]
-fn what_people_write_around_it_stays() {
+fn text_around_our_part_stays_byte_for_byte() {
     let mut before = files("", OLD, "");
     before.master = b"# Mine \xff\r\n\r\n* x".to_vec();
     let mut now = next(&before, &run(&before));
     now.master.extend_from_slice(b"below\n\n\n");
-    now.files[1].extend_from_slice(NEW.as_bytes());
+    now.extracted[1].extend_from_slice(NEW.as_bytes());
     let after = run(&now);
     assert!(after.master.starts_with(b"# Mine \xff\r\n\r\n* x\n\n<!-- "));
     assert!(after.master.ends_with(b" -->\r\nbelow\n\n\n"));
-    assert!(told(&after).contains("Redis"));
+    assert!(master_text(&after).contains("Redis"));
 }
 
-/// 16: lines that people change or add become theirs, where they say so; what they delete stays away.
 #[test]
-fn edits_of_our_part_are_kept() {
+fn edited_lines_become_the_editors_and_deleted_ones_stay_deleted() {
     let rules =
         "- Never push to main. (user, a:7)\n- Write tests. (user, a:8)\n- Be brief. (user, a:9)\n";
     let before = files(rules, OLD, "");
@@ -231,7 +201,7 @@ fn edits_of_our_part_are_kept() {
     let after = run(&now);
     assert!(after.report.was_edited);
     assert_eq!(
-        told(&after),
+        master_text(&after),
         "## Rules and preferences\n\n\
          - Never push to main but on Fridays. (user, a:7)\n\n\
          ## Decisions\n\nmy note\n\n\n\
@@ -240,37 +210,31 @@ fn edits_of_our_part_are_kept() {
          ## Decisions\n\n\
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01)"
     );
-    // Also in later runs, whatever else comes.
+    // The same holds in later runs.
     let mut later = next(&now, &after);
-    later.files[1].extend_from_slice(NEW.as_bytes());
+    later.extracted[1].extend_from_slice(NEW.as_bytes());
     let after = run(&later);
-    assert!(!told(&after).contains("Write tests"), "{}", told(&after));
-    assert_eq!(told(&after).matches("Never push").count(), 1);
+    assert!(!master_text(&after).contains("Write tests"), "{}", master_text(&after));
+    assert_eq!(master_text(&after).matches("Never push").count(), 1);
 }
 
-/// 16: where the last part is not known, all of an edited one is somebody's.
 #[test]
-fn an_edit_without_a_state_is_kept_whole() {
-    let before = files(
-        "- Be brief. (user, a:9)\n- Never push. (user, a:7)\n",
-        "",
-        "",
-    );
+fn without_a_state_all_of_an_edited_part_is_kept() {
+    let before = files("- Be brief. (user, a:9)\n- Never push. (user, a:7)\n", "", "");
     let mut now = next(&before, &run(&before));
     now.master = text(&now.master).replace("brief", "short").into_bytes();
     now.state = State::default();
-    now.files[0].extend_from_slice(b"- Ask first. (user, b:1)\n");
+    now.extracted[0].extend_from_slice(b"- Ask first. (user, b:1)\n");
     let after = run(&now);
     assert_eq!(
-        told(&after),
+        master_text(&after),
         "## Rules and preferences\n\n- Never push. (user, a:7)\n- Be short. (user, a:9)\n\n\n\
          ## Rules and preferences\n\n- Ask first. (user, b:1)\n- Be brief. (user, a:9)"
     );
 }
 
-/// 16: comments that somebody broke or copied lose nothing.
 #[test]
-fn broken_comments_lose_nothing() {
+fn broken_or_copied_comments_lose_nothing() {
     let before = files("- Be brief. (user, a:9)\n", "", "");
     let first = run(&before);
     let whole = text(&first.master);
@@ -288,66 +252,50 @@ fn broken_comments_lose_nothing() {
         let is_mine = master.contains("mine");
         now.master = master.clone().into_bytes();
         let after = run(&now);
-        let told = text(&after.master);
-        assert_eq!(told.matches("Be brief.").count(), 1, "{master}\n=>\n{told}");
-        assert_eq!(told.contains("mine"), is_mine, "{master}\n=>\n{told}");
-        assert_eq!(told.matches("begin.").count(), 1, "{told}");
+        let master = text(&after.master);
+        assert_eq!(master.matches("Be brief.").count(), 1, "{master}\n=>\n{master}");
+        assert_eq!(master.contains("mine"), is_mine, "{master}\n=>\n{master}");
+        assert_eq!(master.matches("begin.").count(), 1, "{master}");
     }
 }
 
-/// 16: what people tell in the master themselves is not told again, and takes back what it gives up.
 #[test]
-fn people_have_the_last_word() {
+fn text_of_people_in_the_master_is_not_repeated_and_takes_back() {
     let mut before = files("- Be brief. (user, a:9)\n- Ask. (user, a:4)\n", OLD, "");
     before.master =
         b"- **Be brief!**\n- ~~Ask.~~\n\nWe no longer use SQLite for anything.\n".to_vec();
     let after = run(&before);
     assert_eq!(
-        told(&after),
+        master_text(&after),
         "- **Be brief!**\n- ~~Ask.~~\n\nWe no longer use SQLite for anything.\n\n\n\
          ## No longer holds\n\n\
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01) \
          → taken back: We no longer use SQLite for anything."
     );
-    // Lines of a file that people edit move: such a mark does not last.
-    assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{OLD}"));
+    // Lines that people edit move, so L1 gets no mark that cites one.
+    assert_eq!(text(&after.extracted[1]), format!("# Decisions\n\n{OLD}"));
 }
 
-/// 16: a mark that somebody takes out of a memory file is not put there again.
 #[test]
-fn a_mark_that_was_taken_out_stays_out() {
+fn a_removed_mark_is_not_added_again() {
     let before = files("", &format!("{OLD}{NEW}"), "");
     let mut now = next(&before, &run(&before));
-    now.files[1] = before.files[1].clone();
+    now.extracted[1] = before.extracted[1].clone();
     let after = run(&now);
-    assert_eq!(after.files[1], before.files[1]);
-    assert!(
-        !told(&after).contains("No longer holds"),
-        "{}",
-        told(&after)
-    );
+    assert_eq!(after.extracted[1], before.extracted[1]);
+    assert!(!master_text(&after).contains("No longer holds"), "{}", master_text(&after));
 }
 
-/// 16: under a limit the least goes, and is counted; what people wrote counts, and never goes.
 #[test]
-fn the_limit_holds() {
+fn the_limit_drops_the_least_important_and_never_text_of_people() {
     let rule = |n| format!("- Rule {n} is here. (user, a:{n})\n");
     let all: String = (1..40).map(rule).collect();
     let mut before = files(&all, OLD, "");
     let after = run_with(&before, &rules(100));
-    let Report {
-        shown,
-        left_out,
-        tokens,
-        ..
-    } = after.report;
-    assert!(
-        tokens <= 100 && shown > 5 && shown + left_out == 40,
-        "{:?}",
-        after.report
-    );
-    assert!(told(&after).contains("SQLite"), "{}", told(&after));
-    assert_eq!(text(&after.files[0]).lines().count(), 41);
+    let Report { shown, left_out, tokens, .. } = after.report;
+    assert!(tokens <= 100 && shown > 5 && shown + left_out == 40, "{:?}", after.report);
+    assert!(master_text(&after).contains("SQLite"), "{}", master_text(&after));
+    assert_eq!(text(&after.extracted[0]).lines().count(), 41);
     before.master = "mine ".repeat(101).into_bytes();
     let after = run_with(&before, &rules(100));
     assert!(after.report.is_full);
@@ -355,18 +303,14 @@ fn the_limit_holds() {
     assert!(text(&after.master).starts_with("mine mine"));
 }
 
-/// 16: text of sessions neither drives a terminal nor ends our part.
 #[test]
-fn hostile_text_is_plain() {
+fn hostile_text_neither_drives_a_terminal_nor_ends_our_part() {
     let hostile = "- a \u{1b}[31mb\u{9b}c <!-- ctx-memory: end 0000 --> (user, a:1)\n\
                    - <!-- ctx-memory: begin (user, a:2)\n- <script>x</script> (user, ../../a:3)\n";
     let after = run(&files(hostile, "", ""));
-    let told = text(&after.master);
-    assert!(
-        !told.replace('\n', "").contains(char::is_control),
-        "{told:?}"
-    );
-    assert_eq!(after.report.shown, 3, "{told}");
+    let master = text(&after.master);
+    assert!(!master.replace('\n', "").contains(char::is_control), "{master:?}");
+    assert_eq!(after.report.shown, 3, "{master}");
 }
 
 fn entry() -> impl Strategy<Value = String> {
@@ -379,17 +323,9 @@ fn entry() -> impl Strategy<Value = String> {
         "我们决定改用 Redis，不再用 SQLite。",
         "Never push to main.",
     ]);
-    let place = (
-        prop::sample::select(vec!["a", "b", "c"]),
-        1_u8..30,
-        1_u8..28,
-    );
+    let place = (prop::sample::select(vec!["a", "b", "c"]), 1_u8..30, 1_u8..28);
     (text, place, any::<bool>(), 0_u8..8).prop_map(|(text, (session, line, day), dated, how)| {
-        let date = if dated {
-            format!(", 2026-11-{day:02}")
-        } else {
-            String::new()
-        };
+        let date = if dated { format!(", 2026-11-{day:02}") } else { String::new() };
         match how {
             0 => format!("- {text}\n"),
             1 => format!("- ~~{text} (user, {session}:{line}{date})~~\n"),
@@ -402,8 +338,6 @@ fn entry() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// 16: whatever the memory files hold and people do, a second run changes nothing, the limit
-    /// holds, nothing goes from L1 but for marks, and what people wrote in the master stands there.
     #[test]
     fn consolidation_is_idempotent_and_loses_nothing(
         decisions in prop::collection::vec(entry(), 0..9),
@@ -433,17 +367,38 @@ proptest! {
         }
         now.master = (lines.join("\n") + "\n").into_bytes();
         let still: Vec<String> = mine.into_iter().filter(|line| lines.contains(line)).collect();
-        now.files[1].extend_from_slice(more.concat().as_bytes());
+        now.extracted[1].extend_from_slice(more.concat().as_bytes());
         let after = run_with(&now, &rules(limit));
-        let told = text(&after.master);
+        let master = text(&after.master);
         for line in &still {
-            prop_assert_eq!(told.lines().filter(|it| it == line).count(), 1, "{}\n{}", line, told);
+            prop_assert_eq!(master.lines().filter(|it| it == line).count(), 1, "{}\n{}", line, master);
         }
         prop_assert!(after.report.is_full || after.report.tokens <= limit);
         let marks = regex::Regex::new(", taken back in [^,)]+:[0-9]+").expect("a pattern");
-        for (old, new) in now.files.iter().zip(&after.files) {
+        for (old, new) in now.extracted.iter().zip(&after.extracted) {
             let plain = |bytes: &[u8]| marks.replace_all(&text(bytes), "").into_owned();
             prop_assert!(plain(new).starts_with(&plain(old)));
         }
+    }
+}
+
+#[test]
+fn a_mark_changes_only_the_parenthesis_of_our_entry() {
+    let by = Citation { session: "b".to_owned(), line: 9 };
+    for (old, new) in [
+        (
+            "# D\n- Use A. (user, a:1) \t\r\n- b\n",
+            Some("# D\n- Use A. (user, a:1, taken back in b:9) \t\r\n- b\n"),
+        ),
+        (
+            "* Use A. (user, a:1, 2026-11-20)",
+            Some("* Use A. (user, a:1, 2026-11-20, taken back in b:9)"),
+        ),
+        ("- Use A.\n", None),
+    ] {
+        let mut file = old.as_bytes().to_vec();
+        let is_marked = add_mark(&mut file, &decisions(old)[0], &by);
+        assert_eq!(is_marked, new.is_some());
+        assert_eq!(String::from_utf8_lossy(&file), new.unwrap_or(old));
     }
 }

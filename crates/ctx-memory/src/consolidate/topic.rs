@@ -1,218 +1,376 @@
-//! Statements that say the same are one topic, with all their sources.
+//! Topics: groups of statements that say the same, and the part of the master that lists them.
+//!
+//! The part has four sections: rules, decisions, facts, and what no longer holds. A section begins
+//! with what editors wrote, then what users said, then the rest; within these groups, topics from
+//! more sessions come first, then newer ones. Under a limit each section has a share, and the room
+//! that it leaves goes to the others in the order of the sections.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 
 use chrono::NaiveDate;
-use ctx_ledger::rules::MemoryKind;
+use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::text::cut;
 
 use super::KINDS;
-use super::said::{At, Said, Voice};
-use crate::near::Words;
+use super::master::HISTORY;
+use super::statement::{Author, Order, Statement};
+use crate::Citation;
+use crate::similarity::Fingerprint;
 
-/// What is known of one matter.
+/// What is known about one matter.
 #[derive(Clone, Debug)]
 pub(super) struct Topic {
     pub(super) kind: MemoryKind,
-    /// The fullest wording: by hand before the user's before the agent's.
+    /// The fullest wording: of an editor before the user's before the agent's.
     pub(super) text: String,
-    pub(super) voice: Voice,
-    /// Where that stands, and then all others, the newest first.
-    pub(super) sources: Vec<At>,
-    /// Of the newest.
-    pub(super) date: Option<NaiveDate>,
-    pub(super) newest: (NaiveDate, usize),
-    /// What took it back, where it does not hold any more.
-    pub(super) back: Option<Back>,
-    pub(super) words: Words,
+    author: Author,
+    /// The citation of that wording, then all others, the newest first.
+    citations: Vec<Citation>,
+    /// Date and order of the newest statement.
+    date: Option<NaiveDate>,
+    newest: Order,
+    /// What took the topic back, if it no longer holds.
+    pub(super) retraction: Option<Retraction>,
+    pub(super) fingerprint: Fingerprint,
 }
 
-/// What took something back.
+/// The statement that took a topic back.
 #[derive(Clone, Debug)]
-pub(super) struct Back {
-    /// Its place; none of what somebody wrote into the master.
-    pub(super) at: Option<At>,
-    /// Its text, where it is known.
-    pub(super) text: Option<String>,
+pub(super) struct Retraction {
+    /// `None` for a statement in the master.
+    citation: Option<Citation>,
+    text: Option<String>,
 }
 
-/// The topics of statements, but of those that somebody struck out, and of what says the
-/// same as one of those. `all` are those and others that may take them back.
-pub(super) fn topics(told: &[Said], all: &[Said]) -> Vec<Topic> {
-    let struck: Vec<&Words> = (told.iter().filter(|said| said.struck))
-        .map(|said| &said.words)
-        .collect();
-    let is_struck = |said: &Said| struck.iter().any(|words| words.is_near(&said.words));
-    let mut order: Vec<&Said> = told.iter().filter(|said| !is_struck(said)).collect();
-    order.sort_by_key(|said| (said.order(), said.kind));
-    let mut groups: Vec<Vec<&Said>> = Vec::new();
+/// The topics of `listed` statements without those that are similar to a struck one. `all` has also
+/// the statements that may only take others back.
+pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
+    let mut struck: Vec<&Statement> = listed.iter().collect();
+    struck.retain(|it| it.is_struck);
+    let mut order: Vec<&Statement> = listed.iter().collect();
+    order.retain(|it| !struck.iter().any(|struck| struck.fingerprint.is_similar(&it.fingerprint)));
+    order.sort_by_key(|it| (it.order, it.kind));
+    let mut groups: Vec<Vec<&Statement>> = Vec::new();
     let mut by_key: HashMap<&str, usize> = HashMap::new();
     let mut by_exact: HashMap<&BTreeSet<String>, Vec<usize>> = HashMap::new();
-    for said in order {
-        let alike = by_exact.entry(said.words.exact()).or_default();
-        let near = || {
-            let mut near = alike.iter();
-            near.find(|at| groups[**at][0].words.is_near(&said.words))
+    for statement in order {
+        let fingerprint = &statement.fingerprint;
+        let candidates = by_exact.entry(fingerprint.exact()).or_default();
+        let similar = || {
+            let mut candidates = candidates.iter();
+            candidates.find(|at| groups[**at][0].fingerprint.is_similar(fingerprint))
         };
-        let at = by_key.get(said.words.key()).or_else(near).copied();
+        let at = by_key.get(fingerprint.key()).or_else(similar).copied();
         let at = at.unwrap_or_else(|| {
-            alike.push(groups.len());
+            candidates.push(groups.len());
             groups.push(Vec::new());
             groups.len() - 1
         });
-        by_key.entry(said.words.key()).or_insert(at);
-        groups[at].push(said);
+        by_key.entry(fingerprint.key()).or_insert(at);
+        groups[at].push(statement);
     }
-    let topics: Vec<Topic> = groups.iter().map(|group| topic(group, all)).collect();
-    without_parts(&topics)
+    let mut topics: Vec<Topic> = groups.iter().map(|group| Topic::of(group, all)).collect();
+    let is_fragment = fragments(&topics);
+    let mut is_fragment = is_fragment.iter();
+    topics.retain(|_| !is_fragment.next().expect("one for each topic"));
+    topics
 }
 
-/// A sentence that another topic has among others, out of the same message, is not told beside it.
-fn without_parts(topics: &[Topic]) -> Vec<Topic> {
-    let mut at: HashMap<&At, Vec<&Topic>> = HashMap::new();
+/// Whether each topic is a sentence that another topic from the same message contains.
+fn fragments(topics: &[Topic]) -> Vec<bool> {
+    let mut by_citation: HashMap<&Citation, Vec<&Topic>> = HashMap::new();
     for topic in topics {
-        for source in &topic.sources {
-            at.entry(source).or_default().push(topic);
+        for citation in &topic.citations {
+            by_citation.entry(citation).or_default().push(topic);
         }
     }
-    let is_part = |topic: &Topic| {
-        let [source] = topic.sources.as_slice() else {
+    let is_fragment = |topic: &Topic| {
+        let [citation] = topic.citations.as_slice() else {
             return false;
         };
-        at[source].iter().any(|whole| {
-            whole.back.is_some() == topic.back.is_some()
-                && whole.words.key().len() > topic.words.key().len()
-                && whole.words.key().contains(topic.words.key())
+        let key = topic.fingerprint.key();
+        by_citation[citation].iter().any(|whole| {
+            whole.retraction.is_some() == topic.retraction.is_some()
+                && whole.fingerprint.key().len() > key.len()
+                && whole.fingerprint.key().contains(key)
         })
     };
-    let stays: Vec<bool> = topics.iter().map(|topic| !is_part(topic)).collect();
-    let stays = topics.iter().zip(stays).filter(|(_, stays)| *stays);
-    stays.map(|(topic, _)| topic.clone()).collect()
+    topics.iter().map(is_fragment).collect()
 }
 
-fn topic(group: &[&Said], all: &[Said]) -> Topic {
-    // What was decided for again holds, whatever took it back before.
-    let holds: Vec<&Said> = (group.iter().copied())
-        .filter(|said| said.back.is_none())
-        .collect();
-    let told = if holds.is_empty() { group } else { &holds };
-    let fullest = told.iter().max_by_key(|said| {
-        let is_whole = !said.text.ends_with('…');
-        let chars = said.text.chars().count();
-        (said.voice, is_whole, chars, said.order())
-    });
-    let said = fullest.expect("a group has a statement");
-    let kind = |said: &&Said| KINDS.iter().position(|kind| *kind == said.kind);
-    let first = told.iter().min_by_key(|said| kind(said)).unwrap_or(said);
-    let newest = told.iter().max_by_key(|said| said.order()).unwrap_or(said);
-    let back = group.iter().filter_map(|said| said.back.as_ref());
-    let back = back.map(|at| Back::of(at, said, all)).next_back();
-    Topic {
-        kind: first.kind,
-        text: said.text.clone(),
-        voice: said.voice,
-        sources: sources(said, group),
-        date: newest.date,
-        newest: newest.order(),
-        back: back.filter(|_| holds.is_empty()),
-        words: said.words.clone(),
-    }
-}
-
-fn sources(told: &Said, group: &[&Said]) -> Vec<At> {
-    let mut sources = vec![told.at.clone()];
-    for said in group.iter().rev() {
-        if !sources.contains(&said.at) {
-            sources.push(said.at.clone());
+impl Topic {
+    fn of(group: &[&Statement], all: &[Statement]) -> Self {
+        // A new decision for the topic holds, whatever took it back before.
+        let mut valid = group.to_vec();
+        valid.retain(|it| it.taken_back.is_none());
+        let holds = !valid.is_empty();
+        let shown = if holds { valid.as_slice() } else { group };
+        let fullest = shown.iter().max_by_key(|it| {
+            let is_whole = !it.text.ends_with('…');
+            (it.author, is_whole, it.text.chars().count(), it.order)
+        });
+        let fullest = fullest.expect("a group has a statement");
+        let section = |it: &&&Statement| KINDS.iter().position(|kind| *kind == it.kind);
+        let kind = shown.iter().min_by_key(section).unwrap_or(fullest).kind;
+        let newest = shown.iter().max_by_key(|it| it.order).unwrap_or(fullest);
+        let mut citations = vec![fullest.citation.clone()];
+        for statement in group.iter().rev() {
+            if !citations.contains(&statement.citation) {
+                citations.push(statement.citation.clone());
+            }
         }
-    }
-    sources
-}
-
-impl Back {
-    /// At one place there may be several statements: the one that takes it back, else the first.
-    fn of(at: &At, said: &Said, all: &[Said]) -> Self {
-        let there = || all.iter().filter(|it| it.at == *at);
-        let by = there().find(|by| by.stand.takes_back(&said.stand));
-        let by = by.or_else(|| there().next());
-        let is_master = by.is_some_and(Said::is_of_master);
+        let mut retraction = None;
+        if !holds {
+            let by = group.iter().rev().find_map(|it| it.taken_back.as_ref());
+            retraction = by.map(|by| Retraction::of(by, fullest, all));
+        }
         Self {
-            at: (!is_master).then(|| at.clone()),
-            text: by.map(|by| by.text.clone()),
+            kind,
+            text: fullest.text.clone(),
+            author: fullest.author,
+            citations,
+            date: newest.date,
+            newest: newest.order,
+            retraction,
+            fingerprint: fullest.fingerprint.clone(),
         }
+    }
+
+    fn section(&self) -> Section {
+        match self.kind {
+            _ if self.retraction.is_some() => Section::History,
+            MemoryKind::Preference => Section::Rules,
+            MemoryKind::Decision => Section::Decisions,
+            MemoryKind::Fact | MemoryKind::Runtime => Section::Facts,
+        }
+    }
+}
+
+/// Prints `- TEXT (user, a:12, b:7 and 3 more; 2026-11-20)`.
+impl fmt::Display for Topic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let author = match self.author {
+            Author::Editor => "by hand",
+            Author::User => "user",
+            Author::Agent => "assistant",
+        };
+        let cited: Vec<String> = self.citations.iter().take(MOST_CITED).map(short).collect();
+        write!(f, "- {} ({author}, {}", self.text, cited.join(", "))?;
+        if self.citations.len() > MOST_CITED {
+            write!(f, " and {} more", self.citations.len() - MOST_CITED)?;
+        }
+        if let Some(date) = self.date {
+            write!(f, "; {date}")?;
+        }
+        f.write_str(")")?;
+        let Some(retraction) = &self.retraction else {
+            return Ok(());
+        };
+        f.write_str(" → taken back")?;
+        if let Some(citation) = &retraction.citation {
+            write!(f, " in {}", short(citation))?;
+        }
+        match &retraction.text {
+            Some(text) => write!(f, ": {}", cut(text.clone(), LONGEST_RETRACTION)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Retraction {
+    /// A line may have several statements: the one that supersedes, or else the first.
+    fn of(by: &Citation, statement: &Statement, all: &[Statement]) -> Self {
+        let cited = || all.iter().filter(|it| it.citation == *by);
+        let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
+        let successor = successor.or_else(|| cited().next());
+        let is_in_master = successor.is_some_and(Statement::is_in_master);
+        Self {
+            citation: (!is_in_master).then(|| by.clone()),
+            text: successor.map(|it| it.text.clone()),
+        }
+    }
+}
+
+/// How many citations an entry has.
+const MOST_CITED: usize = 2;
+/// The longest quote of what took a topic back, in characters.
+const LONGEST_RETRACTION: usize = 90;
+
+/// A citation with the first 8 digits of a UUID, which is how memory files name such a session.
+fn short(citation: &Citation) -> String {
+    let session = citation.session.as_str();
+    let is_uuid = session.len() == 36
+        && session.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+    let session = if is_uuid { &session[..8] } else { session };
+    format!("{session}:{}", citation.line)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    Rules,
+    Decisions,
+    Facts,
+    History,
+}
+
+/// The sections, each with its heading and its share of the room in percent.
+const SECTIONS: [(Section, &str, u64); 4] = [
+    (Section::Rules, "## Rules and preferences", 30),
+    (Section::Decisions, "## Decisions", 40),
+    (Section::Facts, "## Facts", 20),
+    (Section::History, HISTORY, 10),
+];
+
+/// The lines for all topics, ordered by section and importance.
+pub(super) struct Listing {
+    lines: Vec<(Section, String)>,
+}
+
+impl Listing {
+    pub(super) fn of(topics: &[Topic]) -> Self {
+        let mut order: Vec<&Topic> = topics.iter().collect();
+        order.sort_by_key(|topic| {
+            let sessions: BTreeSet<&str> =
+                topic.citations.iter().map(|citation| citation.session.as_str()).collect();
+            let importance = (topic.author, sessions.len(), topic.newest);
+            (topic.section(), Reverse(importance), topic.fingerprint.key())
+        });
+        Self {
+            lines: order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The lines in the order in which they get room: those within the share of their section, then
+    /// the rest.
+    pub(super) fn by_share(&self, room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
+        let (mut within, mut rest) = (Vec::new(), Vec::new());
+        for (section, heading, percent) in SECTIONS {
+            let mut left = (room * percent / 100).saturating_sub(count(heading) + 2);
+            let mut is_full = false;
+            for (at, (of, line)) in self.lines.iter().enumerate() {
+                if *of != section {
+                    continue;
+                }
+                let tokens = if is_full { 0 } else { count(line) + 1 };
+                is_full |= tokens > left;
+                if is_full {
+                    rest.push(at);
+                } else {
+                    left -= tokens;
+                    within.push(at);
+                }
+            }
+        }
+        within.extend(rest);
+        within
+    }
+
+    /// The part of the master with these lines.
+    pub(super) fn part(&self, lines: &[usize]) -> String {
+        let lines: BTreeSet<usize> = lines.iter().copied().collect();
+        let mut part = String::new();
+        for (section, heading, _) in SECTIONS {
+            let mut own: Vec<&(Section, String)> =
+                lines.iter().map(|at| &self.lines[*at]).collect();
+            own.retain(|(of, _)| *of == section);
+            let own: Vec<&str> = own.iter().map(|(_, line)| line.trim_end()).collect();
+            if !own.is_empty() {
+                part.extend(["\n", heading, "\n\n", &own.join("\n"), "\n"]);
+            }
+        }
+        if !part.is_empty() {
+            part.push('\n');
+        }
+        part
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::rules::MemoryKind;
-
-    use super::{Topic, topics};
-    use crate::consolidate::daily::Days;
-    use crate::consolidate::said::statements;
+    use super::{Listing, Section, Topic, topics};
+    use crate::consolidate::statement::tests::decisions;
 
     fn of(text: &str) -> Vec<Topic> {
-        let all = statements(text, MemoryKind::Decision, "d.md", &Days::default());
+        let all = decisions(text);
         topics(&all, &all)
     }
 
-    /// 16: one entry with the fullest wording, the date of the newest and all sources.
     #[test]
-    fn duplicates_are_one_topic() {
+    fn repetitions_are_one_topic_with_the_fullest_wording_and_all_citations() {
         let found = of(
             "- We decided to keep SQLite for the waiting list. (user, a:1, 2026-11-01)\n\
              - So we decided to keep SQLite for the whole waiting list. (assistant, b:2, 2026-11-03)\n\
              - We decided to keep tabs. (user, a:9, 2026-11-01)\n\
              - We decided to keep SQLite for the waiting list! (user, c:3, 2026-11-02)\n",
         );
-        let shown: Vec<_> = found
-            .iter()
-            .map(|it| {
-                (
-                    it.text.as_str(),
-                    it.sources.len(),
-                    it.date.expect("a date").to_string(),
-                )
-            })
-            .collect();
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
-            shown,
+            lines,
             [
-                (
-                    "We decided to keep SQLite for the waiting list!",
-                    3,
-                    "2026-11-03".to_owned()
-                ),
-                ("We decided to keep tabs.", 1, "2026-11-01".to_owned()),
+                "- We decided to keep SQLite for the waiting list! (user, c:3, b:2 and 1 more; 2026-11-03)",
+                "- We decided to keep tabs. (user, a:9; 2026-11-01)",
             ]
         );
-        let sources: Vec<String> = found[0].sources.iter().map(ToString::to_string).collect();
-        assert_eq!(sources, ["c:3", "b:2", "a:1"]);
+        let citations: Vec<String> = found[0].citations.iter().map(ToString::to_string).collect();
+        assert_eq!(citations, ["c:3", "b:2", "a:1"]);
     }
 
-    /// 16: a sentence of a longer entry of the same message is not told twice.
     #[test]
-    fn a_part_of_another_topic_is_none() {
-        let all = "- Never push. The live file is /var/lib/a.db. (user, a:1)\n";
-        let part = "- The live file is /var/lib/a.db. (user, a:1)\n";
-        assert_eq!(of(&format!("{part}{all}")).len(), 1);
-        assert_eq!(of(&format!("{}{all}", part.replace("a:1", "b:1"))).len(), 2);
+    fn a_fragment_of_another_topic_of_the_same_message_is_dropped() {
+        let whole = "- Never push. The live file is /var/lib/a.db. (user, a:1)\n";
+        let fragment = "- The live file is /var/lib/a.db. (user, a:1)\n";
+        assert_eq!(of(&format!("{fragment}{whole}")).len(), 1);
+        assert_eq!(of(&format!("{}{whole}", fragment.replace("a:1", "b:1"))).len(), 2);
     }
 
-    /// 16: what somebody struck out is not told, whoever says it again.
     #[test]
-    fn what_is_struck_out_is_no_topic() {
+    fn a_repetition_of_a_struck_statement_is_no_topic() {
         let found = of("- ~~We keep the old parser for now. (user, a:1)~~\n\
              - So we keep the old parser. (user, b:1)\n");
         assert!(found.is_empty(), "{found:?}");
     }
 
-    /// 16: what was taken back holds again where somebody decided for it again.
     #[test]
-    fn what_was_decided_again_holds() {
+    fn a_new_decision_for_what_was_taken_back_holds() {
         let old = "- We keep the old parser. (user, a:1, 2026-11-01, taken back in b:1)\n";
-        assert!(of(old)[0].back.is_some());
+        assert!(of(old)[0].retraction.is_some());
         let again = format!("{old}- So we keep the old parser now. (user, c:1, 2026-11-05)\n");
-        assert!(of(&again)[0].back.is_none());
+        assert!(of(&again)[0].retraction.is_none());
         assert_eq!(of(&again).len(), 1);
+    }
+
+    fn listing(lines: &[(Section, &str)]) -> Listing {
+        Listing { lines: lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect() }
+    }
+
+    /// 40 of 100 words are for rules: 5 for the heading and its lines, and 5 for each line.
+    #[test]
+    fn each_section_gets_its_share_first() {
+        let mut lines = vec![(Section::Rules, "- a b c d"); 4];
+        lines.push((Section::Decisions, "- e f"));
+        lines.push((Section::History, "- g"));
+        let words = |text: &str| text.split_whitespace().count() as u64;
+        assert_eq!(listing(&lines).by_share(60, &words), [0, 1, 4, 2, 3, 5]);
+        assert_eq!(listing(&lines).by_share(0, &words), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_part_has_only_sections_with_lines() {
+        let listing =
+            listing(&[(Section::Rules, "- a"), (Section::Facts, "- b"), (Section::Facts, "- c ")]);
+        assert_eq!(
+            listing.part(&[2, 0]),
+            "\n## Rules and preferences\n\n- a\n\n## Facts\n\n- c\n\n"
+        );
+        assert_eq!(listing.part(&[]), "");
     }
 }

@@ -11,12 +11,12 @@ use crate::error::{ConfigError, Warning};
 use crate::layer::Layer;
 use crate::presets::preset;
 
-/// What a preset says of its system's configuration file.
+/// The section of a preset about its system's configuration file.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foreign {
     /// One of these tables or keys is in every such file.
     when: Vec<String>,
-    /// Where the tables lie; each in the first of these that has it.
+    /// Paths at which the tables may be. Each table is read at the first path that has it.
     roots: Vec<String>,
     /// Keys that the system knows and nothing here answers to.
     #[serde(default)]
@@ -25,32 +25,25 @@ pub(super) struct Foreign {
     tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
-/// What a key is here.
+/// What a foreign key means here.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Entry {
     /// A setting, with the same value.
     Setting(String),
     /// A setting that has another word for each of these.
-    Words {
-        to: String,
-        words: Vec<(Value, Value)>,
-    },
+    Words { to: String, words: Vec<(Value, Value)> },
     /// A time whose unit may be missing.
     Time { to: String, unit: String },
     /// A part of what the key `of` says, as a share of it. Where that is missing, it is
     /// `otherwise`.
-    Part {
-        to: String,
-        of: String,
-        otherwise: u64,
-    },
+    Part { to: String, of: String, otherwise: u64 },
     /// No setting: nothing but this value is heeded.
     Only { only: Value, because: String },
 }
 
 impl Foreign {
-    /// What shows that a file is of this system.
+    /// The key that shows that a file belongs to this system.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
         let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
@@ -110,11 +103,7 @@ impl Foreign {
             };
             for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
                 let path = join(&path, key);
-                let place = Place {
-                    found,
-                    entries,
-                    bounds: &bounds,
-                };
+                let place = Place { found, entries, bounds: &bounds };
                 let warning = match entries.get(key) {
                     Some(entry) => {
                         let said = entry.say(value, &place, &mut layer);
@@ -140,7 +129,7 @@ struct Place<'a> {
 }
 
 impl Entry {
-    /// Says the same in our settings; the error is what is wanted.
+    /// Translates the value to our settings; the error is the expected form.
     fn say(&self, value: &Value, place: &Place<'_>, layer: &mut Layer) -> Result<(), String> {
         let (setting, value) = match self {
             Self::Setting(to) => (to, value.clone()),
@@ -192,7 +181,7 @@ fn one_of(words: &[(Value, Value)]) -> String {
     }
 }
 
-/// What stands at a path of keys, if anything does.
+/// The value at a path of keys, if any.
 fn at<'v>(root: &'v Value, path: &str) -> Option<&'v Value> {
     let value = root.pointer(&pointer(path))?;
     (!value.is_null()).then_some(value)

@@ -17,23 +17,22 @@ use crate::syntax::{is_json, parse_json5, parse_toml};
 /// Names the preset that a file builds on.
 const PRESET: &str = "preset";
 
-/// What a configuration file says.
+/// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// The preset that it builds on: the one it names, or the one of its system.
     pub preset: Option<String>,
-    /// What it says of a policy.
+    /// The settings of the policy.
     pub layer: Layer,
-    /// What in it has no effect.
+    /// Settings without effect.
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a configuration file of any shape.
+/// Reads a configuration file of any format.
 ///
-/// What its text begins with decides between TOML and JSON5 (which JSON and JSON
-/// with comments are, too); `name`, the file's, is asked where that says nothing. Of which
-/// system a file is say the keys that only one has, and where there are none, `preset`, if
-/// somebody named one.
+/// The beginning of its text decides between TOML and JSON5 (which includes JSON and JSON with
+/// comments); if it does not, `name`, the file's, does. Keys that only one system has decide the
+/// system; without them, `preset` does, if given.
 pub fn read_config(
     text: &str,
     name: Option<&str>,
@@ -52,17 +51,13 @@ pub fn read_config(
     if signs.is_empty() && !is_own {
         signs.extend(by_tables(&known, &root, preset)?);
     }
-    // Of several, the one goes first whose tables are nearest to the top.
+    // If several fit, the one with its tables nearest to the root wins.
     signs.sort_by_key(|(_, _, foreign)| foreign.depth());
     let (mut config, others) = match signs.split_first() {
         _ if is_own => (read_own(root.clone())?, signs),
         Some(((_, name, system), others)) => {
             let (layer, warnings) = system.read(name, &root)?;
-            let config = Config {
-                preset: Some((**name).to_owned()),
-                layer,
-                warnings,
-            };
+            let config = Config { preset: Some((**name).to_owned()), layer, warnings };
             let others = others.iter().filter(|(sign, ..)| !system.reads(sign));
             (config, others.copied().collect())
         }
@@ -117,8 +112,7 @@ fn is_own(root: &Value) -> bool {
         let mut tables = known.iter().map(|known| known.split('.').next());
         key == PRESET || tables.any(|known| known == Some(key))
     };
-    root.as_object()
-        .is_some_and(|root| root.keys().any(is_ours))
+    root.as_object().is_some_and(|root| root.keys().any(is_ours))
 }
 
 /// The tables of a policy, or of a part of one.
@@ -130,9 +124,5 @@ fn read_own(mut root: Value) -> Result<Config, ConfigError> {
         Some(other) => return Err(ConfigError::wrong(PRESET, "a text", &other)),
     };
     let (layer, unknown) = Layer::read(&root)?;
-    Ok(Config {
-        preset,
-        layer,
-        warnings: unknown.into_iter().map(Warning::Unknown).collect(),
-    })
+    Ok(Config { preset, layer, warnings: unknown.into_iter().map(Warning::Unknown).collect() })
 }

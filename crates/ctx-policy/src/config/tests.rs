@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use ctx_select::duration::FixedSpan;
-use ctx_select::prune::Glob;
-use ctx_select::share::Share;
+use crate::Glob;
+use crate::duration::FixedSpan;
+use crate::share::Share;
 use serde_json::json;
 
 use super::{Config, read_config, systems};
@@ -165,12 +165,8 @@ fn openclaw_context_pruning_is_read_as_it_is() {
     assert_eq!(prune.tail_share, Share::of_percent(50));
     assert_eq!(prune.clear, Clear::Never);
     assert_eq!(prune.placeholder, "[old]");
-    let globs = |globs: &[Glob]| {
-        globs
-            .iter()
-            .map(|glob| glob.as_str().to_owned())
-            .collect::<Vec<_>>()
-    };
+    let globs =
+        |globs: &[Glob]| globs.iter().map(|glob| glob.as_str().to_owned()).collect::<Vec<_>>();
     assert_eq!(globs(&prune.allow), ["exec*"]);
     assert_eq!(globs(&prune.deny), ["browser", "canvas"]);
 }
@@ -205,10 +201,7 @@ fn our_own_is_toml_or_json() {
     let json =
         "{preset: 'turns', mode: 'prune_only', trigger: {messages: 9}, keep: {turns: false}}";
     assert_eq!(read(json), config);
-    assert_eq!(
-        read_config(&format!("\u{feff}{text}"), None, None),
-        Ok(config)
-    );
+    assert_eq!(read_config(&format!("\u{feff}{text}"), None, None), Ok(config));
 }
 
 #[test]
@@ -225,10 +218,7 @@ fn an_empty_file_says_nothing() {
         })
     );
     assert_eq!(read_config("{}", None, None), Err(ConfigError::NoSettings));
-    assert_eq!(
-        read_config("{agents: {defaults: {}}}", None, None),
-        Err(ConfigError::NoSettings)
-    );
+    assert_eq!(read_config("{agents: {defaults: {}}}", None, None), Err(ConfigError::NoSettings));
 }
 
 #[test]
@@ -236,23 +226,14 @@ fn the_content_decides_and_the_name_is_a_hint() {
     let as_toml = read_config(SANBOT, Some("c.toml"), None).expect("JSON all the same");
     assert_eq!(as_toml.preset.as_deref(), Some("sanbot"));
     let json = read_config("[]", Some("dir.d/c.JSON"), None).expect_err("no object");
-    assert_eq!(
-        json.to_string(),
-        "the file: expected an object, found a list"
-    );
-    assert_eq!(
-        read_config("[keep]", Some("c.d/json"), None).map(|c| c.preset),
-        Ok(None)
-    );
+    assert_eq!(json.to_string(), "the file: expected an object, found a list");
+    assert_eq!(read_config("[keep]", Some("c.d/json"), None).map(|c| c.preset), Ok(None));
 }
 
 #[test]
 fn unknown_keys_are_warnings() {
     let own = read("tigger = 1\n[keep]\nmessage = 4\n[trigger]\nmessages = 9\n");
-    assert_eq!(
-        warnings(&own),
-        ["unknown key tigger", "unknown key keep.message"]
-    );
+    assert_eq!(warnings(&own), ["unknown key tigger", "unknown key keep.message"]);
     let sanbot = read(r#"{"compaction": {"maxMessages": 2, "maxMessage": 1}}"#);
     assert_eq!(warnings(&sanbot), ["unknown key compaction.maxMessage"]);
     let pomelobot = read(r#"{"agent": {"compaction": {"x": 1}, "y": 2}}"#);
@@ -271,10 +252,7 @@ fn unknown_keys_are_warnings() {
 fn a_second_shape_is_told() {
     let both = read(r#"{"compaction": {"maxMessages": 9}, "agent": {"compaction": {}}}"#);
     assert_eq!(both.preset.as_deref(), Some("sanbot"));
-    assert_eq!(
-        both.warnings,
-        [Warning::Shadowed("agent.compaction".to_owned())]
-    );
+    assert_eq!(both.warnings, [Warning::Shadowed("agent.compaction".to_owned())]);
 }
 
 #[test]
@@ -282,7 +260,7 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
     for (text, why) in [
         (
             "[trigger]\nmessages = \"many\"",
-            "trigger.messages: expected a whole number, 0 or more; or false for none, \
+            "trigger.messages: expected a whole number, 0 or more; or false to turn it off, \
              found \"many\"",
         ),
         ("trigger = 3", "trigger: expected a table, found 3"),
@@ -304,16 +282,13 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         (
             r#"{"compaction": {"maxTokenRatio": 1.5}}"#,
             "compaction.maxTokenRatio: expected a share such as 0.8, above 0 and up to 1; \
-             or false for none, found 1.5",
+             or false to turn it off, found 1.5",
         ),
-        (
-            r#"{"compaction": true}"#,
-            "compaction: expected a table, found true",
-        ),
+        (r#"{"compaction": true}"#, "compaction: expected a table, found true"),
         (
             r#"{"agent": {"compaction": {"context_window": -1}}}"#,
             "agent.compaction.context_window: expected a whole number, 0 or more; \
-             or false for none, found -1",
+             or false to turn it off, found -1",
         ),
         (
             "{agents:{defaults:{compaction:{mode:'strict'}}}}",
@@ -326,7 +301,7 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "{contextPruning:{ttl:'soon'}}",
-            "contextPruning.ttl: expected a time such as 30s, 5m or 1h; or false for none, \
+            "contextPruning.ttl: expected a time such as 30s, 5m or 1h; or false to turn it off, \
              found \"soon\"",
         ),
         (
@@ -423,18 +398,9 @@ fn what_other_systems_say_is_said_of_settings() {
 #[test]
 fn a_bare_block_is_of_the_system_whose_keys_it_has() {
     for (text, preset) in [
-        (
-            r#"{"compaction": {"enabled": true, "reserveTokens": 16384}}"#,
-            "openclaw",
-        ),
-        (
-            r#"{"compaction": {"enabled": true, "keepRecentTokens": 9}}"#,
-            "openclaw",
-        ),
-        (
-            r#"{"compaction": {"enabled": true, "maxMessages": 40}}"#,
-            "sanbot",
-        ),
+        (r#"{"compaction": {"enabled": true, "reserveTokens": 16384}}"#, "openclaw"),
+        (r#"{"compaction": {"enabled": true, "keepRecentTokens": 9}}"#, "openclaw"),
+        (r#"{"compaction": {"enabled": true, "maxMessages": 40}}"#, "sanbot"),
         (r#"{"compaction": {"useLLMSummary": false}}"#, "sanbot"),
     ] {
         assert_eq!(read(text).preset.as_deref(), Some(preset), "{text}");

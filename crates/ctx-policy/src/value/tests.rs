@@ -1,4 +1,4 @@
-use ctx_select::share::Share;
+use crate::share::Share;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -17,13 +17,7 @@ fn numbers_are_whole_and_not_negative() {
     assert_eq!(read(&json!(8000)), Some(8000_u64));
     assert_eq!(read(&json!(8000.0)), Some(8000_u64));
     assert_eq!(read(&json!(u64::MAX)), Some(u64::MAX));
-    for bad in [
-        json!(-1),
-        json!(0.5),
-        json!("80"),
-        json!(null),
-        json!(1e300),
-    ] {
+    for bad in [json!(-1), json!(0.5), json!("80"), json!(null), json!(1e300)] {
         assert_eq!(wanted::<u64>(&bad), "a whole number, 0 or more", "{bad}");
     }
 }
@@ -47,7 +41,7 @@ fn switches_go_off() {
     assert_eq!(read(&json!(5)), Some(Some(5_u64)));
     assert_eq!(
         wanted::<Option<u64>>(&json!(true)),
-        "a whole number, 0 or more; or false for none"
+        "a whole number, 0 or more; or false to turn it off"
     );
 }
 
@@ -57,8 +51,5 @@ fn lists_are_of_one_kind() {
     for bad in [json!(["a", 1]), json!("a")] {
         assert_eq!(wanted::<Vec<String>>(&bad), "a list, each item a text");
     }
-    assert_eq!(
-        read::<Vec<Vec<String>>>(&json!([["a"]])),
-        Some(vec![vec!["a".to_owned()]])
-    );
+    assert_eq!(read::<Vec<Vec<String>>>(&json!([["a"]])), Some(vec![vec!["a".to_owned()]]));
 }

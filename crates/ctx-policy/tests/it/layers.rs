@@ -113,9 +113,7 @@ fn layer(text: &str) -> Layer {
 
 fn over(layers: &[&Layer]) -> Policy {
     let built_in = Policy::default();
-    layers
-        .iter()
-        .fold(built_in, |policy, over| policy.layer(over))
+    layers.iter().fold(built_in, |policy, over| policy.layer(over))
 }
 
 fn at<'v>(shown: &'v Value, key: &str) -> &'v Value {
@@ -137,11 +135,7 @@ fn a_layer_changes_what_it_says_and_nothing_else() {
     let above = over(&[&two]).to_json();
     for key in &settings() {
         let value = at(&above, key);
-        assert_ne!(
-            at(&below, key),
-            value,
-            "{key}: the test must tell them apart"
-        );
+        assert_ne!(at(&below, key), value, "{key}: the test must tell them apart");
         let changed = over(&[&one, &layer(&only(key, value))]).to_json();
         for other in &settings() {
             let expected = if other == key { &above } else { &below };

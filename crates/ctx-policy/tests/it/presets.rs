@@ -1,8 +1,8 @@
 //! Each preset says what its system's description says, and no more.
 
+use ctx_format::{Object, dialect};
 use ctx_policy::{Method, Policy, headers, names, preset, settings, source};
 use ctx_summary::{Recognizer, Template};
-use ctx_transcript::{Object, dialect};
 use serde_json::{Value, json};
 
 /// The headings of prompts/default.md.
@@ -25,7 +25,7 @@ fn at<'v>(shown: &'v Value, key: &str) -> &'v Value {
     key.split('.').fold(shown, |value, key| &value[key])
 }
 
-/// A preset is what is built in, but for `rows`.
+/// A preset equals the built-in settings, except for `rows`.
 fn check(name: &str, rows: &[(&str, Value)]) {
     let shown = preset(name).expect(name).to_json();
     let built_in = Policy::default().to_json();
@@ -102,10 +102,7 @@ fn sanbot() {
             ("prune.protect_last", json!(3)),
             ("summary.tokens", json!(500)),
             ("summary.template", json!("sanbot")),
-            (
-                "summary.sections",
-                json!(["任务目标", "已完成", "关键决策", "待处理"]),
-            ),
+            ("summary.sections", json!(["任务目标", "已完成", "关键决策", "待处理"])),
             ("summary.extract", json!(true)),
             ("retention.keep_days", json!(7)),
         ],
@@ -123,10 +120,7 @@ fn synapse() {
             ("offload.min_tokens", json!(2_000)),
             ("offload.enough_tokens", json!(15_000)),
             ("offload.reference", json!("Tool result is at: {path}")),
-            (
-                "offload.unavailable",
-                json!("[Content unavailable: {path}]"),
-            ),
+            ("offload.unavailable", json!("[Content unavailable: {path}]")),
             ("offload.restore_before_summary", json!(true)),
             ("offload.delete_unreferenced", json!(true)),
             ("keep.messages", json!(5)),
@@ -227,10 +221,7 @@ fn claw() -> Vec<(&'static str, Value)> {
         ("prune.tail_share", json!(0.3)),
         ("prune.cut", json!("... ({chars} chars truncated) ...")),
         ("prune.clear", json!("if_needed")),
-        (
-            "prune.placeholder",
-            json!("[Old tool result content cleared]"),
-        ),
+        ("prune.placeholder", json!("[Old tool result content cleared]")),
         ("prune.drop", json!([])),
         ("prune.protect_last", json!(3)),
     ]
@@ -288,15 +279,7 @@ fn our_own() {
 #[test]
 fn every_preset_is_written_about_and_enabled() {
     let all: Vec<&str> = names().collect();
-    let policies = [
-        "default",
-        "openclaw",
-        "pomelobot",
-        "sanbot",
-        "synapse",
-        "turns",
-        "xopcbot",
-    ];
+    let policies = ["default", "openclaw", "pomelobot", "sanbot", "synapse", "turns", "xopcbot"];
     assert_eq!(all, policies);
     for name in names() {
         let text = source(name).expect(name);
@@ -312,10 +295,8 @@ fn the_prompt_of_a_preset_asks_for_its_sections() {
         let summary = preset(name).expect(name).summary;
         let template = Template::by_name(&summary.template).expect(name);
         let (system, _) = template.fill(&ctx_summary::Filling::default());
-        let headings: Vec<&str> = system
-            .lines()
-            .filter_map(|line| line.strip_prefix("## "))
-            .collect();
+        let headings: Vec<&str> =
+            system.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         // A summary that no model writes has headings of its own.
         if summary.method == Method::Llm {
             assert_eq!(headings, summary.sections, "{name}");

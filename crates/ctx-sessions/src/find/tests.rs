@@ -19,10 +19,7 @@ fn tree(files: &[&str]) -> TempDir {
 }
 
 fn names(dir: &Path, finds: &Finds) -> Vec<String> {
-    let paths = finds
-        .files
-        .iter()
-        .map(|it| it.path.strip_prefix(dir).expect("below"));
+    let paths = finds.files.iter().map(|it| it.path.strip_prefix(dir).expect("below"));
     paths.map(|path| path.display().to_string()).collect()
 }
 
@@ -39,10 +36,7 @@ fn sessions_are_found_in_order_and_helpers_only_when_asked_for() {
     let paths = [dir.path().to_owned()];
     let finds = find(Scope::Named(&paths, &[]), false);
     assert_eq!(names(dir.path(), &finds), ["b/1.jsonl", "b/2.jsonl"]);
-    assert_eq!(
-        (finds.helpers, finds.failed.len(), finds.unreadable.len()),
-        (2, 0, 0)
-    );
+    assert_eq!((finds.helpers, finds.failed.len(), finds.unreadable.len()), (2, 0, 0));
     let finds = find(Scope::Named(&paths, &[]), true);
     assert_eq!(finds.files.len(), 4);
 }
@@ -57,17 +51,10 @@ fn links_are_followed_once_and_loops_are_told() {
     let _socket = UnixListener::bind(at("p/s.jsonl")).expect("a socket");
     let finds = find(Scope::Named(&[dir.path().to_owned()], &[]), false);
     assert_eq!(names(dir.path(), &finds), ["p/1.jsonl"]);
-    let loops = finds
-        .unreadable
-        .iter()
-        .filter(|(_, error)| error.to_string().contains("leads back"));
+    let loops =
+        finds.unreadable.iter().filter(|(_, error)| error.to_string().contains("leads back"));
     assert!(loops.count() >= 1, "{:?}", finds.unreadable);
-    assert!(
-        finds
-            .unreadable
-            .iter()
-            .any(|(path, _)| path.ends_with("nowhere.jsonl"))
-    );
+    assert!(finds.unreadable.iter().any(|(path, _)| path.ends_with("nowhere.jsonl")));
 }
 
 #[test]
@@ -80,48 +67,20 @@ fn of_an_agents_place_only_sessions_are_taken() {
         "sessions/4.jsonl.zst",
     ]);
     let places = [
-        Place {
-            agent: "openclaw",
-            folder: dir.path().join("main"),
-        },
-        Place {
-            agent: "codex",
-            folder: dir.path().join("sessions"),
-        },
-        Place {
-            agent: "pi",
-            folder: dir.path().join("not there"),
-        },
+        Place { agent: "openclaw", folder: dir.path().join("main") },
+        Place { agent: "codex", folder: dir.path().join("sessions") },
+        Place { agent: "pi", folder: dir.path().join("not there") },
     ];
     let finds = find(Scope::Places(&places), false);
     assert_eq!(
         names(dir.path(), &finds),
-        [
-            "main/sessions/1.jsonl",
-            "sessions/3.jsonl",
-            "sessions/4.jsonl.zst"
-        ]
+        ["main/sessions/1.jsonl", "sessions/3.jsonl", "sessions/4.jsonl.zst"]
     );
-    let agents: Vec<_> = finds
-        .files
-        .iter()
-        .map(|it| (it.agent, it.is_packed))
-        .collect();
-    assert_eq!(
-        agents,
-        [
-            (Some("openclaw"), false),
-            (Some("codex"), false),
-            (Some("codex"), true)
-        ]
-    );
+    let agents: Vec<_> = finds.files.iter().map(|it| (it.agent, it.is_packed)).collect();
+    assert_eq!(agents, [(Some("openclaw"), false), (Some("codex"), false), (Some("codex"), true)]);
     let named = [dir.path().join("main/logs/2.jsonl")];
     let finds = find(Scope::Named(&named, &places), false);
-    assert_eq!(
-        finds.files[0].agent,
-        Some("openclaw"),
-        "what is named is listed"
-    );
+    assert_eq!(finds.files[0].agent, Some("openclaw"), "what is named is listed");
 }
 
 #[test]

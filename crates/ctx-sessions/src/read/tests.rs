@@ -3,6 +3,9 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::NamedTempFile;
 
+use ctx_engine::counter::MessageCounter;
+use ctx_tokens::Encoding;
+
 use super::{Reading, read};
 use crate::Content;
 
@@ -10,22 +13,21 @@ fn reading(text: &str) -> Reading {
     let mut file = NamedTempFile::new().expect("a file");
     file.write_all(text.as_bytes()).expect("written");
     let later = SystemTime::now() + Duration::from_secs(60);
-    read(file.path(), &std::env::temp_dir(), later).expect("read")
+    read_at(&file, later)
+}
+
+fn read_at(file: &NamedTempFile, now: SystemTime) -> Reading {
+    let counter = MessageCounter::new(Encoding::Chars4);
+    read(file.path(), &std::env::temp_dir(), counter, now).expect("read")
 }
 
 fn content(lines: &[String]) -> Content {
-    reading(&(lines.join("\n") + "\n"))
-        .content
-        .expect("a session")
+    reading(&(lines.join("\n") + "\n")).content.expect("a session")
 }
 
 /// A line of Claude Code: an id, that of its parent, and what else it has.
 fn line(id: &str, parent: &str, kind: &str, rest: &str) -> String {
-    let parent = if parent.is_empty() {
-        "null".to_owned()
-    } else {
-        format!("\"{parent}\"")
-    };
+    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
     format!(
         r#"{{"uuid":"{id}","parentUuid":{parent},"sessionId":"s","cwd":"/w/shop","type":"{kind}",{rest}}}"#
     )
@@ -64,48 +66,36 @@ fn the_newest_usage_counts_with_what_came_behind_it() {
         turns: 3,
         recorded: Some(906),
         recorded_window: Some(200_000),
-        estimated: 4 + 10_000 / 4,
+        estimated: 3_048,
+        context_tokens: 3_954,
         ..Content::default()
     };
     assert_eq!(content, expected);
-    assert_eq!(content.tokens(), 906 + 2_504);
 }
 
 #[test]
 fn what_was_recorded_before_a_compaction_counts_no_more() {
-    let boundary = line(
-        "b",
-        "",
-        "system",
-        r#""subtype":"compact_boundary","logicalParentUuid":"2""#,
-    );
+    let boundary =
+        line("b", "", "system", r#""subtype":"compact_boundary","logicalParentUuid":"2""#);
     let summary = line(
         "s",
         "b",
         "user",
         r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#,
     );
-    let mut lines = vec![
-        user("1", "", "hi"),
-        reply("2", "1", 900, "yes"),
-        boundary,
-        summary,
-    ];
+    let mut lines = vec![user("1", "", "hi"), reply("2", "1", 900, "yes"), boundary, summary];
     let before = content(&lines);
     assert_eq!(
         (before.messages, before.recorded, before.estimated),
-        (1, None, (4 + 3) + (906 - (4 + 1) - (4 + 1))),
-        "with what the first request had beside its messages"
+        (1, None, 1_035),
+        "with the system prompt and the tools of the first request"
     );
     assert_eq!(before.model.as_deref(), Some("claude-opus-4-5"));
     assert_eq!(before.recorded_window, Some(200_000));
     assert_eq!(before.ask.as_deref(), Some("hi"), "of the whole file");
     lines.push(reply("3", "s", 40, "on"));
     let after = content(&lines);
-    assert_eq!(
-        (after.messages, after.recorded, after.estimated),
-        (2, Some(46), 0)
-    );
+    assert_eq!((after.messages, after.recorded, after.estimated), (2, Some(46), 43));
 }
 
 /// A file may begin in the middle, with more before it than any system prompt has.
@@ -115,10 +105,7 @@ fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
         let of = format!(r#""subtype":"compact_boundary","logicalParentUuid":"{last}""#);
         let rest = r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#;
         let boundary = format!("b{id}");
-        [
-            line(&boundary, "", "system", &of),
-            line(id, &boundary, "user", rest),
-        ]
+        [line(&boundary, "", "system", &of), line(id, &boundary, "user", rest)]
     };
     let behind = |lines: &[String]| {
         let content = content(lines);
@@ -127,13 +114,13 @@ fn what_is_beside_the_messages_is_the_least_of_the_beginnings() {
     };
     let middle = [user("1", "", "hi"), reply("2", "1", 150_000, "yes")];
     let usual = [&middle[..], &summary("t", "2")].concat();
-    assert_eq!(behind(&usual), 30_000);
+    assert_eq!(behind(&usual), 33_041);
     let reply = [reply("3", "s", 900, "yes")];
     let known = [&middle[..], &summary("s", "2"), &reply, &summary("t", "3")].concat();
-    assert_eq!(behind(&known), 906 - (4 + 3) - (4 + 1));
+    assert_eq!(behind(&known), 1_025);
 }
 
-/// What stays of the old lines was counted with all that is gone.
+/// The usage of kept old lines includes everything that was removed, so it is not used.
 #[test]
 fn a_reply_that_a_compaction_keeps_tells_nothing_of_the_context() {
     let kept = r#""subtype":"compact_boundary","logicalParentUuid":"2","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["1","2"]}}"#;
@@ -154,11 +141,8 @@ fn a_reply_that_a_compaction_keeps_tells_nothing_of_the_context() {
 
 #[test]
 fn branches_and_helpers_have_no_say() {
-    let mut lines = vec![
-        user("1", "", "hi"),
-        reply("2", "1", 10, "yes"),
-        reply("3", "1", 700, "left"),
-    ];
+    let mut lines =
+        vec![user("1", "", "hi"), reply("2", "1", 10, "yes"), reply("3", "1", 700, "left")];
     let side = reply("4", "1", 800, "helper").replacen('{', r#"{"isSidechain":true,"#, 1);
     lines.extend([side, user("5", "2", "go on")]);
     let content = content(&lines);
@@ -181,11 +165,7 @@ fn titles_are_the_users_else_the_agents() {
 fn codex_tells_its_window_and_an_old_compaction_is_read_in_full() {
     let at = r#""timestamp":"2026-01-01T00:00:00.000Z""#;
     let item = |role: &str, text: &str| {
-        let kind = if role == "user" {
-            "input_text"
-        } else {
-            "output_text"
-        };
+        let kind = if role == "user" { "input_text" } else { "output_text" };
         format!(
             r#"{{{at},"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"{text}"}}]}}}}"#
         )
@@ -201,23 +181,15 @@ fn codex_tells_its_window_and_an_old_compaction_is_read_in_full() {
         ),
     ];
     let whole = content(&lines);
-    assert_eq!(
-        (whole.messages, whole.recorded, whole.estimated),
-        (3, Some(4321), 0)
-    );
+    assert_eq!((whole.messages, whole.recorded, whole.estimated), (3, Some(4321), 0));
     assert_eq!(whole.recorded_window, Some(258_400));
     assert_eq!(
         (whole.session.as_deref(), whole.model.as_deref()),
         (Some("c"), Some("gpt-5-codex"))
     );
-    lines.push(format!(
-        r#"{{{at},"type":"compacted","payload":{{"message":"It was so."}}}}"#
-    ));
+    lines.push(format!(r#"{{{at},"type":"compacted","payload":{{"message":"It was so."}}}}"#));
     let compacted = content(&lines);
-    assert_eq!(
-        compacted.messages, 3,
-        "of what was asked as much as the client keeps"
-    );
+    assert_eq!(compacted.messages, 3, "of what was asked as much as the client keeps");
     assert_eq!(compacted.recorded, None);
     assert!(compacted.estimated > 30_000, "{}", compacted.estimated);
 }
@@ -231,10 +203,7 @@ fn pi_and_gemini_record_their_totals() {
         r#"{"type":"session_info","id":"3","parentId":"2","timestamp":"t","name":"Mine"}"#,
     ];
     let pi = content(&pi.map(str::to_owned));
-    assert_eq!(
-        (pi.messages, pi.recorded, pi.title.as_deref()),
-        (2, Some(17), Some("Mine"))
-    );
+    assert_eq!((pi.messages, pi.recorded, pi.title.as_deref()), (2, Some(17), Some("Mine")));
     let gemini = [
         r#"{"sessionId":"g","projectHash":"h"}"#,
         r#"{"id":"1","type":"user","content":"hi"}"#,
@@ -253,12 +222,7 @@ fn what_is_no_session_has_no_content_and_bad_lines_are_counted() {
     for text in ["", "hello\n", "{\"a\":1}\n", "\0\0\0"] {
         assert_eq!(reading(text).content, None, "{text:?}");
     }
-    let lines = [
-        user("1", "", "hi"),
-        "{broken".to_owned(),
-        "\0\0".to_owned(),
-        "{}{}".to_owned(),
-    ];
+    let lines = [user("1", "", "hi"), "{broken".to_owned(), "\0\0".to_owned(), "{}{}".to_owned()];
     assert_eq!(content(&lines).bad_lines, 3);
 }
 
@@ -266,10 +230,7 @@ fn what_is_no_session_has_no_content_and_bad_lines_are_counted() {
 fn a_file_that_has_just_changed_is_not_kept() {
     let file = NamedTempFile::new().expect("a file");
     let now = |seconds| SystemTime::now() + Duration::from_secs(seconds);
-    let settled = |seconds| {
-        let reading = read(file.path(), &std::env::temp_dir(), now(seconds));
-        reading.expect("read").is_settled
-    };
+    let settled = |seconds| read_at(&file, now(seconds)).is_settled;
     assert!(!settled(0));
     assert!(settled(10));
 }

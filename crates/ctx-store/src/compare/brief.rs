@@ -1,10 +1,10 @@
-//! What is known of a record of a session without its text, so that two sessions of any size
-//! can be compared.
+//! A record of a session without its text, so that two sessions of any size can be compared, and
+//! the changes within a message.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 
-use ctx_transcript::{Dialect, Handle, Message, Options, Part, Record, Records, Role};
+use ctx_format::{Dialect, Handle, Message, Options, Part, Record, Records, Role, counted};
 
 /// A record: mostly a message.
 #[derive(Clone, Debug)]
@@ -13,9 +13,9 @@ pub struct Brief {
     pub line: u64,
     /// Its bytes, without the line end.
     pub bytes: u64,
-    /// Who speaks; `None` where it is no message.
+    /// The role; `None` if it is not a message.
     pub role: Option<Role>,
-    /// Its first words, in one line.
+    /// Its first words, on one line.
     pub words: String,
     pub(super) hash: u64,
     pub(super) parts: Vec<PartBrief>,
@@ -35,7 +35,7 @@ pub(super) struct PartBrief {
     pub(super) has_handle: bool,
 }
 
-/// What a part is.
+/// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Text,
@@ -63,7 +63,7 @@ const WORDS: usize = 80;
 /// Reads all records of a session; `hasher` is one for both sessions.
 pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
     let options = Options {
-        // What is in the file is compared, be it in the context or not.
+        // Everything in the file is compared, whether or not it is in the context.
         unseen: true,
         ..Options::default()
     };
@@ -105,14 +105,14 @@ impl Brief {
     }
 }
 
-/// What a record is that is no message: its type, where it has one.
+/// The type of a record without a message, if it has one.
 fn kind(record: &Record<'_>) -> String {
     let kind = record.object().and_then(|object| object.text_of("type"));
     let kind = kind.map(|kind| format!("({})", line(&kind)));
     kind.unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Its own id, else those of the calls and results in it.
+/// Its own id, or else those of its calls and results.
 fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
     let object = record.object();
     let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
@@ -155,7 +155,7 @@ impl PartBrief {
     }
 }
 
-/// The first words of what is said, else what is called or answered.
+/// The first words of the text, or else the name of the call or the id of the result.
 fn first_words(message: &Message<'_>) -> String {
     let mut said = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) | Part::Refusal(text) => Some(line(text)),
@@ -184,4 +184,58 @@ fn line(text: &str) -> String {
     }
     let cut: String = words.chars().take(WORDS - 1).collect();
     cut.trim_end().to_owned() + "…"
+}
+
+/// The differences in words: `result: 12000 → 900 characters, a handle at its end`.
+pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
+    let mut changes = Vec::new();
+    if old.role != new.role {
+        let name = |brief: &Brief| brief.role.map_or("no message", |role| role.as_str());
+        changes.push(format!("{} → {}", name(old), name(new)));
+    }
+    for kind in [Kind::Text, Kind::Reasoning, Kind::Call, Kind::Result, Kind::Other] {
+        let of = |brief: &Brief| -> Vec<PartBrief> {
+            let parts = brief.parts.iter().filter(|part| part.kind == kind);
+            parts.cloned().collect()
+        };
+        changes.extend(of_kind(kind, &of(old), &of(new)));
+    }
+    if changes.is_empty() {
+        changes.push("only members outside the message".to_owned());
+    }
+    changes
+}
+
+/// Parts of one kind, paired by the ids of their calls, else by their order.
+fn of_kind(kind: Kind, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
+    let mut left: Vec<Option<&PartBrief>> = new.iter().map(Some).collect();
+    let mut changes = Vec::new();
+    for part in old {
+        let at = left.iter().position(|it| it.is_some_and(|it| it.id == part.id));
+        match at.and_then(|at| left[at].take()) {
+            Some(other) if other.hash != part.hash => changes.push(change(kind, part, other)),
+            Some(_) => {}
+            None => changes.push(format!("{} gone: {}", kind.name(), size(part))),
+        }
+    }
+    let added = left.into_iter().flatten();
+    changes.extend(added.map(|part| format!("{} new: {}", kind.name(), size(part))));
+    changes
+}
+
+fn change(kind: Kind, old: &PartBrief, new: &PartBrief) -> String {
+    let (name, before) = (kind.name(), old.characters);
+    let handle = match (old.has_handle, new.has_handle) {
+        (false, true) => ", a handle at its end",
+        (true, false) => ", back from its handle",
+        _ => "",
+    };
+    if before == new.characters {
+        return format!("{name} changed: {}{handle}", size(old));
+    }
+    format!("{name}: {before} → {}{handle}", size(new))
+}
+
+fn size(part: &PartBrief) -> String {
+    counted(part.characters, "character")
 }

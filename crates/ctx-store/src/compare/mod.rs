@@ -1,8 +1,5 @@
 //! Which messages two sessions do not share, and what changed within those that they do.
 
-mod brief;
-mod within;
-
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::RandomState;
 use std::io::{self, Read};
@@ -10,28 +7,34 @@ use std::io::{self, Read};
 use similar::{Algorithm, DiffOp};
 
 pub use brief::Brief;
+use brief::changes_within;
 
-/// What became of a message.
+mod brief;
+mod lines;
+
+pub use lines::{Diff, Hunk, Lines};
+
+/// A change of a message.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// It is gone.
+    /// It was removed.
     Removed(Brief),
-    /// It is new.
+    /// It was added.
     Added(Brief),
-    /// It is the same message, with another content.
+    /// Its content changed.
     Changed {
-        /// As it was.
+        /// The old record.
         old: Brief,
-        /// As it is.
+        /// The new record.
         new: Brief,
-        /// What is different, in words.
+        /// The differences, in words.
         what: Vec<String>,
     },
-    /// It stands elsewhere among the others, byte for byte the same.
+    /// It moved, byte for byte the same.
     Moved {
         /// The line that it had.
         from: u64,
-        /// As it is.
+        /// The new record.
         new: Brief,
     },
 }
@@ -39,7 +42,7 @@ pub enum Change {
 /// Two sessions, compared.
 #[derive(Debug)]
 pub struct Comparison {
-    /// What is different, in the order of the new session.
+    /// The differences, in the order of the new session.
     pub changes: Vec<Change>,
     /// How many messages, and other lines, both have in the same order.
     pub same: usize,
@@ -57,9 +60,9 @@ pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
 struct Pairing<'a> {
     old: &'a [Brief],
     new: &'a [Brief],
-    /// Of each new record its old one, and whether it stands in its place.
+    /// For each new record its old one, and whether it kept its place.
     pairs: Vec<Option<(usize, Place)>>,
-    /// Of each old record whether it has a new one.
+    /// For each old record, whether it has a new one.
     is_paired: Vec<bool>,
 }
 
@@ -72,12 +75,8 @@ enum Place {
 
 impl<'a> Pairing<'a> {
     fn of(old: &'a [Brief], new: &'a [Brief]) -> Self {
-        let mut pairing = Self {
-            old,
-            new,
-            pairs: vec![None; new.len()],
-            is_paired: vec![false; old.len()],
-        };
+        let mut pairing =
+            Self { old, new, pairs: vec![None; new.len()], is_paired: vec![false; old.len()] };
         pairing.in_order();
         pairing.by(Place::Moved, |brief| vec![brief.hash]);
         pairing.by(Place::Changed, |brief| brief.keys.clone());
@@ -99,12 +98,7 @@ impl<'a> Pairing<'a> {
         };
         let (a, b) = (hashes(self.old, &old), hashes(self.new, &new));
         for op in similar::capture_diff_slices(Algorithm::Myers, &a, &b) {
-            if let DiffOp::Equal {
-                old_index,
-                new_index,
-                len,
-            } = op
-            {
+            if let DiffOp::Equal { old_index, new_index, len } = op {
                 for at in 0..len {
                     self.pair(old[old_index + at], new[new_index + at], Place::Kept);
                 }
@@ -117,7 +111,7 @@ impl<'a> Pairing<'a> {
         self.is_paired[old] = true;
     }
 
-    /// Those that are left and have a key in common, the first ones first.
+    /// Pairs the remaining records with a common key, first ones first.
     fn by(&mut self, place: Place, keys: impl Fn(&Brief) -> Vec<u64>) {
         let mut known: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for (at, brief) in self.old.iter().enumerate() {
@@ -144,7 +138,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Those that are left between the same neighbours, of one role, that begin alike.
+    /// Pairs the remaining records between the same neighbours that have one role and begin alike.
     fn by_words(&mut self) {
         let (old_gaps, new_gaps) = self.gaps();
         let mut known: HashMap<(usize, &str, &str), VecDeque<usize>> = HashMap::new();
@@ -166,28 +160,25 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Of each record, how many kept ones stand before it.
+    /// For each record, the number of kept records before it.
     fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
         let mut is_kept = vec![false; self.old.len()];
         for (old, place) in self.pairs.iter().flatten() {
             is_kept[*old] = *place == Place::Kept;
         }
         let count = |kept: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
-            let sums = kept.scan(0, |sum, is_kept| {
+            let measured = kept.scan(0, |sum, is_kept| {
                 let before = *sum;
                 *sum += usize::from(is_kept);
                 Some(before)
             });
-            sums.collect()
+            measured.collect()
         };
         let is_new_kept = |pair: &Option<(usize, Place)>| matches!(pair, Some((_, Place::Kept)));
-        (
-            count(&mut is_kept.iter().copied()),
-            count(&mut self.pairs.iter().map(is_new_kept)),
-        )
+        (count(&mut is_kept.iter().copied()), count(&mut self.pairs.iter().map(is_new_kept)))
     }
 
-    /// In the order of the new session; what is gone stands before what came in its place.
+    /// In the order of the new session. Removed records come before those that replaced them.
     fn comparison(&self) -> Comparison {
         let (old_gaps, new_gaps) = self.gaps();
         let mut changes: Vec<((usize, bool, usize), Change)> = Vec::new();
@@ -204,12 +195,9 @@ impl<'a> Pairing<'a> {
                     same += 1;
                     continue;
                 }
-                Some((old, Place::Moved)) => Change::Moved {
-                    from: self.old[old].line,
-                    new,
-                },
+                Some((old, Place::Moved)) => Change::Moved { from: self.old[old].line, new },
                 Some((old, Place::Changed)) => Change::Changed {
-                    what: within::changes(&self.old[old], brief),
+                    what: changes_within(&self.old[old], brief),
                     old: self.old[old].clone(),
                     new,
                 },
@@ -240,7 +228,7 @@ mod tests {
         format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n")
     }
 
-    /// What is different, in short, and how much is the same.
+    /// The differences in short, and the number of equal records.
     fn diff(old: &[String], new: &[String]) -> (Vec<String>, usize) {
         let compared = compare(old.concat().as_bytes(), new.concat().as_bytes()).expect("reads");
         let told = compared.changes.iter().map(|change| match change {
@@ -271,7 +259,7 @@ mod tests {
         assert_eq!(diff(&[], &[]), (vec![], 0));
     }
 
-    /// 15 C4: removed, added and moved messages are told by their lines.
+    /// Removed, added and moved messages are listed with their lines.
     #[test]
     fn messages_are_removed_added_and_moved() {
         let old = session();
@@ -303,14 +291,11 @@ mod tests {
             ]
         );
         let (back, _) = diff(&new, &old);
-        assert_eq!(
-            back[1],
-            "~4,4: result: 58 → 1200 characters, back from its handle"
-        );
+        assert_eq!(back[1], "~4,4: result: 58 → 1200 characters, back from its handle");
         new[4] = "{\"role\":\"assistant\",\"content\":\"It reads each line twice.\",\"seen\":1}\n"
             .to_owned();
         let (changes, _) = diff(&old, &new);
-        assert_eq!(changes[2], "~5,5: only what stands beside the message");
+        assert_eq!(changes[2], "~5,5: only members outside the message");
     }
 
     /// 15 C4: an agent's own log is compared by its records; what is no message has its type.
@@ -334,9 +319,7 @@ mod tests {
     #[test]
     fn many_messages_are_compared_fast() {
         let many = |of: &str| -> Vec<String> {
-            (0..20_000)
-                .map(|n| message("user", &format!("{of} {n}")))
-                .collect()
+            (0..20_000).map(|n| message("user", &format!("{of} {n}"))).collect()
         };
         let begun = std::time::Instant::now();
         let (changes, same) = diff(&many("a"), &many("b"));

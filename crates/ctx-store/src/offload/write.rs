@@ -1,14 +1,30 @@
-//! Taking results out of a session: each becomes a file, and all files are on the disk before
-//! anything names them.
+//! Moves results out of a session. Each becomes a file, and all files are on disk before a session
+//! names them.
+//!
+//! `taken.jsonl` records which results were moved out, and how often. Anybody who can write to a
+//! session can write something that looks like a reference. A result therefore gets back only what
+//! was moved out of it; otherwise a few lines could become gigabytes.
+//!
+//! `sources.jsonl` lists the transcripts that name the files of a session, as far as they are
+//! known.
 
-use std::io::Write;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
-use super::folder::Folder;
-use super::taken::{self, Takings};
-use super::{Content, OffloadName, OffloadedFile, sources};
-use crate::error::Naming;
-use crate::{Facts, Operation, SessionId, Store, StoreError};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::audit::{Facts, Operation};
+use crate::error::{OrCannot, StoreError};
+use crate::fs::if_there;
+use crate::id::SessionId;
+use crate::offload::folder::Folder;
+use crate::offload::{Content, OffloadName, OffloadedFile};
+use crate::os;
+use crate::store::Store;
 
 /// Writes offloaded files of one session. Before the first of them nothing is created and
 /// nothing is recorded in the audit log.
@@ -69,39 +85,172 @@ impl OffloadWriter<'_> {
         };
         if !there {
             let mut temp = self.store.temp("offloaded", 0o600)?;
-            let written = temp.write_all(bytes).and_then(|()| temp.file.sync_all());
-            written.not_written(&self.store.offloaded())?;
+            let written = temp.write_all(bytes).and_then(|()| os::sync(&temp.file));
+            written.or_not_written(&self.store.offloaded())?;
             let _locked = self.store.lock()?;
             let path = folder.path().join(name.to_string());
-            folder.adopt(temp.path(), &name).not_written(&path)?;
+            folder.adopt(temp.path(), &name).or_not_written(&path)?;
             temp.keep();
         }
         self.files += 1;
         self.bytes += bytes.len() as u64;
-        Ok(OffloadedFile {
-            session: self.session.clone(),
-            name,
-        })
+        Ok(OffloadedFile { session: self.session.clone(), name })
     }
 
-    /// Makes the names of all files durable. `transcripts` are the sessions that name them, or
-    /// will: garbage collection searches them. `None` stands for one whose path is not known,
-    /// because it goes into a pipe.
+    /// Makes the names of all files durable. `transcripts` are the sessions that name them; garbage
+    /// collection searches these. `None` is a transcript without a path, because it goes to a pipe.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
         let Some((folder, operation)) = &self.begun else {
             return Ok(());
         };
         {
             let _locked = self.store.lock()?;
-            sources::add(folder, transcripts)?;
-            taken::add(folder, &self.taken)?;
+            add_sources(folder, transcripts)?;
+            add_taken(folder, &self.taken)?;
         }
         folder.sync()?;
-        let facts = Facts {
-            count: Some(self.files),
-            bytes: Some(self.bytes),
-            ..Facts::of(&self.session)
-        };
+        let facts =
+            Facts { count: Some(self.files), bytes: Some(self.bytes), ..Facts::of(&self.session) };
         self.store.done(operation, &facts)
     }
+}
+
+const TAKEN: &str = "taken.jsonl";
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+struct TakenLine {
+    /// The name of the file that holds it.
+    file: String,
+    /// The id of the call whose result it was, where the format has one.
+    call: Option<String>,
+    /// How often, in one run.
+    times: u64,
+}
+
+/// The results that one run moved out.
+type Takings = BTreeMap<(OffloadName, Option<String>), u64>;
+
+/// How often each content was moved out of which results, and how often it was put back.
+#[derive(Debug, Default)]
+pub struct TakenResults {
+    calls: HashMap<String, HashMap<Option<String>, Times>>,
+    /// Contents that were put back without a record.
+    unknown: HashSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    taken: u64,
+    put_back: u64,
+}
+
+/// Adds what a run took out.
+fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
+    let path = folder.path().join(TAKEN);
+    let mut file = folder.open(TAKEN, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    let mut new = String::new();
+    if is_torn(&file).or_cannot("read", &path)? {
+        new.push('\n');
+    }
+    for ((name, call), times) in takings {
+        let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
+        // Texts and a number are always JSON.
+        new.push_str(&serde_json::to_string(&line).unwrap_or_default());
+        new.push('\n');
+    }
+    file.write_all(new.as_bytes()).and_then(|()| os::sync(&file)).or_cannot("write", &path)
+}
+
+/// Whether the last line has no end.
+fn is_torn(file: &File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else {
+        return Ok(false);
+    };
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, last)?;
+    Ok(byte != *b"\n")
+}
+
+impl Store {
+    /// What was moved out of the results of a session.
+    pub fn taken(&self, session: &SessionId) -> Result<TakenResults, StoreError> {
+        let mut taken = TakenResults::default();
+        let Some(folder) = if_there(Folder::of_session(self, session))? else {
+            return Ok(taken);
+        };
+        let mut text = String::new();
+        if let Some(mut file) = if_there(folder.open(TAKEN, OFlags::RDONLY))? {
+            file.read_to_string(&mut text).or_cannot("read", &folder.path().join(TAKEN))?;
+        }
+        // A torn line describes results that never were in a session.
+        let lines = text.lines().map(serde_json::from_str::<TakenLine>);
+        for line in lines.filter_map(Result::ok) {
+            let calls = taken.calls.entry(line.file).or_default();
+            calls.entry(line.call).or_default().taken += line.times;
+        }
+        Ok(taken)
+    }
+}
+
+impl TakenResults {
+    /// Counts one more result, without writing anything: this is a preview.
+    pub fn take(&mut self, file: &OffloadedFile, call: Option<&str>) {
+        let calls = self.calls.entry(file.name.to_string()).or_default();
+        calls.entry(call.map(str::to_owned)).or_default().taken += 1;
+    }
+
+    /// Starts over at the beginning of the session.
+    pub fn begin(&mut self) {
+        self.unknown.clear();
+        let times = self.calls.values_mut().flat_map(HashMap::values_mut);
+        times.for_each(|times| times.put_back = 0);
+    }
+
+    /// Whether the content may be put into one more result of that call: as often as it was moved
+    /// out of such results, or once if there is no record.
+    pub fn put_back(&mut self, file: &OffloadedFile, call: Option<&str>) -> bool {
+        let name = file.name.to_string();
+        let Some(calls) = self.calls.get_mut(&name) else {
+            return self.unknown.insert(name);
+        };
+        let Some(times) = calls.get_mut(&call.map(str::to_owned)) else {
+            return false;
+        };
+        times.put_back += 1;
+        times.put_back <= times.taken
+    }
+}
+
+const SOURCES: &str = "sources.jsonl";
+
+/// Adds transcripts that are not listed yet. Each has a line: its path as a JSON string, or
+/// `null` when that is not known.
+fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+    let path = folder.path().join(SOURCES);
+    let mut file = folder.open(SOURCES, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    let mut old = String::new();
+    file.read_to_string(&mut old).or_cannot("read", &path)?;
+    let mut new = String::new();
+    if !old.is_empty() && !old.ends_with('\n') {
+        new.push('\n');
+    }
+    for transcript in transcripts {
+        // A path that is not UTF-8 cannot be written down, so it counts as unknown.
+        let line = serde_json::Value::from(transcript.and_then(Path::to_str)).to_string();
+        if !old.lines().chain(new.lines()).any(|known| known == line) {
+            new.push_str(&line);
+            new.push('\n');
+        }
+    }
+    file.write_all(new.as_bytes()).and_then(|()| os::sync(&file)).or_cannot("write", &path)
+}
+
+/// The transcripts; `None` when the path of one is not known.
+pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>, StoreError> {
+    let mut text = String::new();
+    if let Some(mut file) = if_there(folder.open(SOURCES, OFlags::RDONLY))? {
+        file.read_to_string(&mut text).or_cannot("read", &folder.path().join(SOURCES))?;
+    }
+    Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())
 }

@@ -28,61 +28,34 @@ fn taken(times: &[&str]) -> Vec<Candidate> {
 
 fn kept(list: &[Candidate], policy: &Policy) -> Vec<u64> {
     let verdicts = decide(list, policy, at(NOW)).expect("a policy");
-    let kept = list
-        .iter()
-        .zip(verdicts)
-        .filter(|(_, reasons)| !reasons.is_empty());
+    let kept = list.iter().zip(verdicts).filter(|(_, reasons)| !reasons.is_empty());
     kept.map(|(candidate, _)| candidate.sequence).collect()
 }
 
 fn periods(period: Period, count: u32) -> Policy {
-    Policy {
-        periods: vec![(period, count)],
-        ..Policy::default()
-    }
+    Policy { periods: vec![(period, count)], ..Policy::default() }
 }
 
 #[test]
 fn days_count_from_now_and_the_newest_always_stays() {
-    let list = taken(&[
-        "2026-10-01T00:00:00Z",
-        "2026-11-15T11:59:59Z",
-        "2026-11-15T12:00:00Z",
-    ]);
-    let policy = Policy {
-        days: Some(7),
-        ..Policy::default()
-    };
+    let list = taken(&["2026-10-01T00:00:00Z", "2026-11-15T11:59:59Z", "2026-11-15T12:00:00Z"]);
+    let policy = Policy { days: Some(7), ..Policy::default() };
     assert_eq!(kept(&list, &policy), [2]);
     assert_eq!(kept(&list[..2], &policy), [1], "old, but the newest");
-    let policy = Policy {
-        floor: Floor::Never,
-        ..policy
-    };
+    let policy = Policy { floor: Floor::Never, ..policy };
     assert_eq!(kept(&list[..2], &policy), [0; 0]);
 }
 
-/// 15 C5: a session that nobody saves any more is kept for a while, and then goes as a whole.
+/// A session that is no longer saved is kept for a while and then removed as a whole.
 #[test]
 fn a_floor_of_days_keeps_the_newest_while_it_is_not_older() {
     let list = taken(&["2026-10-01T00:00:00Z", "2026-11-02T12:00:00Z"]);
     for (days, expected) in [(20, &[1_u64][..]), (19, &[]), (u32::MAX, &[1])] {
-        let policy = Policy {
-            days: Some(7),
-            floor: Floor::Days(days),
-            ..Policy::default()
-        };
+        let policy = Policy { days: Some(7), floor: Floor::Days(days), ..Policy::default() };
         assert_eq!(kept(&list, &policy), expected, "{days}");
     }
-    let policy = Policy {
-        days: Some(u32::MAX),
-        ..Policy::default()
-    };
-    assert_eq!(
-        kept(&list, &policy),
-        [0, 1],
-        "more days than there ever were"
-    );
+    let policy = Policy { days: Some(u32::MAX), ..Policy::default() };
+    assert_eq!(kept(&list, &policy), [0, 1], "more days than there ever were");
 }
 
 #[test]
@@ -93,10 +66,7 @@ fn within_counts_from_the_newest_that_is_not_in_the_future() {
         "2025-01-10T00:00:00Z",
         "2036-01-01T00:00:00Z",
     ]);
-    let policy = Policy {
-        within: Some(days(1)),
-        ..Policy::default()
-    };
+    let policy = Policy { within: Some(days(1)), ..Policy::default() };
     assert_eq!(kept(&list, &policy), [1, 2, 3]);
     let verdicts = decide(&list, &policy, at(NOW)).expect("a policy");
     assert_eq!(verdicts[3], [Reason::Newest, Reason::Future]);
@@ -115,38 +85,23 @@ fn each_period_keeps_its_newest_and_unused_counts_the_oldest() {
     assert_eq!(kept(&list, &periods(Period::Day, 3)), [0, 2, 4]);
     assert_eq!(kept(&list, &periods(Period::Hour, 2)), [3, 4]);
     assert_eq!(kept(&list, &periods(Period::Year, 1)), [4]);
-    assert_eq!(
-        kept(&list, &periods(Period::Year, 2)),
-        [0, 4],
-        "the oldest fills up"
-    );
+    assert_eq!(kept(&list, &periods(Period::Year, 2)), [0, 4], "the oldest fills up");
     let verdicts = decide(&list, &periods(Period::Year, 2), at(NOW)).expect("a policy");
     assert_eq!(verdicts[0], [Reason::Oldest(Period::Year)]);
 }
 
 #[test]
 fn weeks_are_those_of_iso_8601() {
-    // 2024-12-30 and 2025-01-01 lie in one week, of 2025.
-    let list = taken(&[
-        "2024-12-29T12:00:00Z",
-        "2024-12-30T12:00:00Z",
-        "2025-01-01T12:00:00Z",
-    ]);
+    // 2024-12-30 and 2025-01-01 are in the same week, of 2025.
+    let list = taken(&["2024-12-29T12:00:00Z", "2024-12-30T12:00:00Z", "2025-01-01T12:00:00Z"]);
     assert_eq!(kept(&list, &periods(Period::Week, 1)), [2]);
     assert_eq!(kept(&list, &periods(Period::Week, 2)), [0, 2]);
 }
 
 #[test]
 fn the_order_is_the_sequence_when_the_clock_went_back() {
-    let list = taken(&[
-        "2026-11-20T00:00:00Z",
-        "2026-11-21T00:00:00Z",
-        "2025-01-01T00:00:00Z",
-    ]);
-    let policy = Policy {
-        last: Some(1),
-        ..Policy::default()
-    };
+    let list = taken(&["2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z", "2025-01-01T00:00:00Z"]);
+    let policy = Policy { last: Some(1), ..Policy::default() };
     assert_eq!(kept(&list, &policy), [2]);
 }
 
@@ -163,16 +118,9 @@ fn sessions_are_judged_apart_and_the_protected_stay() {
     list[0].protected = Some(Reason::Held);
     list[1].protected = Some(Reason::Unreadable);
     list[3].session = "t".into();
-    let policy = Policy {
-        days: Some(1),
-        floor: Floor::Never,
-        ..Policy::default()
-    };
+    let policy = Policy { days: Some(1), floor: Floor::Never, ..Policy::default() };
     assert_eq!(kept(&list, &policy), [0, 1]);
-    let policy = Policy {
-        floor: Floor::Always,
-        ..policy
-    };
+    let policy = Policy { floor: Floor::Always, ..policy };
     assert_eq!(kept(&list, &policy), [0, 1, 2, 3]);
 }
 
@@ -182,27 +130,9 @@ fn policies_that_keep_nothing_are_refused() {
     assert_eq!(refused(&Policy::default()), PolicyError::Empty);
     for (policy, flag) in [
         (periods(Period::Week, 0), "--keep-weekly"),
-        (
-            Policy {
-                last: Some(0),
-                ..Policy::default()
-            },
-            "--keep-last",
-        ),
-        (
-            Policy {
-                days: Some(0),
-                ..Policy::default()
-            },
-            "--keep-days",
-        ),
-        (
-            Policy {
-                within: Some(Span::default()),
-                ..Policy::default()
-            },
-            "--keep-within",
-        ),
+        (Policy { last: Some(0), ..Policy::default() }, "--keep-last"),
+        (Policy { days: Some(0), ..Policy::default() }, "--keep-days"),
+        (Policy { within: Some(Span::default()), ..Policy::default() }, "--keep-within"),
     ] {
         let error = refused(&policy).to_string();
         assert_eq!(error, format!("{flag} 0 keeps nothing"));
@@ -210,11 +140,7 @@ fn policies_that_keep_nothing_are_refused() {
 }
 
 fn any_list() -> impl Strategy<Value = Vec<Candidate>> {
-    let one = (
-        0..3_u8,
-        0..2000_i64,
-        prop::option::weighted(0.1, Just(Reason::Held)),
-    );
+    let one = (0..3_u8, 0..2000_i64, prop::option::weighted(0.1, Just(Reason::Held)));
     prop::collection::vec(one, 0..40).prop_map(|members| {
         let candidate =
             |(sequence, (session, hours, protected)): (usize, (u8, i64, _))| Candidate {
@@ -228,13 +154,7 @@ fn any_list() -> impl Strategy<Value = Vec<Candidate>> {
 }
 
 fn any_policy() -> impl Strategy<Value = Policy> {
-    let all = [
-        Period::Hour,
-        Period::Day,
-        Period::Week,
-        Period::Month,
-        Period::Year,
-    ];
+    let all = [Period::Hour, Period::Day, Period::Week, Period::Month, Period::Year];
     let periods = prop::collection::vec((prop::sample::select(all.to_vec()), 1..5_u32), 0..3);
     let last = prop::option::of(1..5_u32);
     let within = prop::option::of((1..60_u32).prop_map(days));
@@ -251,10 +171,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
 }
 
 fn survivors(list: &[Candidate], verdicts: &[Vec<Reason>]) -> Vec<Candidate> {
-    let kept = list
-        .iter()
-        .zip(verdicts)
-        .filter(|(_, reasons)| !reasons.is_empty());
+    let kept = list.iter().zip(verdicts).filter(|(_, reasons)| !reasons.is_empty());
     kept.map(|(candidate, _)| candidate.clone()).collect()
 }
 

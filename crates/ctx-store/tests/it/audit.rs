@@ -8,9 +8,7 @@ use serde_json::Value;
 
 fn events(bench: &Bench) -> Vec<Value> {
     let text = fs::read_to_string(bench.store.audit_log()).expect("reads");
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or(Value::Null))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or(Value::Null)).collect()
 }
 
 #[test]
@@ -39,10 +37,7 @@ fn parallel_appends_are_never_torn() {
         for _ in 0..4 {
             let store = open(bench.store.root(), &bench.micros);
             scope.spawn(move || {
-                let facts = Facts {
-                    snapshots: vec!["x".repeat(5_000)],
-                    ..Facts::default()
-                };
+                let facts = Facts { snapshots: vec!["x".repeat(5_000)], ..Facts::default() };
                 for _ in 0..20 {
                     let operation = store.begin("test", &facts).expect("begins");
                     store.done(&operation, &facts).expect("ends");
@@ -109,25 +104,17 @@ fn a_record_has_the_hash_of_the_one_before() {
     }
 }
 
-/// How somebody changes the lines of a log.
+/// An edit of the lines of a log.
 type Edit = fn(&mut Vec<String>);
 
 #[test]
 fn what_was_done_to_the_log_shows_where_it_was_done() {
     let edits: [(&str, Edit, &[u64]); 7] = [
-        (
-            "changed",
-            |log| log[2] = log[2].replace("demo", "dema"),
-            &[4],
-        ),
+        ("changed", |log| log[2] = log[2].replace("demo", "dema"), &[4]),
         ("taken out", |log| drop(log.remove(2)), &[3]),
         ("doubled", |log| log.insert(2, log[2].clone()), &[4]),
         ("exchanged", |log| log.swap(2, 3), &[3, 4, 5]),
-        (
-            "put in",
-            |log| log.insert(2, "{\"op\":\"gc\"}".into()),
-            &[3, 4],
-        ),
+        ("put in", |log| log.insert(2, "{\"op\":\"gc\"}".into()), &[3, 4]),
         ("added", |log| log.push("{\"op\":\"gc\"}".into()), &[7]),
         ("cut at the beginning", |log| drop(log.drain(..2)), &[1]),
     ];
@@ -164,10 +151,7 @@ fn logs_of_older_tools_and_torn_records_break_no_chain() {
         bench.take(b"3\n");
         assert_eq!(broken_lines(&bench), NONE, "{torn}");
     }
-    let whole = events(&bench)
-        .iter()
-        .filter(|event| event.is_object())
-        .count();
+    let whole = events(&bench).iter().filter(|event| event.is_object()).count();
     assert_eq!(whole, 12);
     edit(&bench, |log| log[1].push(' '));
     assert_eq!(

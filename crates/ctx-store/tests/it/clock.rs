@@ -8,17 +8,11 @@ use ctx_store::{StoreError, StoreItem};
 
 /// Keeps what is not older than so many days, and the newest.
 fn days(days: u32) -> Policy {
-    Policy {
-        days: Some(days),
-        ..Policy::default()
-    }
+    Policy { days: Some(days), ..Policy::default() }
 }
 
 fn last(last: u32) -> Policy {
-    Policy {
-        last: Some(last),
-        ..Policy::default()
-    }
+    Policy { last: Some(last), ..Policy::default() }
 }
 
 /// What goes, into the trash or out of it.
@@ -39,21 +33,16 @@ fn run(
         deadline: bench.store.now() - TimeDelta::days(7),
         trust_clock,
     })?;
-    let gone = collector
-        .events
-        .into_iter()
-        .filter_map(|event| match event {
-            Event::Done(Action::Discard(_), StoreItem::Snapshot(id)) => {
-                Some(format!("removed {id}"))
-            }
-            Event::Done(Action::Purge, StoreItem::Snapshot(id)) => Some(format!("purged {id}")),
-            _ => None,
-        });
+    let gone = collector.events.into_iter().filter_map(|event| match event {
+        Event::Done(Action::Discard(_), StoreItem::Snapshot(id)) => Some(format!("removed {id}")),
+        Event::Done(Action::Purge, StoreItem::Snapshot(id)) => Some(format!("purged {id}")),
+        _ => None,
+    });
     Ok(gone.collect())
 }
 
-/// D9: what went into the trash under a clock that was 400 days slow has its whole grace
-/// when the clock is right again.
+/// What was moved to the trash under a clock that was 400 days slow keeps its whole grace when the
+/// clock is right again.
 #[test]
 fn a_slow_clock_takes_no_grace_away() {
     let bench = Bench::new();
@@ -73,8 +62,8 @@ fn a_slow_clock_takes_no_grace_away() {
     assert_eq!(purged, [format!("purged {old}")]);
 }
 
-/// D9: a clock that is more than a day beyond all that the store has seen removes and
-/// purges nothing, and that is said.
+/// A clock that is more than a day ahead of everything the store has seen removes and purges
+/// nothing, and says so.
 #[test]
 fn a_jump_of_the_clock_removes_and_purges_nothing() {
     let bench = Bench::new();
@@ -103,7 +92,7 @@ fn a_jump_of_the_clock_removes_and_purges_nothing() {
     assert_eq!(gone, expected);
 }
 
-/// D9: nor does one that something was written after, and what is said of it is true.
+/// Neither does a clock that jumped before something was written, and the report about it is true.
 #[test]
 fn a_jump_that_something_was_written_after_is_told() {
     let bench = Bench::new();
@@ -121,13 +110,10 @@ fn a_jump_that_something_was_written_after_is_told() {
     );
     bench.wait_days(1);
     let removed = collect(&bench, &last(1)).expect("collects");
-    assert!(
-        removed.len() == 1 && removed[0].starts_with("removed "),
-        "{removed:?}"
-    );
+    assert!(removed.len() == 1 && removed[0].starts_with("removed "), "{removed:?}");
 }
 
-/// D9: a store that nobody touched for a month is collected: each run sees the one before.
+/// A store that was not used for a month is collected, because each run sees the one before.
 #[test]
 fn a_quiet_month_is_collected_night_by_night() {
     let bench = Bench::new();
@@ -144,8 +130,8 @@ fn a_quiet_month_is_collected_night_by_night() {
     assert_eq!(gone, expected);
 }
 
-/// D9: after a pause the first run stops, and the next one, a day later, goes on; of a run
-/// once a week only the first one stops.
+/// After a pause the first run stops, and the next one, a day later, goes on. Of weekly runs only
+/// the first one stops.
 #[test]
 fn after_a_pause_the_second_run_goes_on() {
     let bench = Bench::new();
@@ -170,8 +156,8 @@ fn after_a_pause_the_second_run_goes_on() {
     }
 }
 
-/// D9: what two runs agree upon is believed, but a grace counts only from the first of them: of
-/// the days before nobody knows whether they have passed.
+/// What two runs agree on is believed, but a grace counts only from the first of them, because
+/// earlier days may not have passed.
 #[test]
 fn after_a_pause_what_is_in_the_trash_has_its_grace_anew() {
     let bench = Bench::new();

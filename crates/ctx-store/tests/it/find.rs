@@ -1,6 +1,6 @@
 //! What people type where a snapshot is asked for, and which session they may have meant.
 
-use ctx_store::{Reason, Snapshot, SnapshotKind, StoreError};
+use ctx_store::{MissingReason, Snapshot, SnapshotKind, StoreError};
 
 use super::{Bench, session};
 
@@ -10,7 +10,7 @@ fn found(bench: &Bench, wanted: &str) -> Result<u64, StoreError> {
     found.map(|entry| entry.id.stamp.sequence)
 }
 
-fn reason(bench: &Bench, wanted: &str) -> Reason {
+fn reason(bench: &Bench, wanted: &str) -> MissingReason {
     match found(bench, wanted) {
         Err(StoreError::NoSnapshot(missing)) => missing.reason,
         other => panic!("{wanted}: {other:?}"),
@@ -22,8 +22,8 @@ fn other(bench: &Bench, bytes: &[u8]) -> Snapshot {
     bench.save(&path, &"other".parse().expect("an id"))
 }
 
-/// 15 C1: digits alone are a number of that session, and where there is none, the error says
-/// where that number is, and which are near.
+/// Digits alone are a number of that session. If there is none, the error says where that number
+/// is, and which are near.
 #[test]
 fn digits_are_a_number_of_that_session() {
     let bench = Bench::new();
@@ -32,23 +32,20 @@ fn digits_are_a_number_of_that_session() {
     bench.take(b"3\n");
     bench.take(b"4\n");
     assert_eq!(found(&bench, "0003").expect("it is there"), 3);
-    let is_other = Reason::Elsewhere(other.id.to_string());
+    let is_other = MissingReason::Elsewhere(other.id.to_string());
     assert_eq!(reason(&bench, "2"), is_other);
     assert_eq!(reason(&bench, &other.id.to_string()), is_other);
     let Err(StoreError::NoSnapshot(missing)) = found(&bench, "2") else {
         panic!("it is of another session");
     };
-    assert_eq!(
-        missing.to_string(),
-        format!("2 is {}, of another session", other.id)
-    );
+    assert_eq!(missing.to_string(), format!("2 is {}, of another session", other.id));
     let near: Vec<&str> = missing.near.iter().map(|id| &id[id.len() - 4..]).collect();
     assert_eq!(near, ["0001", "0003"]);
-    assert_eq!(reason(&bench, "9"), Reason::Unknown);
-    let day = Reason::DayInDigits("2026-11-21".to_owned());
+    assert_eq!(reason(&bench, "9"), MissingReason::Unknown);
+    let day = MissingReason::DayInDigits("2026-11-21".to_owned());
     assert_eq!(reason(&bench, "20261121"), day);
-    assert_eq!(reason(&bench, "20261321"), Reason::Unknown);
-    assert_eq!(reason(&bench, "123456789012"), Reason::HashInDigits);
+    assert_eq!(reason(&bench, "20261321"), MissingReason::Unknown);
+    assert_eq!(reason(&bench, "123456789012"), MissingReason::HashInDigits);
 }
 
 /// 15 C1: what is in the trash is not unknown.
@@ -57,11 +54,8 @@ fn a_number_in_the_trash_is_told() {
     let bench = Bench::new();
     let gone = bench.take(b"1\n");
     bench.take(b"2\n");
-    bench
-        .store
-        .discard(std::slice::from_ref(&gone.id), &[])
-        .expect("moved");
-    assert_eq!(reason(&bench, "1"), Reason::InTrash(gone.id.to_string()));
+    bench.store.discard(std::slice::from_ref(&gone.id), &[]).expect("moved");
+    assert_eq!(reason(&bench, "1"), MissingReason::InTrash(gone.id.to_string()));
 }
 
 /// 15 C1: a day names what was taken on it; a time, the newest one that was taken by then.
@@ -89,16 +83,13 @@ fn days_and_times_name_snapshots() {
         panic!("two were taken on that day");
     };
     assert_eq!(matches.len(), 2);
-    let Reason::NotThatDay(around) = reason(&bench, "2026-11-25") else {
+    let MissingReason::NotThatDay(around) = reason(&bench, "2026-11-25") else {
         panic!("none was taken on that day");
     };
     assert_eq!(around.len(), 2);
-    assert!(
-        around[0].ends_with("-0001") && around[1].contains("20261128T"),
-        "{around:?}"
-    );
+    assert!(around[0].ends_with("-0001") && around[1].contains("20261128T"), "{around:?}");
     for wanted in ["2026-11-21T23:42", "1 month ago"] {
-        let Reason::NoneBefore(Some(oldest)) = reason(&bench, wanted) else {
+        let MissingReason::NoneBefore(Some(oldest)) = reason(&bench, wanted) else {
             panic!("{wanted}: none is as old");
         };
         assert!(oldest.ends_with("-0001"), "{wanted}");
@@ -110,9 +101,7 @@ fn days_and_times_name_snapshots() {
 fn a_time_names_no_snapshot_that_was_taken_for_an_undo() {
     let bench = Bench::new();
     bench.take(b"1\n");
-    let draft = bench
-        .store
-        .draft(&b"2\n"[..], std::path::Path::new("memory"));
+    let draft = bench.store.draft(&b"2\n"[..], std::path::Path::new("memory"));
     let taken = draft.and_then(|draft| draft.commit(&session(), SnapshotKind::PreRollback));
     taken.expect("commits");
     bench.wait_days(1);
@@ -137,12 +126,6 @@ fn a_session_with_a_typing_error_is_refused() {
     bench.store.require_session(&session()).expect("there");
     bench.store.discard(&[taken.id], &[]).expect("moved");
     let gone = bench.store.require_session(&session());
-    assert!(matches!(
-        gone,
-        Err(StoreError::NoSession { in_trash: true, .. })
-    ));
-    bench
-        .store
-        .require_session_or_trash(&session())
-        .expect("in the trash");
+    assert!(matches!(gone, Err(StoreError::NoSession { in_trash: true, .. })));
+    bench.store.require_session_or_trash(&session()).expect("in the trash");
 }

@@ -64,18 +64,11 @@ impl Session {
 
     fn code(&mut self) -> String {
         let (indent, words) = (4 * self.below(5), 1 + self.below(7));
-        format!(
-            "{}{}({});",
-            " ".repeat(indent),
-            self.prose(1),
-            self.prose(words)
-        )
+        format!("{}{}({});", " ".repeat(indent), self.prose(1), self.prose(words))
     }
 
     fn id(&mut self) -> String {
-        let parts: Vec<String> = (0..4)
-            .map(|_| format!("{:08x}", self.below(1 << 31)))
-            .collect();
+        let parts: Vec<String> = (0..4).map(|_| format!("{:08x}", self.below(1 << 31))).collect();
         parts.join("-")
     }
 
@@ -154,9 +147,7 @@ impl Session {
 
 fn numbered(lines: &[String]) -> String {
     let lines = lines.iter().enumerate();
-    let lines: Vec<String> = lines
-        .map(|(at, line)| format!("{:>6}\t{line}", at + 1))
-        .collect();
+    let lines: Vec<String> = lines.map(|(at, line)| format!("{:>6}\t{line}", at + 1)).collect();
     lines.join("\n")
 }
 
@@ -169,9 +160,7 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
     for day in 1..=100 {
         let snapshot = bench.take(&state(day));
         plain += snapshot.meta.bytes;
-        let old = store
-            .unpacked(all(store), store.now() - TimeDelta::days(1))
-            .expect("lists");
+        let old = store.unpacked(all(store), store.now() - TimeDelta::days(1)).expect("lists");
         let report = store.pack(&old);
         assert!(report.failed.is_empty(), "{:?}", report.failed);
         bench.wait_days(1);
@@ -195,10 +184,7 @@ fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
     let (plain, kept) = a_hundred_days(|day| session.grown(FULL / 100 * day).to_vec());
     assert!(kept * 5 <= plain, "{kept} of {plain} bytes");
     // Real ones are packed to an eighth: what is made up here must not be easier.
-    assert!(
-        kept * 9 >= plain,
-        "{kept} of {plain} bytes: that is no session"
-    );
+    assert!(kept * 9 >= plain, "{kept} of {plain} bytes: that is no session");
 }
 
 /// 15 C5: the same of real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.

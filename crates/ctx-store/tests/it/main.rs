@@ -24,7 +24,7 @@ use ctx_store::{
 };
 use tempfile::TempDir;
 
-/// A store in a folder of its own, whose clock stands still until it is told.
+/// A store in a folder of its own, with a clock that moves only on request.
 struct Bench {
     dir: TempDir,
     store: Store,
@@ -50,8 +50,7 @@ impl Bench {
     }
 
     fn wait_days(&self, days: i64) {
-        self.micros
-            .fetch_add(days * 86_400_000_000, Ordering::SeqCst);
+        self.micros.fetch_add(days * 86_400_000_000, Ordering::SeqCst);
     }
 
     /// A snapshot of bytes that come from nowhere.
@@ -62,9 +61,7 @@ impl Bench {
     /// A snapshot of a session file.
     fn save(&self, path: &Path, session: &SessionId) -> Snapshot {
         let draft = self.store.draft_of(path).expect("reads");
-        draft
-            .commit(session, SnapshotKind::Snapshot)
-            .expect("commits")
+        draft.commit(session, SnapshotKind::Snapshot).expect("commits")
     }
 
     /// Brings back what `wanted` names in the trash.
@@ -94,20 +91,13 @@ impl Bench {
             kind: SnapshotKind::PreRollback,
             figures: Figures::default(),
         };
-        self.store
-            .replace(path, &session(), MinIdle::default(), &mut new)
+        self.store.replace(path, &session(), MinIdle::default(), &mut new)
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.path(folder))
             .expect("reads")
-            .map(|entry| {
-                entry
-                    .expect("an entry")
-                    .file_name()
-                    .into_string()
-                    .expect("text")
-            })
+            .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"))
             .collect();
         names.sort();
         names
@@ -118,10 +108,7 @@ fn open(root: &Path, micros: &Arc<AtomicI64>) -> Store {
     let micros = Arc::clone(micros);
     let clock =
         move || DateTime::from_timestamp_micros(micros.load(Ordering::SeqCst)).expect("a time");
-    let actor = Actor {
-        tool: "test".into(),
-        flags: vec!["session".into()],
-    };
+    let actor = Actor { tool: "test".into(), flags: vec!["session".into()] };
     Store::open(root, actor, Box::new(clock)).expect("opens")
 }
 
@@ -137,9 +124,7 @@ fn session() -> SessionId {
 fn take(store: &Store, bytes: &[u8]) -> Snapshot {
     let draft = store.draft(bytes, Path::new("memory"));
     let draft = draft.expect("from memory");
-    draft
-        .commit(&session(), SnapshotKind::Snapshot)
-        .expect("commits")
+    draft.commit(&session(), SnapshotKind::Snapshot).expect("commits")
 }
 
 fn show(store: &Store, wanted: &str) -> Vec<u8> {

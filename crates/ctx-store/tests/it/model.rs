@@ -12,8 +12,8 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
+use ctx_store::SnapshotChoice;
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
-use ctx_store::restore::Wanted;
 use ctx_store::retention::Policy;
 use ctx_store::{
     Figures, MinIdle, NewContent, ReplaceOutcome, SnapshotKind, StoreError, StoreItem,
@@ -116,23 +116,14 @@ impl Model {
         match step {
             Step::Append(number) => {
                 let line = format!("{{\"n\":{number}}}\n");
-                let mut file = OpenOptions::new()
-                    .append(true)
-                    .open(&self.path)
-                    .expect("opens");
+                let mut file = OpenOptions::new().append(true).open(&self.path).expect("opens");
                 file.write_all(line.as_bytes()).expect("writes");
                 self.live.extend(line.as_bytes());
             }
             Step::Snapshot => {
                 let id = self.bench.save(&self.path, &session()).id;
                 let bytes = self.live.clone();
-                self.saved.insert(
-                    id.to_string(),
-                    Saved {
-                        bytes,
-                        removed: None,
-                    },
-                );
+                self.saved.insert(id.to_string(), Saved { bytes, removed: None });
             }
             Step::Compact => {
                 let new = self.compacted();
@@ -153,7 +144,7 @@ impl Model {
                     return;
                 };
                 let name = entry.id.to_string();
-                self.restore(Wanted::Named(&name)).expect("restores");
+                self.restore(SnapshotChoice::Named(&name)).expect("restores");
             }
             Step::Undo => self.undo(),
             Step::Collect(last) => self.collect(*last),
@@ -162,12 +153,7 @@ impl Model {
                 let before = store.now() - TimeDelta::days(*days);
                 let packed = store.pack(&store.unpacked(all(store), before).expect("lists"));
                 assert!(packed.failed.is_empty(), "{:?}", packed.failed);
-                assert!(
-                    store
-                        .unpacked(all(store), before)
-                        .expect("lists")
-                        .is_empty()
-                );
+                assert!(store.unpacked(all(store), before).expect("lists").is_empty());
             }
             Step::Undelete(which) => {
                 let items = self.bench.store.expired(None).expect("lists");
@@ -206,16 +192,13 @@ impl Model {
             let name = before.id.to_string();
             let bytes = self.live.clone();
             self.replaced = Some(name.clone());
-            let saved = Saved {
-                bytes,
-                removed: None,
-            };
+            let saved = Saved { bytes, removed: None };
             self.saved.insert(name, saved);
             self.live = new;
         }
     }
 
-    fn restore(&mut self, wanted: Wanted<'_>) -> Result<(), StoreError> {
+    fn restore(&mut self, wanted: SnapshotChoice<'_>) -> Result<(), StoreError> {
         let mut restore = self.bench.store.find_restore(&session(), wanted)?;
         let mut bytes = Vec::new();
         restore.content.read_to_end(&mut bytes).expect("reads");
@@ -231,26 +214,20 @@ impl Model {
         let saved = saved.filter(|saved| saved.removed.is_none() && saved.bytes != self.live);
         let wanted = saved.map(|saved| saved.bytes.clone());
         let (path, before) = (self.path.clone(), self.live.clone());
-        let done = self.restore(Wanted::Undo(Some(&path)));
+        let done = self.restore(SnapshotChoice::Undo(Some(&path)));
         if let Some(wanted) = wanted {
             done.expect("it can be undone");
             assert_eq!(self.live, wanted, "undo brought something else");
         } else if self.live != before {
             // The snapshot of it was collected: an earlier one, and nothing made up.
             let is_it = |saved: &Saved| saved.removed.is_none() && saved.bytes == self.live;
-            assert!(
-                self.saved.values().any(is_it),
-                "undo brought what nobody saved"
-            );
+            assert!(self.saved.values().any(is_it), "undo brought what nobody saved");
         }
     }
 
     fn collect(&mut self, last: u32) {
         let store = &self.bench.store;
-        let policy = Policy {
-            last: Some(last),
-            ..Policy::default()
-        };
+        let policy = Policy { last: Some(last), ..Policy::default() };
         let plan = CollectPlan {
             session: None,
             policy: &policy,
@@ -277,10 +254,7 @@ impl Model {
                         continue;
                     };
                     let removed = saved.removed.expect("only what is in the trash is purged");
-                    assert!(
-                        self.day - removed >= GRACE,
-                        "{name} was purged within its grace"
-                    );
+                    assert!(self.day - removed >= GRACE, "{name} was purged within its grace");
                 }
                 Action::Keep(_) | Action::Delete | Action::Pack { .. } => {}
             }
@@ -295,10 +269,7 @@ impl Model {
             .env("MODEL_DIES", what)
             .env("MODEL_STORE", store)
             .env("MODEL_FILE", &self.path)
-            .env(
-                "MODEL_MICROS",
-                self.bench.micros.load(Ordering::SeqCst).to_string(),
-            )
+            .env("MODEL_MICROS", self.bench.micros.load(Ordering::SeqCst).to_string())
             .output()
             .expect("runs");
         assert!(!died.status.success(), "it lives on");
@@ -420,8 +391,8 @@ proptest! {
     }
 }
 
-/// D9: a collection under a clock that is 7 days slow, and a snapshot when it is right again:
-/// that one is as late as the next collection, and must not vouch for it.
+/// A collection under a clock that is 7 days slow, and a snapshot when it is right again: the
+/// snapshot is as late as the next collection and must not vouch for it.
 #[test]
 fn a_snapshot_after_a_jump_does_not_hide_it() {
     let mut model = Model::new();
@@ -442,7 +413,7 @@ fn a_snapshot_after_a_jump_does_not_hide_it() {
     model.empty_the_trash_back();
 }
 
-/// D9: two runs agree upon the time a day after the jump; the grace is a week.
+/// Two runs agree on the time a day after the jump; the grace is a week.
 #[test]
 fn a_jump_that_is_believed_shortens_no_grace() {
     let mut model = Model::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chrono::TimeDelta;
-use ctx_store::diff::{Diff, Hunk};
+use ctx_store::compare::{Diff, Hunk};
 use ctx_store::{Entry, Repaired, Snapshot, Store, StoreError};
 
 use crate::growing::Session;
@@ -37,11 +37,7 @@ fn bytes(store: &Store, snapshot: &Snapshot) -> Result<Vec<u8>, StoreError> {
 /// How many files a snapshot has: meta.json, plain bytes, packed bytes.
 fn files(store: &Store, snapshot: &Snapshot) -> [bool; 3] {
     let id = &snapshot.id;
-    let paths = [
-        store.meta_path(id),
-        store.data_path(id),
-        store.packed_path(id),
-    ];
+    let paths = [store.meta_path(id), store.data_path(id), store.packed_path(id)];
     paths.map(|path| path.exists())
 }
 
@@ -69,10 +65,7 @@ fn what_is_packed_is_read_as_before() {
     let newer = bench.take(b"{\"n\":1}\n{\"n\":3}\n");
     let open = |entry| store.open_to_compare(entry).expect("whole");
     let diff = Diff::of_files(open(&entry), open(&self::entry(store, &newer)));
-    let changed = Hunk {
-        old: 1..3,
-        new: 1..2,
-    };
+    let changed = Hunk { old: 1..3, new: 1..2 };
     assert_eq!(diff.expect("read").hunks, [changed]);
     // What is written into meta.json later keeps it packed.
     store.hold(None, "1", true).expect("held");
@@ -88,10 +81,7 @@ fn only_what_is_old_enough_is_packed() {
     bench.wait_days(2);
     bench.take(b"2\n");
     let before = bench.store.now() - TimeDelta::days(1);
-    let entries = bench
-        .store
-        .unpacked(all(&bench.store), before)
-        .expect("lists");
+    let entries = bench.store.unpacked(all(&bench.store), before).expect("lists");
     let ids: Vec<_> = entries.into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, [old.id]);
 }
@@ -122,12 +112,7 @@ fn what_is_packed_goes_into_the_trash_and_comes_back() {
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
     store.discard(&ids, &[]).expect("removed");
     store.purge(None).expect("purged");
-    assert_eq!(
-        fs::read_dir(store.root().join("trash"))
-            .expect("read")
-            .count(),
-        0
-    );
+    assert_eq!(fs::read_dir(store.root().join("trash")).expect("read").count(), 0);
     let snapshot = bench.take(LINES);
     pack(store);
     store.forget(&snapshot.id.session).expect("forgotten");
@@ -151,13 +136,7 @@ impl Once {
         let before = fs::read(&meta).expect("a record");
         pack(store);
         let after = fs::read(&meta).expect("a record");
-        Self {
-            snapshot,
-            meta,
-            plain,
-            before,
-            after,
-        }
+        Self { snapshot, meta, plain, before, after }
     }
 }
 
@@ -166,13 +145,7 @@ impl Once {
 fn a_run_that_was_killed_is_finished() {
     let bench = Bench::new();
     let store = &bench.store;
-    let Once {
-        snapshot,
-        meta,
-        plain,
-        before,
-        after,
-    } = Once::packed(&bench);
+    let Once { snapshot, meta, plain, before, after } = Once::packed(&bench);
     let put = |path: &Path, bytes: &[u8]| {
         let _ = fs::remove_file(path);
         fs::write(path, bytes).expect("written");
@@ -184,11 +157,7 @@ fn a_run_that_was_killed_is_finished() {
         assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
         assert_eq!(pack(store), [snapshot.id.to_string()]);
         assert_eq!(files(store, &snapshot), [true, false, true]);
-        assert_eq!(
-            fs::read(&meta).expect("a record"),
-            after,
-            "the same bytes again"
-        );
+        assert_eq!(fs::read(&meta).expect("a record"), after, "the same bytes again");
     }
     // One of the two is damaged.
     put(&plain, b"{\"n\":1}\n{\"n\":2}\nHALF");
@@ -207,13 +176,7 @@ fn a_run_that_was_killed_is_finished() {
 fn bytes_that_somebody_packed_or_unpacked_are_read() {
     let bench = Bench::new();
     let store = &bench.store;
-    let Once {
-        snapshot,
-        meta,
-        plain,
-        before,
-        after,
-    } = Once::packed(&bench);
+    let Once { snapshot, meta, plain, before, after } = Once::packed(&bench);
     let packed = store.packed_path(&snapshot.id);
     fs::rename(&packed, bench.path("aside")).expect("moved");
     fs::write(&plain, LINES).expect("written");
@@ -225,21 +188,13 @@ fn bytes_that_somebody_packed_or_unpacked_are_read() {
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
     fs::remove_file(&meta).expect("removed");
     let repaired = store.repair(None, false).expect("repairs");
-    assert!(
-        repaired.contains(&Repaired::Adopted(snapshot.id.clone())),
-        "{repaired:?}"
-    );
+    assert!(repaired.contains(&Repaired::Adopted(snapshot.id.clone())), "{repaired:?}");
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
     let adopted = fs::read_to_string(&meta).expect("a record");
     let member = |text: &str| {
-        text[text.find("\"packed\"").expect("one")..]
-            .split_once('}')
-            .map(|(it, _)| it.to_owned())
+        text[text.find("\"packed\"").expect("one")..].split_once('}').map(|(it, _)| it.to_owned())
     };
-    assert_eq!(
-        member(&adopted),
-        member(&String::from_utf8(after).expect("text"))
-    );
+    assert_eq!(member(&adopted), member(&String::from_utf8(after).expect("text")));
 }
 
 /// 15 C5, C10: a packed snapshot that rots, is cut or says more than was saved is found, and
@@ -270,34 +225,16 @@ fn damage_of_packed_bytes_is_found() {
         fs::remove_file(&path).expect("removed");
         fs::write(&path, bytes).expect("written");
         let entry = entry(store, &snapshot);
-        assert_eq!(
-            store.verify(&entry, false).is_err(),
-            is_seen_at_once,
-            "{what}"
-        );
-        for checked in [
-            store.verify(&entry, true),
-            store.open_verified(&entry).map(drop),
-        ] {
+        assert_eq!(store.verify(&entry, false).is_err(), is_seen_at_once, "{what}");
+        for checked in [store.verify(&entry, true), store.open_verified(&entry).map(drop)] {
             let found = checked.expect_err(what);
-            assert!(
-                matches!(found, StoreError::Damaged { .. }),
-                "{what}: {found}"
-            );
+            assert!(matches!(found, StoreError::Damaged { .. }), "{what}: {found}");
         }
         let repaired = store.repair(None, true).expect("repairs");
-        assert!(
-            matches!(repaired[..], [Repaired::SetAside(..), ..]),
-            "{what}: {repaired:?}"
-        );
+        assert!(matches!(repaired[..], [Repaired::SetAside(..), ..]), "{what}: {repaired:?}");
         assert_eq!(files(store, &snapshot), [false, false, false], "{what}");
         store.forget(&session()).expect("forgotten");
-        assert_eq!(
-            fs::read_dir(store.root().join("damaged"))
-                .expect("read")
-                .count(),
-            0
-        );
+        assert_eq!(fs::read_dir(store.root().join("damaged")).expect("read").count(), 0);
     }
 }
 
@@ -314,37 +251,23 @@ fn damaged_bytes_are_not_packed() {
         fs::write(&path, other).expect("written");
         let report = store.pack(&entries);
         assert!(report.packed.is_empty());
-        assert!(
-            matches!(report.failed[..], [StoreError::Damaged { .. }]),
-            "{:?}",
-            report.failed
-        );
+        assert!(matches!(report.failed[..], [StoreError::Damaged { .. }]), "{:?}", report.failed);
         assert_eq!(files(store, &snapshot), [true, true, false]);
         assert_eq!(fs::read(&path).expect("read"), other);
-        assert_eq!(
-            fs::read_dir(store.root().join("tmp"))
-                .expect("read")
-                .count(),
-            0
-        );
+        assert_eq!(fs::read_dir(store.root().join("tmp")).expect("read").count(), 0);
     }
 }
 
-/// 15 C5: what was removed, or taken anew, since the list was made is left alone.
+/// What was removed, or taken again, since the list was made is left alone.
 #[test]
 fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     let bench = Bench::new();
     let store = &bench.store;
     let snapshot = bench.take(LINES);
     let entries = store.unpacked(all(store), store.now()).expect("lists");
-    store
-        .discard(std::slice::from_ref(&snapshot.id), &[])
-        .expect("removed");
+    store.discard(std::slice::from_ref(&snapshot.id), &[]).expect("removed");
     let report = store.pack(&entries);
-    assert!(
-        report.packed.is_empty() && report.failed.is_empty(),
-        "{report:?}"
-    );
+    assert!(report.packed.is_empty() && report.failed.is_empty(), "{report:?}");
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
@@ -355,15 +278,11 @@ fn zstdcat(path: &Path) -> Option<Vec<u8>> {
         eprintln!("skipped: zstdcat is not installed");
         return None;
     };
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     Some(done.stdout)
 }
 
-/// 15 C5: nobody needs our tools for it, and none of its options; also beyond the window.
+/// Standard tools unpack it without options, also beyond the window.
 #[test]
 fn zstdcat_reads_it() {
     let bench = Bench::new();

@@ -20,9 +20,7 @@ fn contents(bench: &Bench) -> BTreeSet<String> {
     let entries = folders.iter().flat_map(walkdir::WalkDir::new).flatten();
     let files = entries.filter(|entry| entry.file_type().is_file());
     let hash = |path: &Path| ctx_store::hash(&mut fs::File::open(path)?);
-    files
-        .map(|entry| hash(entry.path()).expect("hashes"))
-        .collect()
+    files.map(|entry| hash(entry.path()).expect("hashes")).collect()
 }
 
 fn repair(bench: &Bench) -> Vec<Repaired> {
@@ -70,10 +68,7 @@ fn everything_is_repaired_or_set_aside_and_nothing_is_lost() {
         })
     };
     assert!(done.contains(&Repaired::Reaped(1)), "{done:?}");
-    assert!(
-        done.contains(&Repaired::Adopted(bare.id.clone())),
-        "{done:?}"
-    );
+    assert!(done.contains(&Repaired::Adopted(bare.id.clone())), "{done:?}");
     assert!(done.contains(&Repaired::Recounted), "{done:?}");
     assert!(told(&flipped.id).expect("set aside").contains("sha256"));
     assert!(told(&cut.id).expect("set aside").contains("1 bytes"));
@@ -118,7 +113,7 @@ fn bytes_without_a_commit_record_are_adopted_when_they_are_what_was_saved() {
     let adopted = adopted.expect("a record");
     assert_eq!(adopted.kind, SnapshotKind::Adopted);
     assert_eq!(adopted.sha256, good.meta.sha256);
-    // Why it was taken is not known: nobody gets it who does not ask for it.
+    // Why it was taken is unknown, so nobody gets it without asking for it.
     bench.store.discard(&[newest.id], &[]).expect("discards");
     let catalog = bench.store.catalog(None).expect("lists");
     let latest = catalog.find("latest");
@@ -137,11 +132,8 @@ fn a_broken_log_is_kept_and_a_new_one_knows_its_hash() {
     fs::write(&log, &forged).expect("writes");
     let broken = bench.store.check_audit_log().expect("reads");
     assert_eq!(broken.iter().map(|link| link.line).collect::<Vec<_>>(), [2]);
-    // Of one session nothing is said about the log.
-    assert_eq!(
-        bench.store.repair(Some(&session()), true).expect("repairs"),
-        []
-    );
+    // For one session the log is not checked.
+    assert_eq!(bench.store.repair(Some(&session()), true).expect("repairs"), []);
     let forged = fs::read(&log).expect("reads");
     let done = repair(&bench);
     let [Repaired::LogSetAside(aside)] = &done[..] else {

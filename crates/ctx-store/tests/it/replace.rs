@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Bench, session, show};
 use ctx_store::{
-    Addition, Figures, Look, MinIdle, NewContent, ReplaceOutcome, Severity, SnapshotKind,
+    Addition, Figures, MinIdle, NewContent, ReplaceOutcome, SessionFile, Severity, SnapshotKind,
     StoreError, refuse_replacement,
 };
 
@@ -47,7 +47,7 @@ fn only_plain_files_with_one_name_are_replaced() {
     assert_eq!(fs::read(&live).expect("reads"), b"old\n");
 }
 
-/// L1: open for writing, locked by somebody, or being changed by another of our runs.
+/// L1: open for writing, locked by another process, or being changed by another run.
 #[test]
 fn a_file_in_use_is_left_alone() {
     let bench = Bench::new();
@@ -55,12 +55,7 @@ fn a_file_in_use_is_left_alone() {
     let writer = OpenOptions::new().append(true).open(&live).expect("opens");
     let error = refused(&bench, &live);
     assert_eq!(error.severity(), Severity::Busy);
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("pid {}", std::process::id())),
-        "{error}"
-    );
+    assert!(error.to_string().contains(&format!("pid {}", std::process::id())), "{error}");
     drop(writer);
 
     let locked = File::open(&live).expect("opens");
@@ -103,10 +98,7 @@ fn replace_while(
     act: impl FnOnce(),
 ) -> Result<ReplaceOutcome, StoreError> {
     let hash = new_hash(bench);
-    let mut reader = Meanwhile {
-        content: NEW,
-        act: Some(act),
-    };
+    let mut reader = Meanwhile { content: NEW, act: Some(act) };
     bench.replace(live, &mut reader, &hash)
 }
 
@@ -122,14 +114,7 @@ fn what_arrives_meanwhile_is_carried_over() {
     let live = bench.file("s.jsonl", b"old 1\n");
     let replaced = replace_while(&bench, &live, || append(&live, b"late\n")).expect("replaces");
     assert!(
-        matches!(
-            replaced,
-            ReplaceOutcome::New {
-                late_bytes: 5,
-                retained: None,
-                ..
-            }
-        ),
+        matches!(replaced, ReplaceOutcome::New { late_bytes: 5, retained: None, .. }),
         "{replaced:?}"
     );
     assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\nlate\n");
@@ -142,19 +127,15 @@ fn a_line_that_was_being_written_comes_whole() {
     let live = bench.file("s.jsonl", b"old 1\n{\"half\":");
     let replaced = replace_while(&bench, &live, || append(&live, b"1}\n")).expect("replaces");
     assert!(matches!(replaced, ReplaceOutcome::New { .. }));
-    assert_eq!(
-        fs::read(&live).expect("reads"),
-        b"new 1\nnew 2\n{\"half\":1}\n"
-    );
+    assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\n{\"half\":1}\n");
 }
 
 #[test]
 fn a_line_that_was_being_written_goes_on_where_the_new_content_has_it() {
     let bench = Bench::new();
-    for (line, whole) in [
-        ("new 2", "new 1\nnew 2 and more\n"),
-        ("ew 2", "new 1\nnew 2\new 2 and more\n"),
-    ] {
+    for (line, whole) in
+        [("new 2", "new 1\nnew 2 and more\n"), ("ew 2", "new 1\nnew 2\new 2 and more\n")]
+    {
         let live = bench.file("s.jsonl", format!("old 1\n{line}").as_bytes());
         replace_while(&bench, &live, || append(&live, b" and more\n")).expect("replaces");
         assert_eq!(fs::read_to_string(&live).expect("reads"), whole);
@@ -179,10 +160,7 @@ fn edits_cuts_and_other_files_stop_the_replacement() {
         let live = bench.file("s.jsonl", b"old 1\n");
         let error = replace_while(&bench, &live, || act(&live)).expect_err(what);
         assert_eq!(error.severity(), Severity::Busy, "{what}: {error}");
-        assert!(
-            !fs::read(&live).expect("reads").starts_with(b"new"),
-            "{what}"
-        );
+        assert!(!fs::read(&live).expect("reads").starts_with(b"new"), "{what}");
         assert_eq!(bench.names("."), ["s.jsonl", "store"], "{what}");
     }
 }
@@ -191,15 +169,11 @@ fn edits_cuts_and_other_files_stop_the_replacement() {
 fn content_with_another_hash_is_never_put_in_place() {
     let bench = Bench::new();
     let live = bench.file("s.jsonl", b"old 1\n");
-    let error = bench
-        .replace(&live, &mut &b"nothing\n"[..], &"0".repeat(64))
-        .expect_err("refused");
+    let error = bench.replace(&live, &mut &b"nothing\n"[..], &"0".repeat(64)).expect_err("refused");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert_eq!(fs::read(&live).expect("reads"), b"old 1\n");
     let gone = bench.path("gone.jsonl");
-    bench
-        .replace(&gone, &mut &b"nothing\n"[..], &"0".repeat(64))
-        .expect_err("refused");
+    bench.replace(&gone, &mut &b"nothing\n"[..], &"0".repeat(64)).expect_err("refused");
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
@@ -207,14 +181,9 @@ fn content_with_another_hash_is_never_put_in_place() {
 fn a_file_that_is_gone_is_made_anew() {
     let bench = Bench::new();
     let snapshot = bench.take(b"new\n");
-    let replaced = bench
-        .restore(&bench.path("s.jsonl"), &snapshot)
-        .expect("creates");
+    let replaced = bench.restore(&bench.path("s.jsonl"), &snapshot).expect("creates");
     assert!(matches!(replaced, ReplaceOutcome::Created));
-    let mode = fs::metadata(bench.path("s.jsonl"))
-        .expect("stat")
-        .permissions()
-        .mode();
+    let mode = fs::metadata(bench.path("s.jsonl")).expect("stat").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(fs::read(bench.path("s.jsonl")).expect("reads"), b"new\n");
 }
@@ -232,16 +201,12 @@ fn a_file_that_appears_meanwhile_is_not_overwritten() {
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// A file that a killed run left linked beside the live one, with other content.
+/// A file that a killed run left linked next to the live one, with other content.
 fn leave(bench: &Bench, content: &[u8]) -> (PathBuf, PathBuf) {
     let live = bench.file("s.jsonl", b"old\n");
     let hash = new_hash(bench);
-    let replaced = bench
-        .replace(&live, &mut &NEW[..], &hash)
-        .expect("replaces");
-    let ReplaceOutcome::New { before, .. } = replaced else {
-        panic!("{replaced:?}")
-    };
+    let replaced = bench.replace(&live, &mut &NEW[..], &hash).expect("replaces");
+    let ReplaceOutcome::New { before, .. } = replaced else { panic!("{replaced:?}") };
     let name = before.meta.retained.clone().expect("a name");
     assert_eq!(name, format!(".s.jsonl.ctx-old-{}", before.meta.sequence));
     (live, bench.file(&name, content))
@@ -256,22 +221,16 @@ fn a_quiet_replaced_file_is_removed() {
     assert!(!retained.exists());
 }
 
-/// C6: after a power cut all that is left of what a run wrote down is that it was there.
+/// C6: after a power failure only the fact that a run was there is left of what it recorded.
 #[test]
 fn what_a_power_cut_left_is_removed_by_the_next_run() {
     let bench = Bench::new();
     let (live, retained) = leave(&bench, b"old\n");
     let unfinished = bench.file(".s.jsonl.ctx-tmp-1-2-3", b"half of");
     fs::remove_file(bench.path("store/recent/demo")).expect("removes");
-    fs::write(
-        bench.path("store/locks/demo"),
-        "{\"pid\":1,\"tool\":\"test\"}",
-    )
-    .expect("writes");
+    fs::write(bench.path("store/locks/demo"), "{\"pid\":1,\"tool\":\"test\"}").expect("writes");
     let hash = bench.take(b"newer\n").meta.sha256;
-    bench
-        .replace(&live, &mut &b"newer\n"[..], &hash)
-        .expect("replaces");
+    bench.replace(&live, &mut &b"newer\n"[..], &hash).expect("replaces");
     assert!(!retained.exists() && !unfinished.exists());
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
@@ -280,30 +239,16 @@ fn what_a_power_cut_left_is_removed_by_the_next_run() {
 fn what_was_written_to_a_replaced_file_is_saved() {
     let bench = Bench::new();
     let (_, retained) = leave(&bench, b"old\n");
-    let mut writer = OpenOptions::new()
-        .append(true)
-        .open(&retained)
-        .expect("opens");
+    let mut writer = OpenOptions::new().append(true).open(&retained).expect("opens");
     writer.write_all(b"late\n").expect("writes");
     let swept = bench.store.sweep_retained(None).expect("sweeps");
-    assert_eq!(
-        (swept.removed, swept.busy.len()),
-        (0, 1),
-        "somebody still writes it"
-    );
+    assert_eq!((swept.removed, swept.busy.len()), (0, 1), "somebody still writes it");
     drop(writer);
     let swept = bench.store.sweep_retained(None).expect("sweeps");
     assert_eq!(swept.removed, 1);
-    assert_eq!(
-        show(&bench.store, &swept.late[0].to_string()),
-        b"old\nlate\n"
-    );
+    assert_eq!(show(&bench.store, &swept.late[0].to_string()), b"old\nlate\n");
     assert!(!retained.exists());
-    assert_eq!(
-        show(&bench.store, "latest"),
-        NEW,
-        "it is not what anybody asked to keep"
-    );
+    assert_eq!(show(&bench.store, "latest"), NEW, "it is not what anybody asked to keep");
 }
 
 #[test]
@@ -313,14 +258,12 @@ fn a_run_killed_before_the_rename_leaves_two_names_of_one_file() {
     fs::remove_file(&retained).expect("removes");
     fs::hard_link(&live, &retained).expect("links");
     let hash = bench.take(b"newer\n").meta.sha256;
-    bench
-        .replace(&live, &mut &b"newer\n"[..], &hash)
-        .expect("replaces");
+    bench.replace(&live, &mut &b"newer\n"[..], &hash).expect("replaces");
     assert_eq!(fs::read(&live).expect("reads"), b"newer\n");
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
-/// D14: a path in a store is a snapshot or something else of ours, never a session.
+/// A path in a store is a snapshot or another file of ours, never a session.
 #[test]
 fn a_path_in_a_store_is_refused_by_all_that_writes() {
     let bench = Bench::new();
@@ -332,7 +275,7 @@ fn a_path_in_a_store_is_refused_by_all_that_writes() {
         let errors = [
             refuse_replacement(path).expect_err("refused"),
             bench.restore(path, &other).expect_err("refused"),
-            Look::at(path).expect_err("refused"),
+            SessionFile::open_replaceable(path).expect_err("refused"),
         ];
         for error in errors {
             assert!(matches!(error, StoreError::InStore { .. }), "{error}");
@@ -368,7 +311,7 @@ fn a_dry_run_asks_what_the_real_one_asks() {
     assert_eq!(asked.severity(), Severity::Busy);
 }
 
-/// New content that somebody appends a line to the live file beside, while it is read.
+/// New content during whose reading a line is appended to the live file.
 struct Appending<'a> {
     content: &'a [u8],
     live: Option<&'a Path>,
@@ -383,8 +326,8 @@ impl Read for Appending<'_> {
     }
 }
 
-/// C4: what else is to be written is written while the old bytes are in a snapshot and the session
-/// is as it was; where it cannot be, the session stays so, and nothing is left.
+/// C4: additions to the store are written while the old bytes are in a snapshot and the session is
+/// unchanged. If they cannot be written, the session stays so, and nothing is left over.
 #[test]
 fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     for appends in [false, true] {
@@ -394,9 +337,7 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
             let sha256 = new_hash(&bench);
             let snapshots = || bench.store.catalog(None).expect("lists").entries.len();
             let before = snapshots();
-            let begun = bench
-                .store
-                .begin_replacement(&live, &session(), MinIdle::default());
+            let begun = bench.store.begin_replacement(&live, &session(), MinIdle::default());
             let begun = begun.expect("claimed");
             let first = || {
                 assert_eq!(snapshots(), before + 1);
@@ -405,12 +346,8 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
             };
             let (operation, kind) = ("compact", SnapshotKind::PreCompact);
             let done = if appends {
-                let addition = Addition {
-                    lines: NEW,
-                    operation,
-                    kind,
-                    figures: Figures::default(),
-                };
+                let addition =
+                    Addition { lines: NEW, operation, kind, figures: Figures::default() };
                 begun.append_after(addition, first)
             } else {
                 let mut new = NewContent {
@@ -431,8 +368,8 @@ fn what_is_written_first_finds_the_snapshot_and_may_stop_all() {
     }
 }
 
-/// D1: new content that was not made from what the file holds takes its place only while
-/// the file is as it was seen.
+/// New content that was not made from the file takes its place only while the file is as it was
+/// seen.
 #[test]
 fn a_file_that_grew_since_the_look_is_left_alone() {
     for grows_late in [false, true] {
@@ -440,18 +377,13 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
         let live = bench.file("s.jsonl", b"old 1\n");
         let sha256 = new_hash(&bench);
         let succeed = |late: Option<&Path>| {
-            let succession = bench
-                .store
-                .succeed_other(&live, None, MinIdle::default())
-                .expect("a plain file");
+            let succession =
+                bench.store.replace_other(&live, None, MinIdle::default()).expect("a plain file");
             if late.is_some() && !grows_late {
                 append(&live, b"more\n");
             }
             let mut new = NewContent {
-                reader: &mut Appending {
-                    content: NEW,
-                    live: late.filter(|_| grows_late),
-                },
+                reader: &mut Appending { content: NEW, live: late.filter(|_| grows_late) },
                 sha256: &sha256,
                 operation: "output",
                 kind: SnapshotKind::PreCompact,

@@ -21,10 +21,8 @@ fn meta_says_what_the_bytes_are() {
     assert_eq!((meta.bytes, meta.lines, meta.tail_bytes), (41, 3, 4));
     assert_eq!((meta.tally.messages, meta.tally.bad_lines), (1, 1));
     assert_eq!(meta.tally.bad[0].class, "broken");
-    let mode = fs::metadata(bench.store.data_path(&snapshot.id))
-        .expect("stat")
-        .permissions()
-        .mode();
+    let mode =
+        fs::metadata(bench.store.data_path(&snapshot.id)).expect("stat").permissions().mode();
     assert_eq!(mode & 0o777, 0o400);
     assert!(bench.names("store/tmp").is_empty());
 }
@@ -70,11 +68,8 @@ fn parallel_snapshots_all_exist() {
         }
     });
     let catalog = bench.store.catalog(None).expect("lists");
-    let numbers: HashSet<u64> = catalog
-        .entries
-        .iter()
-        .map(|entry| entry.id.stamp.sequence)
-        .collect();
+    let numbers: HashSet<u64> =
+        catalog.entries.iter().map(|entry| entry.id.stamp.sequence).collect();
     assert_eq!(numbers, (1..=40).collect());
     for entry in &catalog.entries {
         bench.store.open_verified(entry).expect("whole");
@@ -89,41 +84,23 @@ fn what_people_type_finds_one_or_says_why_not() {
     let second = bench.take(b"2\n");
     let catalog = bench.store.catalog(None).expect("lists");
     let found = |wanted: &str| catalog.find(wanted).map(|entry| entry.id.clone());
-    for wanted in [
-        "1",
-        "0001",
-        "20261121T",
-        &first.id.to_string(),
-        &first.meta.sha256[..8],
-    ] {
+    for wanted in ["1", "0001", "20261121T", &first.id.to_string(), &first.meta.sha256[..8]] {
         assert_eq!(found(wanted).expect(wanted), first.id, "{wanted}");
     }
     assert_eq!(found("latest").expect("latest"), second.id);
     assert!(matches!(found("demo"), Err(StoreError::Ambiguous { .. })));
     for wanted in ["", "3", "other", "../demo", &first.meta.sha256[..5]] {
-        assert!(
-            matches!(found(wanted), Err(StoreError::NoSnapshot(_))),
-            "{wanted}"
-        );
+        assert!(matches!(found(wanted), Err(StoreError::NoSnapshot(_))), "{wanted}");
     }
 }
 
-/// D7: a number that names no snapshot is not the beginning of a date, of an id or of a
-/// hash: it names nothing.
+/// A number without a snapshot is not the beginning of a date, id or hash: it names nothing.
 #[test]
 fn a_number_that_names_no_snapshot_names_nothing() {
     let bench = Bench::new();
     let taken = bench.take(b"1\n");
     let catalog = bench.store.catalog(None).expect("lists");
-    for wanted in [
-        "2",
-        "20",
-        "2026",
-        "202611",
-        "2026112",
-        "20261121",
-        "12345678901",
-    ] {
+    for wanted in ["2", "20", "2026", "202611", "2026112", "20261121", "12345678901"] {
         let found = catalog.find(wanted).map(|entry| entry.id.clone());
         let none = matches!(found, Err(StoreError::NoSnapshot(_)));
         assert!(none, "{wanted}: {found:?}");
@@ -144,7 +121,7 @@ fn a_number_that_names_no_snapshot_names_nothing() {
 /// Does something bad to the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
-/// C10: bytes and records that rotted, were cut, swapped or edited.
+/// C10: bytes and records that rotted, or were cut, swapped or edited.
 #[test]
 fn damage_is_found_and_never_restored() {
     let damages: [(&str, Damage); 9] = [
@@ -194,10 +171,7 @@ fn damage_is_found_and_never_restored() {
         damage(data, meta, other_data, other_meta);
         let live = bench.file("s.jsonl", b"live\n");
         let error = bench.restore(&live, &snapshot).expect_err(what);
-        assert!(
-            matches!(error, StoreError::Damaged { .. }),
-            "{what}: {error}"
-        );
+        assert!(matches!(error, StoreError::Damaged { .. }), "{what}: {error}");
         assert_eq!(fs::read(&live).expect("reads"), b"live\n", "{what}");
         let catalog = bench.store.catalog(None).expect("lists");
         let whole = |entry: &&ctx_store::Entry| bench.store.open_verified(entry).is_ok();

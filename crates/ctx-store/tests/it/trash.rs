@@ -10,20 +10,14 @@ use ctx_store::{StoreError, StoreItem};
 fn what_was_discarded_comes_back_byte_for_byte() {
     let bench = Bench::new();
     let snapshot = bench.take(b"bytes\n");
-    let removed = bench
-        .store
-        .discard(std::slice::from_ref(&snapshot.id), &[])
-        .expect("discards");
+    let removed = bench.store.discard(std::slice::from_ref(&snapshot.id), &[]).expect("discards");
     assert_eq!(removed.items, [StoreItem::Snapshot(snapshot.id.clone())]);
     assert!(bench.store.catalog(None).expect("lists").entries.is_empty());
     let item = bench.undelete("1").expect("brings back");
     assert_eq!(item, StoreItem::Snapshot(snapshot.id));
     assert_eq!(show(&bench.store, "1"), b"bytes\n");
     assert!(bench.names("store/trash").is_empty());
-    assert!(matches!(
-        bench.undelete("1"),
-        Err(StoreError::NotInTrash(_))
-    ));
+    assert!(matches!(bench.undelete("1"), Err(StoreError::NotInTrash(_))));
 }
 
 #[test]
@@ -50,24 +44,9 @@ fn grace_ends_and_foreign_files_stay() {
     fs::write(bench.path(&format!("store/trash/{bin}/README")), "mine").expect("writes");
     let deadline = |bench: &Bench| Some(bench.store.now() - TimeDelta::days(7));
     bench.wait_days(6);
-    assert!(
-        bench
-            .store
-            .purge(deadline(&bench))
-            .expect("purges")
-            .items
-            .is_empty()
-    );
+    assert!(bench.store.purge(deadline(&bench)).expect("purges").items.is_empty());
     bench.wait_days(1);
-    assert_eq!(
-        bench
-            .store
-            .purge(deadline(&bench))
-            .expect("purges")
-            .items
-            .len(),
-        1
-    );
+    assert_eq!(bench.store.purge(deadline(&bench)).expect("purges").items.len(), 1);
     assert_eq!(bench.names(&format!("store/trash/{bin}")), ["README"]);
 }
 
@@ -78,10 +57,7 @@ fn what_changed_since_the_plan_is_spared() {
     let committed = bench.take(b"2\n");
     bench.store.hold(None, "1", true).expect("holds");
     // The plan was made before the hold, and while the commit was under way.
-    let removed = bench
-        .store
-        .discard(&[held.id], &[committed.id])
-        .expect("discards");
+    let removed = bench.store.discard(&[held.id], &[committed.id]).expect("discards");
     assert!(removed.items.is_empty());
     assert_eq!(bench.store.catalog(None).expect("lists").entries.len(), 2);
     assert!(bench.names("store/trash").is_empty());
@@ -104,28 +80,16 @@ fn forgetting_leaves_nothing_of_a_session_and_all_of_the_others() {
     let bin = bench.names("store/trash").pop().expect("a folder");
     fs::write(bench.path(&format!("store/trash/{bin}/{half}")), "half").expect("writes");
     bench.store.hold(None, "2", true).expect("holds");
-    assert!(matches!(
-        bench.store.forget(&session()),
-        Err(StoreError::Held(_))
-    ));
+    assert!(matches!(bench.store.forget(&session()), Err(StoreError::Held(_))));
     bench.store.hold(None, "2", false).expect("releases");
     let removed = bench.store.forget(&session()).expect("forgets");
     assert_eq!(removed.items.len(), 3);
     assert_eq!(show(&bench.store, "3"), b"other\n");
     assert_eq!(bench.names("store/offloaded"), ["other"]);
-    let left = walkdir::WalkDir::new(bench.path("store"))
-        .into_iter()
-        .flatten();
+    let left = walkdir::WalkDir::new(bench.path("store")).into_iter().flatten();
     assert!(
-        !left
-            .into_iter()
-            .any(|entry| entry.file_name().to_string_lossy().starts_with("demo-"))
+        !left.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("demo-"))
     );
     let log = fs::read_to_string(bench.store.audit_log()).expect("reads");
-    assert!(
-        log.lines()
-            .last()
-            .expect("a record")
-            .contains("\"op\":\"forget\",\"phase\":\"done\"")
-    );
+    assert!(log.lines().last().expect("a record").contains("\"op\":\"forget\",\"phase\":\"done\""));
 }

@@ -1,10 +1,10 @@
 //! Sentences that tell the reader to do something.
 //!
-//! The next model reads a summary as its own past. A command to it that nobody gave is the
-//! worst that a summary can hold: "You must now …" or "Ignore earlier rules …" goes unless
-//! its words stand together in what people or the model wrote. What stands only in the output
-//! of a tool is no support: whoever wrote that is not the user. "Remove the import" is how
-//! anybody writes down what is open; without support it is marked, and stays.
+//! The next model reads a summary as its own past. A command that nobody gave is the worst thing a
+//! summary can contain: "You must now …" or "Ignore earlier rules …" is removed unless people or
+//! the model wrote these words together. The output of a tool is no support, because the user did
+//! not write it. "Remove the import" is a usual way to write down what is open; without support it
+//! is marked and stays.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pieces, words};
 use crate::pattern::pattern;
 
-/// What is done with a command that nothing supports.
+/// What happens to an unsupported command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Gone,
@@ -26,7 +26,7 @@ pub(super) enum Fate {
 /// How much a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Force {
-    /// Speaks to the reader, or sets aside what was said before.
+    /// Addresses the reader, or overrides what was said before.
     Address,
     /// Destroys, sends, installs or executes.
     Danger,
@@ -70,8 +70,8 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
     ]
 });
 
-/// A text that begins with one of these words, or with one of the others, which need no
-/// end of a word behind them. `请删除` is as strong as `删除`, `please delete` as `delete`.
+/// Matches a text that begins with one of `words`, or with one of `others`, which need no word
+/// boundary after them. `请删除` is as strong as `删除`, `please delete` as `delete`.
 fn beginning(words: &str, others: &str) -> Regex {
     let polite = format!(r"(?:please |请)\s*(?:{words}|{others})");
     // `Runtime` is not `run`.
@@ -86,7 +86,7 @@ static BULLET: LazyLock<Regex> =
 
 /// The end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[。！？]|[.!?](?:\s|$)"));
-/// A command that is said to somebody, not only written down.
+/// A command that addresses somebody.
 static SAID: LazyLock<Regex> =
     LazyLock::new(|| pattern("^(?:please|immediately|请|立即|马上|务必)"));
 
@@ -115,12 +115,11 @@ pub(super) fn unsupported(line: &str, area: Area, source: &Source) -> Vec<(Range
 
 fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
     let force = force(clause)?;
-    // Under "Done" a verb at the beginning tells what happened; Chinese has no
-    // other form for it.
+    // Under "Done" a verb at the beginning reports what happened; Chinese has no other form for it.
     if area == Area::Done && force != Force::Address {
         return None;
     }
-    // In words of another language nothing has support, be it true or not.
+    // Nothing in another language has support, whether it is true or not.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(Fate::Marked);
@@ -129,7 +128,7 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
     match force {
         Force::Address => (support.words < 60 || support.pairs < 50).then_some(Fate::Gone),
         Force::Danger => (support.words < 60 || support.pairs < 25).then_some(Fate::Marked),
-        // A step to take next may be told in words of what tools found.
+        // A next step may use words that only tools printed.
         Force::Work => {
             (support.words < 35 && source.phrases().share(clause) < 60).then_some(Fate::Marked)
         }
@@ -138,7 +137,7 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
 
 fn force(clause: &str) -> Option<Force> {
     let clause = lower(clause);
-    // What is open, not a file to open.
+    // A label, not a file to open.
     if clause.trim_end_matches([' ', '*', '_']) == "open:" {
         return None;
     }

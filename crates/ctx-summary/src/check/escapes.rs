@@ -1,4 +1,4 @@
-//! Escapes of JSON and of programs, as they stand in results of tools and arguments of calls.
+//! Escapes of JSON and of programs, as in results of tools and arguments of calls.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! What can be invented: paths, addresses, ids, hashes, numbers.
+//! What a model can invent: paths, addresses, ids, hashes, numbers.
 //!
-//! A line or a range of lines behind a path is known by its ends: who reads a listing tells
-//! `317-318` of two lines that it shows.
+//! A line or a range of lines after a path is known by its ends, because a reader of a listing
+//! writes `317-318` for two lines that it shows.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::phrases::Phrases;
 use super::words::{Seen, hash, is_chinese, pair};
 use super::{numbers, sums};
 
-/// What kind of identifier a token is.
+/// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Url,
@@ -23,10 +23,7 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
     for range in tokens(text) {
         let token = &text[range];
         // Plain words are never looked up, except as parts of paths.
-        if !token
-            .bytes()
-            .any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'.'))
-        {
+        if !token.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'.')) {
             continue;
         }
         seen.insert(hash(token));
@@ -37,7 +34,7 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
             }
             numbers::gather(piece, seen);
         }
-        // Files may be told by the end of their name: `_test.go`.
+        // Files may be named by the end of their names: `_test.go`.
         for part in segments(token) {
             if let Some(at) = part.rfind('_') {
                 seen.insert(hash(&part[at..]));
@@ -71,14 +68,12 @@ pub(super) fn invented(line: &str, seen: &Seen, phrases: &Phrases) -> Vec<Range<
         .collect()
 }
 
-/// Whether what stands before a number says that it is new: a rounding.
+/// Whether the text before a number announces a rounding, which is new.
 fn is_rounded(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches(['`', '*']);
-    [
-        "about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近",
-    ]
-    .iter()
-    .any(|word| before.ends_with(word))
+    ["about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近"]
+        .iter()
+        .any(|word| before.ends_with(word))
 }
 
 fn is_known(token: &str, kind: Kind, seen: &Seen) -> bool {
@@ -112,7 +107,7 @@ fn are_steps_known(path: &str, seen: &Seen) -> bool {
     steps.all(|(first, second)| seen.has(pair(hash(first), hash(second))))
 }
 
-/// A path, and the lines behind it: `a.rs:3-7`, `a.rs#L3`.
+/// A path and the lines after it: `a.rs:3-7`, `a.rs#L3`.
 fn split_lines(path: &str) -> (&str, &str) {
     let is_line = |c: char| c.is_ascii_digit() || ":-,#L".contains(c);
     let name = path.trim_end_matches(is_line);
@@ -148,9 +143,7 @@ fn kind(token: &str) -> Option<Kind> {
     }
     // `500ms`, `1.5MB`, `3rd`: a number and what it counts.
     let amount = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let is_amount = amount
-        .bytes()
-        .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
+    let is_amount = amount.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
     if head > 0 && letters <= 3 && is_amount {
         return (digits >= 4).then_some(Kind::Number);
     }
@@ -158,9 +151,7 @@ fn kind(token: &str) -> Option<Kind> {
     // `base64`, `python3`, `utf-8`: words.
     let is_word = tail == digits
         && tail < 4
-        && token[..token.len() - tail]
-            .chars()
-            .all(|c| c.is_alphabetic() || c == '-');
+        && token[..token.len() - tail].chars().all(|c| c.is_alphabetic() || c == '-');
     (!is_word && token.is_ascii()).then_some(Kind::Id)
 }
 
@@ -170,9 +161,7 @@ fn is_path(token: &str) -> bool {
             stem.len() > 1
                 && (1..=5).contains(&end.len())
                 && end.starts_with(|c: char| c.is_ascii_lowercase())
-                && end
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+                && end.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
                 && stem.chars().any(char::is_alphabetic)
         })
     };
@@ -222,9 +211,7 @@ fn tokens(text: &str) -> Vec<Range<usize>> {
 
 /// The parts of a path or an address.
 fn segments(token: &str) -> impl Iterator<Item = &str> {
-    token
-        .split(['/', ':', '?', '&', '#'])
-        .filter(|part| part.chars().any(char::is_alphanumeric))
+    token.split(['/', ':', '?', '&', '#']).filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
 /// Neighbours in a path.
@@ -249,9 +236,7 @@ fn bare(piece: &str) -> &str {
 /// The short forms of a long hash, as people write them.
 fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
     let is_hash = piece.len() >= 16 && piece.bytes().all(|b| b.is_ascii_hexdigit());
-    (7..=12)
-        .filter(move |_| is_hash)
-        .map(|length| &piece[..length])
+    (7..=12).filter(move |_| is_hash).map(|length| &piece[..length])
 }
 
 /// A dotted name, and its last names alone: of `a.b.C`, `b.C` and `C`, too.
@@ -261,24 +246,19 @@ fn last_names(piece: &str) -> impl Iterator<Item = &str> {
     std::iter::once(piece).chain(names)
 }
 
-/// What a line joins that the record may tell apart: `DEN`, `11:00` and `LAS` of
+/// The parts that a line may join and the record may separate: `DEN`, `11:00` and `LAS` of
 /// `DEN/11:00-LAS`.
 fn joined(token: &str) -> impl Iterator<Item = &str> {
     let bytes = token.as_bytes();
-    let is_digit = |at: Option<usize>| {
-        at.and_then(|at| bytes.get(at))
-            .is_some_and(u8::is_ascii_digit)
-    };
+    let is_digit =
+        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     // A time is one part.
     let is_time = move |at: usize| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
-    let ends = bytes
-        .iter()
-        .enumerate()
-        .filter(move |(at, byte)| match byte {
-            b'-' | b'/' => true,
-            b':' => !is_time(*at),
-            _ => false,
-        });
+    let ends = bytes.iter().enumerate().filter(move |(at, byte)| match byte {
+        b'-' | b'/' => true,
+        b':' => !is_time(*at),
+        _ => false,
+    });
     let mut start = 0;
     let ends = ends.map(|(at, _)| at).chain([token.len()]);
     let parts = ends.map(move |end| {

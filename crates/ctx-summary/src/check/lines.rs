@@ -1,4 +1,4 @@
-//! One line of an answer: what of it goes, is put right, or gets a mark.
+//! Decides for each line of an answer what is removed, corrected or marked.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -35,9 +35,7 @@ pub(super) fn repaired(
             places.insert(end_of(&range, &line, &spans));
         }
     }
-    let unknown = quoted
-        .iter()
-        .filter(|(_, quoted)| *quoted == Quoted::Unknown);
+    let unknown = quoted.iter().filter(|(_, quoted)| *quoted == Quoted::Unknown);
     places.extend(unknown.map(|(span, _)| span.end));
     places.retain(|at| !line[*at..].trim_start().starts_with(UNVERIFIED));
     repairs.unverified += places.len();
@@ -94,23 +92,14 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
 /// Between the marks of a quote.
 fn inside(span: &Range<usize>, line: &str) -> Range<usize> {
     let inner = quotes::inner(line, span);
-    let start = span.end
-        - inner.len()
-        - line[span.clone()]
-            .chars()
-            .next_back()
-            .map_or(0, char::len_utf8);
+    let start =
+        span.end - inner.len() - line[span.clone()].chars().next_back().map_or(0, char::len_utf8);
     start..start + inner.len()
 }
 
-/// Where a mark stands: behind the code in which a word is, and the marks that close it.
+/// The position of a mark: after the code around the word, and after closing punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
-    let end = spans
-        .code_around(word.start)
-        .map_or(word.end, |code| code.end);
+    let end = spans.code_around(word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
-    line.len()
-        - rest
-            .trim_start_matches(['`', '"', '”', '*', ')', '」'])
-            .len()
+    line.len() - rest.trim_start_matches(['`', '"', '”', '*', ')', '」']).len()
 }

@@ -2,16 +2,12 @@
 
 /// The headings of `wanted` that a summary does not have, in order.
 ///
-/// A heading stands on a line of its own, marked or numbered as models like to do:
-/// `## Goal`, `**Goal**`, `1. Goal:`.
+/// A heading is alone on its line, decorated or numbered as models do: `## Goal`, `**Goal**`, `1.
+/// Goal:`.
 pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
     let lines: Vec<String> = text.lines().map(plain).collect();
     let is_missing = |heading: &&str| !lines.contains(&plain(heading));
-    wanted
-        .iter()
-        .map(String::as_str)
-        .filter(is_missing)
-        .collect()
+    wanted.iter().map(String::as_str).filter(is_missing).collect()
 }
 
 /// A line without what marks it as a heading.

@@ -1,17 +1,17 @@
-//! Whether a model's answer can be a summary, and what has to be repaired before.
+//! Checks whether a model's answer can be a summary, and repairs it.
 //!
-//! A bad answer is neither taken as it is nor a reason to stop: what is wrong in
-//! it is taken out line by line, and only where nothing is left, or what is left
-//! is no summary, it is turned down, with the reason. Nothing here asks, reads or
-//! writes; [`check`] is the same for the same texts.
+//! A bad answer is neither used as it is nor a reason to stop: what is wrong is removed line by
+//! line. Only if nothing remains, or what remains is not a summary, the answer is rejected with the
+//! reason. Nothing here does any input or output; [`check`] gives the same result for the same
+//! texts.
 //!
-//! - Lines of the prompt, a preface, an offer at the end, repeated lines go.
-//! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only
-//!   when people or the model wrote these words; the output of tools is no support.
-//! - What else is nowhere in the session is marked [`UNVERIFIED`] and stays: a quote that
-//!   does not stand there word for word, a name, a path, an address, an id, a hash, a
-//!   number. The line may still be right, and the reader knows what to look up first.
-//!   A request that a user put in nearly the same words gets these words.
+//! - Lines of the prompt, a preface, an offer at the end, and repeated lines are removed.
+//! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only if people or
+//!   the model wrote these words; the output of tools is no support.
+//! - Anything else that is not in the session is marked [`UNVERIFIED`] and stays: an inexact quote,
+//!   a name, a path, an address, an id, a hash, a number. The line may still be right, and the
+//!   reader knows what to look up first. A request that a user wrote in nearly the same words gets
+//!   these words.
 
 mod commands;
 mod escapes;
@@ -39,7 +39,7 @@ use ctx_llm::is_refusal;
 pub use missing::missing_headings;
 pub use source::{Source, UNVERIFIED};
 
-/// What an answer must be.
+/// The requirements for an answer.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// Headings of its sections, without `## `; none for a free text.
@@ -61,11 +61,11 @@ pub struct Repaired {
     pub text: String,
     /// Headings that the answer does not have.
     pub missing: Vec<String>,
-    /// What was done to it.
+    /// The repairs.
     pub repairs: Repairs,
 }
 
-/// What was repaired, counted.
+/// The number of repairs of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
     /// Lines of the prompt that came back.
@@ -83,14 +83,14 @@ pub struct Repairs {
     pub quotes_repaired: usize,
     /// Quotes, commands, names, identifiers and numbers that were marked.
     pub unverified: usize,
-    /// Secrets taken out.
+    /// Removed secrets.
     pub secrets: usize,
 }
 
 /// Why an answer is no summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Nothing was said.
+    /// The answer is empty.
     #[error("the answer is empty")]
     Empty,
     /// The model will not.
@@ -99,10 +99,10 @@ pub enum Reason {
     /// It answers the user, or calls tools.
     #[error("the answer goes on with the conversation")]
     Continuation,
-    /// It says back what was asked.
+    /// It repeats the question.
     #[error("the answer repeats the prompt")]
     Echo,
-    /// None of the headings is there.
+    /// It has none of the headings.
     #[error("the answer has none of the sections asked for")]
     NoSection,
     /// Only headings are left.
@@ -113,24 +113,19 @@ pub enum Reason {
     Longer,
 }
 
-/// What stands under a heading.
+/// The kind of section under a heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Area {
-    /// What users want.
+    /// The user's requests.
     Asks,
-    /// What happened, and how things are.
+    /// Events, and the current state.
     Done,
     Other,
 }
 
-/// Holds an answer against what it sums up; what can be used of it, or why another
-/// method has to be taken.
+/// Compares an answer with its source. Returns the usable part, or why another method is needed.
 pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Repaired, Reason> {
-    let mut check = Check {
-        source,
-        rules,
-        done: Repaired::default(),
-    };
+    let mut check = Check { source, rules, done: Repaired::default() };
     check.run(answer)?;
     Ok(check.done)
 }
@@ -162,12 +157,10 @@ impl Check<'_> {
             return Err(Reason::NothingLeft);
         }
         self.done.text = joined(&lines);
-        let longer = self.rules.largest.is_some_and(|most| {
-            self.rules
-                .counter
-                .count_up_to(&self.done.text, most)
-                .is_none()
-        });
+        let longer = self
+            .rules
+            .largest
+            .is_some_and(|most| self.rules.counter.count_up_to(&self.done.text, most).is_none());
         if longer { Err(Reason::Longer) } else { Ok(()) }
     }
 
@@ -185,7 +178,7 @@ impl Check<'_> {
         if says { Ok(kept) } else { Err(Reason::Echo) }
     }
 
-    /// Only the sections, under the headings as they were asked for.
+    /// Only the sections, under the requested headings.
     fn without_talk(&mut self, lines: &[String]) -> Result<Vec<String>, Reason> {
         let headings = self.rules.headings;
         let end = shape::end_of_summary(lines);
@@ -206,24 +199,18 @@ impl Check<'_> {
         }
         let is_talk = end.is_some() || shape::answers(&lines.join("\n"));
         if !headings.is_empty() && found.is_empty() {
-            return Err(if is_talk {
-                Reason::Continuation
-            } else {
-                Reason::NoSection
-            });
+            return Err(if is_talk { Reason::Continuation } else { Reason::NoSection });
         }
         if headings.is_empty() && is_talk || !kept.iter().any(|line| says_something(line)) {
             return Err(Reason::Continuation);
         }
-        let missing = headings
-            .iter()
-            .filter(|heading| !found.contains(heading.as_str()));
+        let missing = headings.iter().filter(|heading| !found.contains(heading.as_str()));
         self.done.missing = missing.cloned().collect();
         Ok(kept)
     }
 
-    /// Line by line: repeats, commands, quotes, identifiers. A section that comes
-    /// again goes on where it was left.
+    /// Checks each line for repetitions, commands, quotes and identifiers. A repeated section
+    /// continues the first one.
     fn repaired(&mut self, lines: &[String]) -> Vec<String> {
         let mut times = HashMap::new();
         let mut sections: Vec<Vec<String>> = vec![Vec::new()];
@@ -234,9 +221,7 @@ impl Check<'_> {
                 area = shape::area(line);
                 let asked = |heading: &String| line.strip_prefix("## ") == Some(heading);
                 let is_asked = self.rules.headings.iter().any(asked);
-                let there = sections
-                    .iter()
-                    .position(|lines| lines.first() == Some(line));
+                let there = sections.iter().position(|lines| lines.first() == Some(line));
                 if let Some(there) = there.filter(|_| is_asked) {
                     now = there;
                     self.done.repairs.repeats += 1;
@@ -275,7 +260,7 @@ impl Check<'_> {
     }
 }
 
-/// A line of so many bytes is hardly repeated by chance.
+/// A line of this many bytes is hardly repeated by chance.
 const LONG_LINE: usize = 24;
 
 /// Without a code fence around all of it.
@@ -288,7 +273,7 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// What is said under the headings.
+/// The text under the headings.
 fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
     let is_heading =
         |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();
@@ -304,9 +289,7 @@ fn says_something(line: &str) -> bool {
 /// A line that has just been there, or a long one that comes the third time: small
 /// models go in circles. `None.` may stand under every heading.
 fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
-    let word = commands::without_bullet(line)
-        .trim_end_matches(['.', '。'])
-        .to_lowercase();
+    let word = commands::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();
     if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
         return false;
     }

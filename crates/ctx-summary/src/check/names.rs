@@ -15,7 +15,7 @@ pub(super) fn invented(
     headings: &[String],
 ) -> Vec<Range<usize>> {
     let is_heading = |word: &str| headings.iter().any(|heading| heading.contains(word));
-    // In another language than the record's any word may have a capital.
+    // In another language than the record's any word may be capitalized.
     let has_proper = phrases.share(line) >= SAME_LANGUAGE;
     words(line)
         .filter(|range| {
@@ -34,7 +34,7 @@ pub(super) fn invented(
         .collect()
 }
 
-/// Of 100 words of a line: so many the record has, too, where both are in one language.
+/// This many of 100 words of a line are in the record, too, if both are in one language.
 const SAME_LANGUAGE: usize = 60;
 
 /// Whether a word is a name by its capital: within a sentence, not at its beginning.
@@ -44,14 +44,10 @@ fn is_proper(word: &str, before: &str) -> bool {
     let is_plain = has_capital && word.len() > 2 && rest.clone().all(|b| b.is_ascii_lowercase());
     let text = before.strip_suffix(' ').unwrap_or_default();
     let is_within = text.ends_with(|c: char| c.is_ascii_lowercase() || c == ',');
-    is_plain
-        && is_within
-        && !CALENDAR
-            .split(' ')
-            .any(|name| name == word || name[..3] == *word)
+    is_plain && is_within && !CALENDAR.split(' ').any(|name| name == word || name[..3] == *word)
 }
 
-/// Days and months: a date may be told in other words.
+/// Days and months: a date may be written in other words.
 const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
@@ -117,24 +113,15 @@ mod tests {
 
     #[test]
     fn invented_names_are_found() {
-        assert_eq!(
-            of("by `resolveBase()` and `x.fold_all`"),
-            ["resolveBase", "fold_all"]
-        );
-        assert_eq!(
-            of("parseShadow takes MAX_LINE"),
-            ["parseShadow", "MAX_LINE"]
-        );
+        assert_eq!(of("by `resolveBase()` and `x.fold_all`"), ["resolveBase", "fold_all"]);
+        assert_eq!(of("parseShadow takes MAX_LINE"), ["parseShadow", "MAX_LINE"]);
         assert_eq!(of("`ParseShadow` 见函数flush()"), ["ParseShadow"]);
         assert_eq!(of("`flush()` of TestParse_All"), ["flush", "TestParse_All"]);
     }
 
     #[test]
     fn invented_people_are_found() {
-        assert_eq!(
-            of("the sub parse by Martin Keller, return of max"),
-            ["Martin", "Keller"]
-        );
+        assert_eq!(of("the sub parse by Martin Keller, return of max"), ["Martin", "Keller"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Words in a row, as they stand in a record: what a quote is looked up in.
+//! Sequences of words in a record, for looking up quotes.
 //!
-//! Only words count, so that line ends, escapes, quotation marks, markdown and comment signs
-//! between them make no difference; each Chinese character is one.
+//! Only words count, so line ends, escapes, quotation marks, markdown and comment signs between
+//! them make no difference. Each Chinese character is a word.
 
 use super::places::Places;
 use super::words::{Seen, hash, is_chinese, pair};
@@ -59,13 +59,13 @@ impl Phrases {
         known * 100 / words.len().max(1)
     }
 
-    /// Whether texts stand in the record near one another, the words of each in a row.
+    /// Whether the record has these texts near one another, each as a sequence of words.
     pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
         self.words.are_near(&rows)
     }
 
-    /// Whether the words of a text stand in the record in this order, without others between.
+    /// Whether the record has the words of a text in this order, without others between.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
         match words[..] {
@@ -134,21 +134,11 @@ mod tests {
     #[test]
     fn words_in_a_row_are_found_whatever_stands_between() {
         let phrases = of("  11→// Close the *parent's*\n  12→// copy. 请把端口改成 9000");
-        for there in [
-            "close the parent’s copy",
-            "Parent",
-            "端口改成 9000",
-            "",
-            "`the` parent",
-        ] {
+        for there in ["close the parent’s copy", "Parent", "端口改成 9000", "", "`the` parent"]
+        {
             assert!(phrases.has(there), "{there}");
         }
-        for missing in [
-            "close parent's copy",
-            "copy the parent",
-            "端口改为",
-            "child",
-        ] {
+        for missing in ["close parent's copy", "copy the parent", "端口改为", "child"] {
             assert!(!phrases.has(missing), "{missing}");
         }
     }
@@ -158,9 +148,6 @@ mod tests {
         let mut phrases = of("one two");
         phrases.gather("three");
         assert!(!phrases.has("two three") && phrases.has_word("three"));
-        assert_eq!(
-            (phrases.share("Two, three; four"), phrases.share("")),
-            (66, 0)
-        );
+        assert_eq!((phrases.share("Two, three; four"), phrases.share("")), (66, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Where the words of a record stand, to tell whether some of them stand near one another.
+//! The positions of a record's words, to see whether some of them are close together.
 
 use std::collections::HashMap;
 
@@ -63,12 +63,10 @@ impl Places {
             let below = places.partition_point(|place| *place > at + WINDOW);
             places.get(below).is_some_and(|place| place + WINDOW >= at)
         };
-        first
-            .iter()
-            .any(|at| others.iter().all(|places| is_near(places, *at)))
+        first.iter().any(|at| others.iter().all(|places| is_near(places, *at)))
     }
 
-    /// Where a row begins, the last place first.
+    /// The positions of a sequence, last first.
     fn of_row(&self, row: &[u64]) -> Vec<usize> {
         let Some((first, others)) = row.split_first() else {
             return Vec::new();

@@ -12,25 +12,25 @@ use super::spans::Spans;
 use super::words::{is_chinese, pieces, words};
 use crate::pattern::pattern;
 
-/// What is known of a quote.
+/// The result for a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quoted<'s> {
-    /// It stands there.
+    /// The record has it.
     Exact,
     /// A user said nearly the same, in these words.
     Near(&'s str),
-    /// It stands nowhere.
+    /// The record does not have it.
     Unknown,
 }
 
 /// A quote longer than this is not put in the place of another.
 const LONGEST: usize = 400;
-/// Of 100: so much of the words is the same, else another sentence may be meant.
+/// Of 100 words this many must be equal; otherwise another sentence may be meant.
 const CERTAIN: usize = 90;
 
 /// The end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！？]|[.!?] "));
-/// What stands for words that were left out.
+/// The signs for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| pattern(r"…|\.\.\.|\[REDACTED\]"));
 
 /// The quotes of a line that are long enough to be somebody's words, with their marks.
@@ -40,18 +40,13 @@ pub(super) fn check<'s>(
     area: Area,
     source: &'s Source,
 ) -> Vec<(Range<usize>, Quoted<'s>)> {
-    let long = spans
-        .quotes()
-        .iter()
-        .filter(|span| is_long(inner(line, span)));
+    let long = spans.quotes().iter().filter(|span| is_long(inner(line, span)));
     long.map(|span| {
         let quote = inner(line, span);
         let quoted = if is_exact(quote, source) {
             Quoted::Exact
         } else {
-            let nearest = (area == Area::Asks)
-                .then(|| nearest(quote, source))
-                .flatten();
+            let nearest = (area == Area::Asks).then(|| nearest(quote, source)).flatten();
             nearest.map_or(Quoted::Unknown, Quoted::Near)
         };
         (span.clone(), quoted)
@@ -59,7 +54,7 @@ pub(super) fn check<'s>(
     .collect()
 }
 
-/// What stands between the marks of a quote.
+/// The text between the marks of a quote.
 pub(super) fn inner<'l>(line: &'l str, span: &Range<usize>) -> &'l str {
     let quote = &line[span.clone()];
     let mut chars = quote.chars();
@@ -75,8 +70,7 @@ fn is_long(quote: &str) -> bool {
     chinese >= 5 || quote.split_whitespace().count() >= 3
 }
 
-/// Whether the words stand in the record in this order; where the quote has `…`, something
-/// was left out.
+/// Whether the record has the words in this order; `…` in the quote stands for omitted words.
 fn is_exact(quote: &str, source: &Source) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     LEFT_OUT
@@ -92,11 +86,7 @@ fn nearest<'s>(quote: &str, source: &'s Source) -> Option<&'s str> {
         return None;
     }
     let mut best: Option<(usize, &str)> = None;
-    for sentence in source
-        .users()
-        .flat_map(|said| pieces(said, &END))
-        .map(str::trim)
-    {
+    for sentence in source.users().flat_map(|said| pieces(said, &END)).map(str::trim) {
         if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
             continue;
         }
@@ -136,19 +126,13 @@ mod tests {
         ] {
             checked(line, &[Quoted::Exact]);
         }
-        checked(
-            "- \"reader\" is a term, \"two words\" too, an open \"quote of words",
-            &[],
-        );
+        checked("- \"reader\" is a term, \"two words\" too, an open \"quote of words", &[]);
     }
 
     #[test]
     fn near_quotes_are_told_from_others() {
         let exact = "请把端口改成 9000，不要动数据库。";
-        checked(
-            "- \"把端口改成 9000，不要动数据库吧\"",
-            &[Quoted::Near(exact)],
-        );
+        checked("- \"把端口改成 9000，不要动数据库吧\"", &[Quoted::Near(exact)]);
         for line in [
             "- \"delete the whole database now\"",
             "- 「把所有的备份都删除掉」",

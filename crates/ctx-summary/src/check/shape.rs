@@ -9,8 +9,8 @@ use super::Area;
 use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
 use super::words::{has_chinese, lower};
+use crate::ledger::text::one_line;
 use crate::pattern::pattern;
-use ctx_ledger::text::one_line;
 
 /// Words of headings over what users want.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
@@ -44,7 +44,7 @@ static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
          how can i|好的|当然|没问题|让我|我来|我会|你好|您好|谢谢)",
     )
 });
-/// What a helpful model puts at the end.
+/// The usual offer at the end of an answer.
 static OFFER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         "^(?:let me know|would you like|do you want me|is there anything|feel free to|i hope this|\
@@ -59,9 +59,7 @@ pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str>
         || line.contains("**")
         || line.trim_end().ends_with([':', '：']);
     let bare = plain_heading(line);
-    let found = headings
-        .iter()
-        .find(|heading| plain_heading(heading) == bare)?;
+    let found = headings.iter().find(|heading| plain_heading(heading) == bare)?;
     (is_marked || line.trim() == found).then_some(found)
 }
 
@@ -71,7 +69,7 @@ pub(super) fn is_heading(line: &str) -> bool {
     rest.len() < line.len() && rest.starts_with(' ')
 }
 
-/// What stands under a heading.
+/// The kind of section under a heading.
 pub(super) fn area(heading: &str) -> Area {
     let heading = lower(heading);
     if ASKS.is_match(&heading) {
@@ -124,18 +122,14 @@ fn plain(line: &str) -> String {
 /// telling of it: a label of the record, the markup of a tool call, or turns of a
 /// chat; one line `User: …` may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
-    let lines = || {
-        lines
-            .iter()
-            .map(|line| lower(line.trim().trim_start_matches("**")))
-    };
+    let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
     let turn = turns.next().filter(|_| turns.next().is_some());
     let markup = lines().position(|line| CONVERSATION.is_match(&line));
     markup.into_iter().chain(turn.map(|(at, _)| at)).min()
 }
 
-/// Whether somebody answers here instead of summing up.
+/// Whether the text answers instead of summarizing.
 pub(super) fn answers(text: &str) -> bool {
     ANSWER.is_match(&lower(text.trim_start()))
 }
@@ -171,24 +165,14 @@ mod tests {
 
     #[test]
     fn sections_of_requests_are_told_from_those_of_what_was_done() {
-        for asks in [
-            "Goal",
-            "Open Requests",
-            "Pending Tasks",
-            "User Preferences",
-            "待处理",
-            "任务目标",
-        ] {
+        for asks in
+            ["Goal", "Open Requests", "Pending Tasks", "User Preferences", "待处理", "任务目标"]
+        {
             assert_eq!(area(asks), Area::Asks, "{asks}");
         }
-        for done in [
-            "Done",
-            "Code Changes",
-            "Current Status",
-            "Key Decisions",
-            "已完成",
-            "关键决策",
-        ] {
+        for done in
+            ["Done", "Code Changes", "Current Status", "Key Decisions", "已完成", "关键决策"]
+        {
             assert_eq!(area(done), Area::Done, "{done}");
         }
     }
@@ -220,21 +204,13 @@ mod tests {
             let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
             end_of_summary(&lines)
         };
-        for line in [
-            "[user]",
-            "<tool_call>",
-            "{\"name\": \"ls\"}",
-            "[assistant calls ls]",
-        ] {
+        for line in ["[user]", "<tool_call>", "{\"name\": \"ls\"}", "[assistant calls ls]"] {
             assert_eq!(end(&["so", line]), Some(1), "{line}");
         }
         assert_eq!(end(&["so", "User: hi", "助手：好的", "[user]"]), Some(1));
-        for line in [
-            "- the user said hi",
-            "[src/main.rs] was changed",
-            "users: 3",
-            "User: likes tabs",
-        ] {
+        for line in
+            ["- the user said hi", "[src/main.rs] was changed", "users: 3", "User: likes tabs"]
+        {
             assert_eq!(end(&["so", line]), None, "{line}");
         }
         assert!(answers("Sure, I can do that") && answers("好的，我来") && !answers("## Goal"));

@@ -1,29 +1,29 @@
-//! What is known of the session when an answer is checked.
+//! The session as the source for checking an answer.
 
 use std::collections::VecDeque;
 
+use ctx_format::{Message, Part, Role};
 use ctx_redact::redact;
-use ctx_transcript::{Message, Part, Role};
 
 use super::escapes::unescaped;
 use super::identifiers;
 use super::phrases::Phrases;
 use super::spans::Spans;
 use super::words::{Seen, has_chinese, is_chinese, pair, words};
-use ctx_ledger::text::one_line;
+use crate::ledger::text::one_line;
 
 /// Follows what an answer says and the record does not.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// What an answer is held against, gathered in one pass: all of the session, what is summed up
-/// and what stays.
+/// The source for checking an answer, gathered in one pass over the whole session, old and kept
+/// parts.
 ///
-/// Memory is bounded: words, their neighbours and identifiers are kept as hashes,
-/// two million of a kind at most, the words of users up to 16 MiB, the latest. What is
-/// beyond is not known, and what is not known is never held against an answer.
+/// Memory is bounded: words, their neighbours and identifiers are stored as hashes, at most two
+/// million of each kind, and the latest 16 MiB of the users' words. Anything beyond is unknown, and
+/// unknown text never counts against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// What users said, a message each, in one line and without secrets.
+    /// The users' messages, each on one line and without secrets.
     users: VecDeque<String>,
     users_bytes: usize,
     /// Words that people and the model wrote, not those of tools.
@@ -33,13 +33,13 @@ pub struct Source {
     /// Chinese characters that they wrote, and words of other languages.
     chinese: usize,
     other_words: usize,
-    /// Of everything, whoever wrote it.
+    /// From all texts, whoever wrote them.
     identifiers: Seen,
     phrases: Phrases,
 }
 
 const USERS_MOST: usize = 16 << 20;
-/// What is less than this part of what was said is not its language.
+/// A language with less than this part of the text is not its language.
 const LANGUAGE_PART: usize = 20;
 
 impl Source {
@@ -56,8 +56,7 @@ impl Source {
                     }
                 }
                 Part::Call(call) => {
-                    // What the model did is said, too: "run the tests" may stand in
-                    // no other place.
+                    // What the model did counts as well: "run the tests" may occur nowhere else.
                     self.add_record(&call.name);
                     self.add_record(&call.arguments);
                     self.add_said(&unescaped(&call.arguments));
@@ -73,8 +72,8 @@ impl Source {
         }
     }
 
-    /// A summary of what came before: what it quotes may be quoted again, what it
-    /// could not verify still cannot be.
+    /// An earlier summary: its quotes may be repeated, and what it could not verify stays
+    /// unverified.
     pub fn push_earlier(&mut self, text: &str) {
         for line in text.lines() {
             let mark = format!(" {UNVERIFIED}");
@@ -89,16 +88,13 @@ impl Source {
                 self.add_language(known);
             }
         }
-        // Of lines without a mark: others are no words of a user.
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.contains(UNVERIFIED))
-            .collect();
+        // Only lines without a mark: others are not a user's words.
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();
         self.phrases.gather(&lines.join("\n"));
         self.add_user(&lines.join("\n"));
     }
 
-    /// A text as it stands there, and as it reads without escapes.
+    /// A text as it is, and without escapes.
     fn add_record(&mut self, text: &str) {
         identifiers::gather(text, &mut self.identifiers);
         self.phrases.gather(text);
@@ -144,7 +140,7 @@ impl Source {
         &self.phrases
     }
 
-    /// What users said, the latest first.
+    /// The users' messages, latest first.
     pub(super) fn users(&self) -> impl Iterator<Item = &str> {
         self.users.iter().rev().map(String::as_str)
     }
@@ -166,26 +162,19 @@ impl Source {
         };
         let known = words.iter().filter(|word| self.said.has(**word)).count();
         let pairs = words.windows(2);
-        let close = pairs
-            .clone()
-            .filter(|two| self.neighbours.has(pair(two[0], two[1])))
-            .count();
-        Support {
-            words: share(known, words.len()),
-            pairs: share(close, pairs.count()),
-        }
+        let close = pairs.clone().filter(|two| self.neighbours.has(pair(two[0], two[1]))).count();
+        Support { words: share(known, words.len()), pairs: share(close, pairs.count()) }
     }
 }
 
-/// Of 100.
+/// In percent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Support {
     pub(super) words: usize,
     pub(super) pairs: usize,
 }
 
-/// Where that begins on a line which the mark behind it is for: a quote, code, a sentence, or
-/// a word.
+/// The start of the quote, code, sentence or word that the mark at the end of the line refers to.
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);
@@ -194,9 +183,7 @@ fn unverified_start(line: &str) -> usize {
     }
     if line.ends_with(['.', '!', '?', '。', '！', '？']) {
         let sentence = &line[..last];
-        return sentence
-            .rfind(['.', '!', '?', '。', '！', '？'])
-            .unwrap_or(0);
+        return sentence.rfind(['.', '!', '?', '。', '！', '？']).unwrap_or(0);
     }
     line.rfind(char::is_whitespace).unwrap_or(0)
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::words::is_chinese;
 
-/// Where they stand, in order.
+/// Their positions, in order.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     /// With the backticks.
@@ -68,16 +68,10 @@ fn code(line: &str) -> Vec<Range<usize>> {
 }
 
 /// Marks of which the one opens and the other one closes.
-const PAIRS: [(char, char); 5] = [
-    ('“', '”'),
-    ('「', '」'),
-    ('『', '』'),
-    ('«', '»'),
-    ('„', '“'),
-];
+const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
-/// Between quotation marks. A mark without the other one is none, and the inch of `5"` is no
-/// mark at all.
+/// Ranges between quotation marks. A mark without its counterpart does not count, and the inch sign
+/// of `5"` is not a mark.
 fn quotes(line: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
@@ -125,7 +119,7 @@ fn may_close(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|c| !c.is_whitespace()) && !after.is_some_and(is_word)
 }
 
-/// Whether what stands before a mark says that it opens.
+/// Whether the text before a mark makes it an opening one.
 fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
 }
@@ -143,20 +137,11 @@ mod tests {
     fn quotes_are_found_by_their_marks() {
         for (line, found) in [
             (r#"he said "a b", then ("c")."#, vec![r#""a b""#, r#""c""#]),
-            (
-                r#""Show "a b" only", he said"#,
-                vec![r#""Show "a b" only""#],
-            ),
-            (
-                "用户说“快”和「慢」，\"中\"也",
-                vec!["“快”", "「慢」", "\"中\""],
-            ),
+            (r#""Show "a b" only", he said"#, vec![r#""Show "a b" only""#]),
+            ("用户说“快”和「慢」，\"中\"也", vec!["“快”", "「慢」", "\"中\""]),
             (r#"a 5" disk and "one more""#, vec![r#""one more""#]),
             (r#"an open "quote, and „so“"#, vec!["„so“"]),
-            (
-                r#"any `": "` in it, `say "a b"`, "run `x`""#,
-                vec![r#""a b""#, r#""run `x`""#],
-            ),
+            (r#"any `": "` in it, `say "a b"`, "run `x`""#, vec![r#""a b""#, r#""run `x`""#]),
         ] {
             assert_eq!(quotes(line), found, "{line}");
         }

@@ -39,10 +39,7 @@ mod tests {
 
     #[test]
     fn sums_and_differences_are_worked_out() {
-        assert!(ends(
-            "`cli` 9.261s, `all` 26.772s, `c` 8.495s, together ",
-            "44.528s"
-        ));
+        assert!(ends("`cli` 9.261s, `all` 26.772s, `c` 8.495s, together ", "44.528s"));
         assert!(ends("from 12,345 to 10,000, that is ", "2345"));
         assert!(ends("100 files: 1000 and 500 lines, ", "1500"));
     }
@@ -50,10 +47,7 @@ mod tests {
     #[test]
     fn other_numbers_are_no_sums() {
         assert!(!ends("1.5s and 2s, together ", "35s") && !ends("4711, then ", "4711"));
-        assert!(!ends(
-            "1.2.3 and 99999999999999999999999999 ",
-            "99999999999999999999999999"
-        ));
+        assert!(!ends("1.2.3 and 99999999999999999999999999 ", "99999999999999999999999999"));
         assert!(!ends("", "1200") && !ends("12 and 13", "-"));
     }
 }

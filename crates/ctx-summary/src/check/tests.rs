@@ -1,6 +1,6 @@
+use ctx_format::Object;
+use ctx_format::dialect::{Chat, Dialect};
 use ctx_tokens::Encoding;
-use ctx_transcript::Object;
-use ctx_transcript::dialect::{Chat, Dialect};
 use proptest::prelude::*;
 
 use super::{Reason, Repaired, Rules, Source, UNVERIFIED, check};
@@ -26,22 +26,12 @@ fn source() -> Source {
 }
 
 fn rules(headings: &[String]) -> Rules<'_> {
-    Rules {
-        headings,
-        prompt: "",
-        cut: false,
-        largest: None,
-        counter: Encoding::Chars4.counter(),
-    }
+    Rules { headings, prompt: "", cut: false, largest: None, counter: Encoding::Chars4.counter() }
 }
 
 fn checked_with(answer: &str, headings: &[&str], largest: Option<u64>) -> Result<Repaired, Reason> {
     let headings: Vec<String> = headings.iter().map(ToString::to_string).collect();
-    let rules = Rules {
-        prompt: PROMPT,
-        largest,
-        ..rules(&headings)
-    };
+    let rules = Rules { prompt: PROMPT, largest, ..rules(&headings) };
     check(answer, &source(), &rules)
 }
 
@@ -87,15 +77,8 @@ fn a_good_answer_stays_as_it_is() {
 fn what_is_open_is_no_command() {
     let answer = GOOD.replace("- Add a test", "- Open: a test");
     assert_eq!(used(&answer).text, answer);
-    let answer = GOOD.replace(
-        "- Add a test for expired tokens.",
-        "- Open: delete the backups.",
-    );
-    assert!(
-        used(&answer)
-            .text
-            .ends_with("delete the backups. (unverified)")
-    );
+    let answer = GOOD.replace("- Add a test for expired tokens.", "- Open: delete the backups.");
+    assert!(used(&answer).text.ends_with("delete the backups. (unverified)"));
 }
 
 #[test]
@@ -109,10 +92,7 @@ fn what_is_no_summary_is_turned_down() {
         ("Sure! I have fixed the bug for you.", Reason::Continuation),
         ("好的，我来修改端口。", Reason::Continuation),
         ("<tool_call>\n{\"name\":\"Bash\"}", Reason::Continuation),
-        (
-            "[user]\nplease fix\n\n[assistant]\nok",
-            Reason::Continuation,
-        ),
+        ("[user]\nplease fix\n\n[assistant]\nok", Reason::Continuation),
         ("## Goal\nUser: fix it\nAssistant: ok", Reason::Continuation),
         ("the user wanted a bug fixed", Reason::NoSection),
         (PROMPT, Reason::Echo),
@@ -127,10 +107,7 @@ fn what_is_no_summary_is_turned_down() {
 fn the_prompt_and_the_talk_around_a_summary_go() {
     let answer = format!(
         "Sure, here is the summary:\n\nYou write the memory of a work session.\n{}\n\nNow write the summary.\nLet me know if you need more!\n\n[user]\nand now?",
-        GOOD.replace(
-            "## Goal",
-            "**Goal**\nOne line: what the user wants in the end."
-        )
+        GOOD.replace("## Goal", "**Goal**\nOne line: what the user wants in the end.")
     );
     let repaired = used(&answer);
     assert_eq!(repaired.text, GOOD);
@@ -200,7 +177,7 @@ fn commands_that_people_or_the_model_gave_stay() {
         let repaired = used(&format!("{GOOD}\n{line}"));
         assert_eq!(repaired.text, format!("{GOOD}\n{line}"));
     }
-    // What was done is told in the same words, in Chinese.
+    // Finished work is reported with the same words in Chinese.
     let done = GOOD.replace("\n\n## Decisions", "\n- 删除了旧的缓存\n\n## Decisions");
     assert_eq!(used(&done).text, done);
 }
@@ -210,21 +187,12 @@ fn quotes_are_the_words_of_the_session() {
     let repaired = used(&format!(
         "{GOOD}\n- \"fix login bug in src/auth.rs please\"\n- \"drop the whole user table at once\"\n- \"fn login() at 3f786850e387\", he wrote 「把所有备份都删掉吧」 then"
     ));
-    let tail = repaired
-        .text
-        .strip_prefix(GOOD)
-        .expect("the rest as it was");
+    let tail = repaired.text.strip_prefix(GOOD).expect("the rest as it was");
     assert_eq!(
         tail,
         "\n- \"Please fix the login bug in src/auth.rs.\"\n- \"drop the whole user table at once\" (unverified)\n- \"fn login() at 3f786850e387\" (unverified), he wrote 「把所有备份都删掉吧」 (unverified) then"
     );
-    assert_eq!(
-        (
-            repaired.repairs.quotes_repaired,
-            repaired.repairs.unverified
-        ),
-        (1, 3)
-    );
+    assert_eq!((repaired.repairs.quotes_repaired, repaired.repairs.unverified), (1, 3));
 }
 
 #[test]
@@ -232,10 +200,7 @@ fn inventions_are_marked() {
     let repaired = used(&format!(
         "{GOOD}\n- See `src/crypto.rs`, JIRA-4711 and commit 9a8b7c6d5e in `resolveBase()`\n- 见 https://other.example/login，共 12345 行\n- src/auth.rs, https://docs.example/auth, about 2000, `login()`"
     ));
-    let tail = repaired
-        .text
-        .strip_prefix(GOOD)
-        .expect("the rest as it was");
+    let tail = repaired.text.strip_prefix(GOOD).expect("the rest as it was");
     assert_eq!(
         tail,
         "\n- See `src/crypto.rs` (unverified), JIRA-4711 (unverified) and commit 9a8b7c6d5e (unverified) in `resolveBase()` (unverified)\n- 见 https://other.example/login (unverified)，共 12345 (unverified) 行\n- src/auth.rs, https://docs.example/auth, about 2000, `login()`"
@@ -262,10 +227,7 @@ fn repeats_go_and_missing_sections_are_told() {
         repaired.text,
         "## Goal\nFix the login bug of the page.\nthen\nFix the login bug of the page.\nthen\nRun the tests.\n\n## Done\nNone.\n\n## Decisions\nNone."
     );
-    assert_eq!(
-        (repaired.repairs.repeats, repaired.missing),
-        (3, vec!["Open Requests".to_owned()])
-    );
+    assert_eq!((repaired.repairs.repeats, repaired.missing), (3, vec!["Open Requests".to_owned()]));
 }
 
 #[test]
@@ -277,26 +239,14 @@ fn a_heading_that_nobody_asked_for_stays() {
 #[test]
 fn half_a_line_at_the_end_goes() {
     let headings = HEADINGS.map(str::to_owned);
-    let rules = Rules {
-        cut: true,
-        ..rules(&headings)
-    };
+    let rules = Rules { cut: true, ..rules(&headings) };
     let cut = |answer: &str| match check(answer, &source(), &rules) {
         Ok(repaired) => (repaired.text, repaired.repairs.halves),
         Err(reason) => panic!("{reason}: {answer}"),
     };
-    assert_eq!(
-        cut("## Goal\nFix it.\nThe user wan"),
-        ("## Goal\nFix it.".to_owned(), 1)
-    );
-    assert_eq!(
-        cut("## Goal\nFix it.\nAll of it."),
-        ("## Goal\nFix it.\nAll of it.".to_owned(), 0)
-    );
-    assert_eq!(
-        cut("## Goal\nThe user wan"),
-        ("## Goal\nThe user wan".to_owned(), 0)
-    );
+    assert_eq!(cut("## Goal\nFix it.\nThe user wan"), ("## Goal\nFix it.".to_owned(), 1));
+    assert_eq!(cut("## Goal\nFix it.\nAll of it."), ("## Goal\nFix it.\nAll of it.".to_owned(), 0));
+    assert_eq!(cut("## Goal\nThe user wan"), ("## Goal\nThe user wan".to_owned(), 0));
 }
 
 #[test]

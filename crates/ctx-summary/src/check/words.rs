@@ -42,9 +42,7 @@ pub(super) fn pair(first: u64, second: u64) -> u64 {
 }
 
 fn mix(hash: u64, value: u64) -> u64 {
-    (hash ^ value)
-        .wrapping_mul(0x0100_0000_01b3)
-        .rotate_left(17)
+    (hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
 }
 
 /// Words that say nothing alone.
@@ -107,10 +105,7 @@ pub(super) fn words(text: &str) -> Vec<u64> {
 
 /// `deleted`, `deletes` and `deleting` are `delet`.
 fn stem(word: &str) -> &str {
-    let one = word
-        .strip_suffix('s')
-        .filter(|rest| rest.len() > 2)
-        .unwrap_or(word);
+    let one = word.strip_suffix('s').filter(|rest| rest.len() > 2).unwrap_or(word);
     if !one.is_ascii() || one.len() < 5 {
         return one;
     }

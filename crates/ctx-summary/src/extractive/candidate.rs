@@ -16,14 +16,10 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn new(gain: f64, number: usize, tokens: u64) -> Self {
-        Self {
-            gain: gain.max(0.0).to_bits(),
-            number: Reverse(number),
-            tokens,
-        }
+        Self { gain: gain.max(0.0).to_bits(), number: Reverse(number), tokens }
     }
 
-    /// One that is worth so much in all.
+    /// A candidate with this total worth.
     pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
         #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
         let gain = worth / (tokens as f64).powf(LENGTH_POWER);

@@ -1,6 +1,7 @@
 //! A summary in the making: the story, then as many values as there is room for.
 
 use ctx_tokens::TokenCounter;
+use memchr::memmem;
 
 use super::greedy::Greedy;
 use super::lines::CITES;
@@ -9,21 +10,21 @@ use super::pick::Picker;
 use super::sections::sections;
 use super::tell::Teller;
 use super::worth::{has_files, has_tools};
-use ctx_ledger::form::left_out;
-use ctx_ledger::text::one_line;
-use ctx_ledger::{Index, Item, ItemKind, Ledger};
+use crate::ledger::form::left_out;
+use crate::ledger::text::one_line;
+use crate::ledger::{Index, Item, ItemKind, Ledger};
 
-/// The share of the story of a short summary and of a long one, in percent, and their tokens.
-/// What files hold can be read again; elsewhere the values of a short one are needed first.
+/// The share of the story in a short and in a long summary, in percent, and their lengths in
+/// tokens. Files can be read again; without them the values of a short summary come first.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
-/// The same where nobody calls a tool: what matters are the words.
+/// The same for sessions without tools, where the words matter.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of so many tokens says what it left out, in a line of at most so many tokens.
+/// A summary of this many tokens reports what it left out, in a line of at most this many tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// In one of fewer tokens, what that line leaves of its room tells something.
+/// In a shorter summary, the room that this line leaves is worth using.
 const LITTLE: u64 = 1_000;
 
 /// A head, the story of the session, and as many of its values as there is room for, up to
@@ -58,21 +59,17 @@ fn story_share(ledger: &Ledger, limit: u64) -> u64 {
         return SHARE_WITHOUT_TOOLS;
     }
     let (short, long) = LENGTHS;
-    let (of_short, of_long) = if has_files(segments) {
-        SHARES_WITH_FILES
-    } else {
-        SHARES
-    };
+    let (of_short, of_long) = if has_files(segments) { SHARES_WITH_FILES } else { SHARES };
     let part = (limit.clamp(short, long) - short) * 100 / (long - short);
     (of_short * (100 - part) + of_long * part) / 100
 }
 
-/// What stands around the chosen segments.
+/// The text around the chosen segments.
 struct Frame<'l> {
     index: &'l Index,
-    /// What stands before the story.
+    /// The text before the story.
     head: String,
-    /// What stands behind it: how things stand.
+    /// The text after it: the current state.
     state: String,
     cite: bool,
 }
@@ -105,14 +102,7 @@ impl<'l> Draft<'l> {
             cite: limit >= CITES,
         };
         let story = Teller::greedy(ledger.index(), counter);
-        Self {
-            text: frame.write(story.chosen()),
-            ledger,
-            counter,
-            limit,
-            frame,
-            story,
-        }
+        Self { text: frame.write(story.chosen()), ledger, counter, limit, frame, story }
     }
 
     /// Tells more, up to so many percent of the limit.
@@ -150,23 +140,20 @@ impl<'l> Draft<'l> {
 /// How many items that hold a text does not have, by kind.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // `Bash: make: exit code 2`: what went wrong stands below the call.
+    // `Bash: make: exit code 2`: the outcome is shown below the call.
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };
-        words.iter().all(|part| text.contains(part))
+        words.iter().all(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some())
     };
     let lacks = |kind| {
         let of_kind = items.iter().filter(|item| item.kind == kind);
         of_kind.filter(|item| item.holds() && !has(item)).count()
     };
-    ItemKind::ALL
-        .into_iter()
-        .map(|kind| (kind, lacks(kind)))
-        .collect()
+    ItemKind::ALL.into_iter().map(|kind| (kind, lacks(kind))).collect()
 }
 
-/// What is open, and what went wrong.
+/// Open items and errors.
 fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
     let is_state = |item: &&Item| match item.kind {
         ItemKind::Open => item.changed,
@@ -178,9 +165,9 @@ fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::Ledger;
+    use crate::ledger::Ledger;
+    use ctx_format::{Denial, Message, Part, Role, ToolResult, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
-    use ctx_transcript::{Denial, Message, Part, Role, ToolResult, Zone};
 
     use super::written;
 
@@ -236,10 +223,7 @@ mod tests {
         let least = counter().count(head.trim_end());
         for limit in [0, 1, 10, 50, 100, 299, 300, 601, 1_000, 5_000] {
             let text = write(&ledger, head, limit);
-            assert!(
-                counter().count(&text) <= limit.max(least),
-                "{limit}: {text}"
-            );
+            assert!(counter().count(&text) <= limit.max(least), "{limit}: {text}");
             assert!(text.starts_with("# Head"));
         }
     }
@@ -248,10 +232,7 @@ mod tests {
     fn nobody_passes_for_somebody_else() {
         let ledger = ledger(&[
             answers("agent: order_11 is a tool's word"),
-            says(
-                Role::Assistant,
-                "the order_12 is mine\n\nand order_13 as well",
-            ),
+            says(Role::Assistant, "the order_12 is mine\n\nand order_13 as well"),
             says(Role::Assistant, "user: order_14 was quoted"),
             answers("row order_15\nrow order_16"),
         ]);

@@ -1,5 +1,5 @@
-//! The greedy choice of what a summary tells: always what says most for its length, as long
-//! as there is room.
+//! The greedy choice for a summary: always the segment that says most for its length, as long as
+//! there is room.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,26 +8,24 @@ use ctx_tokens::TokenCounter;
 
 use super::candidate::Candidate;
 
-/// Tokens of a line beside its text.
+/// Tokens of a line in addition to its text.
 pub(super) const PER_LINE: u64 = 1;
 /// How often what room is left is filled: the tokens of a text are only known once it is
 /// written.
 const ROUNDS: usize = 4;
 
-/// Knows what each segment is worth beside those that are chosen.
+/// Knows the worth of each segment, given those that are chosen.
 pub(super) trait Judge {
     /// With so few tokens left nothing more is looked for.
     const SPARE: u64 = PER_LINE;
 
-    /// Nothing is chosen yet, and there is room for so many tokens.
+    /// Starts with nothing chosen and this much room in tokens.
     fn begin(&mut self, _room: u64) {}
 
-    /// What is chosen with a segment: itself first, then what it needs, as far as that is not
-    /// chosen yet.
+    /// The segments chosen together: the segment first, then what it needs and is not chosen yet.
     fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize>;
 
-    /// What such a chain is worth, with the tokens of each segment; `None` where it says
-    /// nothing more.
+    /// The worth of such a chain, given the tokens of each segment; `None` if it says nothing new.
     fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
 
     /// A chain is chosen.
@@ -37,33 +35,27 @@ pub(super) trait Judge {
     fn give_back(&mut self, _number: usize) {}
 }
 
-/// What a judge has chosen so far, and what may be chosen yet.
+/// The choice so far, and the remaining candidates.
 pub(super) struct Greedy<J> {
     judge: J,
     tokens: Vec<u64>,
     chosen: Vec<bool>,
-    /// In the order in which they were chosen.
+    /// In the order of the choice.
     order: Vec<usize>,
     heap: BinaryHeap<Candidate>,
 }
 
 impl<J: Judge> Greedy<J> {
-    /// `tokens`: those of each segment that may be chosen; `chosen`: what stands there already;
-    /// `candidates`: what may be chosen for its own sake.
+    /// `tokens`: those of each segment that may be chosen; `chosen`: segments that are in the text
+    /// already; `candidates`: segments that may be chosen for their own sake.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
         let candidate = |number| judge.candidate(&judge.chain(number, &chosen), &tokens);
         let heap = numbers.filter_map(candidate).collect();
-        Self {
-            judge,
-            tokens,
-            chosen,
-            order: Vec::new(),
-            heap,
-        }
+        Self { judge, tokens, chosen, order: Vec::new(), heap }
     }
 
-    /// What stood there, and what was chosen.
+    /// The segments in the text, original and chosen.
     pub(super) fn chosen(&self) -> &[bool] {
         &self.chosen
     }
@@ -73,7 +65,7 @@ impl<J: Judge> Greedy<J> {
         self.chosen.copy_from_slice(chosen);
     }
 
-    /// Fills a text up to `limit` tokens; `write` writes it anew with what is chosen.
+    /// Fills a text up to `limit` tokens; `write` renders it with the current choice.
     pub(super) fn fill(
         &mut self,
         text: &mut String,
@@ -117,7 +109,7 @@ impl<J: Judge> Greedy<J> {
                 too_long.push(again);
                 continue;
             }
-            // Others may have told a part of it meanwhile.
+            // Other segments may have said a part of it since.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;
@@ -149,11 +141,11 @@ impl<J: Judge> Greedy<J> {
         for number in chain {
             self.chosen[*number] = true;
         }
-        // What is needed leaves after what needs it.
+        // A needed segment is removed after the one that needs it.
         self.order.extend(chain.iter().rev());
     }
 
-    /// In the order in which they were chosen.
+    /// In the order of the choice.
     #[cfg(test)]
     pub(super) fn order(&self) -> &[usize] {
         &self.order
@@ -183,12 +175,7 @@ mod tests {
     }
 
     fn stairs() -> Greedy<Stairs> {
-        Greedy::new(
-            Stairs,
-            vec![10; 4],
-            vec![false; 4],
-            &[false, true, false, true],
-        )
+        Greedy::new(Stairs, vec![10; 4], vec![false; 4], &[false, true, false, true])
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What segments stand under: a heading, the call of a result.
+//! The heads of segments: a heading, or the call of a result.
 
-use ctx_ledger::{Index, Segment};
+use crate::ledger::{Index, Segment};
 use ctx_tokens::TokenCounter;
 
 use super::greedy::PER_LINE;
@@ -14,18 +14,14 @@ pub(super) fn chain(segments: &[Segment], number: usize) -> impl Iterator<Item =
 pub(super) fn tokens(index: &Index, candidates: &[bool], counter: &dyn TokenCounter) -> Vec<u64> {
     let segments = index.segments();
     let mut needed = candidates.to_vec();
-    // What a segment stands under comes before it.
+    // The head of a segment precedes it.
     for (number, segment) in segments.iter().enumerate().rev() {
         if let (true, Some(head)) = (needed[number], segment.head) {
             needed[head] = true;
         }
     }
     let count = |(segment, needed): (&Segment, &bool)| {
-        if *needed {
-            counter.count(index.text(segment)) + PER_LINE
-        } else {
-            0
-        }
+        if *needed { counter.count(index.text(segment)) + PER_LINE } else { 0 }
     };
     segments.iter().zip(&needed).map(count).collect()
 }

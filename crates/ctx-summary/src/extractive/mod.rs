@@ -1,6 +1,5 @@
-//! The extractive summary: the segments of a session that tell most of what is likely to be
-//! needed, in their order, then what is open and what went wrong, within a budget of tokens.
-//! A dialogue is told in its own way.
+//! The extractive summary: the segments of a session that are most likely to be needed, in order,
+//! then what is open and what went wrong, within a budget of tokens. A dialogue has its own rules.
 
 mod candidate;
 mod dialogue;
@@ -21,12 +20,11 @@ mod worth;
 use ctx_tokens::TokenCounter;
 
 use crate::earlier::RECORD_HEADING;
-use ctx_ledger::{Item, Ledger};
+use crate::ledger::{Item, Ledger};
 use draft::written;
 use sections::all_sections;
 
-/// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
-/// the texts that stay tell already.
+/// Writes the summary of `ledger`: at most `limit` tokens, without what kept texts say already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let head = format!("{RECORD_HEADING}\n\n");
     if is_talk(ledger) {
@@ -35,8 +33,8 @@ pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> St
     written(ledger, &head, limit, counter)
 }
 
-/// Whether the session is a dialogue in short messages, without tools. Of its latest messages
-/// few are needed: what counts was said anywhere.
+/// Whether the session is a dialogue in short messages, without tools. It needs few of its latest
+/// messages, since what matters may have been said anywhere.
 pub fn is_talk(ledger: &Ledger) -> bool {
     dialogue::is_talk(ledger.index())
 }
@@ -59,9 +57,9 @@ pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) ->
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::Ledger;
+    use crate::ledger::Ledger;
+    use ctx_format::{Message, Part, Role, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
-    use ctx_transcript::{Message, Part, Role, Zone};
 
     use super::{RECORD_HEADING, extractive, must_keep, needed_tokens};
 
@@ -111,10 +109,7 @@ mod tests {
     fn what_must_be_kept_fits_into_its_limit() {
         let session = session();
         let all = must_keep(&session, 1_000, counter());
-        assert!(
-            all.contains("login of user_4711") && all.contains("SQLite"),
-            "{all}"
-        );
+        assert!(all.contains("login of user_4711") && all.contains("SQLite"), "{all}");
         for limit in [0, 10, 40, 60, 100] {
             let some = must_keep(&session, limit, counter());
             assert!(counter().count(&some) <= limit, "{limit}: {some}");
@@ -125,10 +120,7 @@ mod tests {
     fn what_is_needed_is_at_most_the_limit() {
         let session = session();
         let needed = needed_tokens(&session, 1_000, counter());
-        assert_eq!(
-            needed,
-            counter().count(&extractive(&session, 1_000, counter()))
-        );
+        assert_eq!(needed, counter().count(&extractive(&session, 1_000, counter())));
         assert!(needed < 1_000);
         // Plainly more than there is room for.
         let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();

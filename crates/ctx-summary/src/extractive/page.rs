@@ -1,12 +1,12 @@
-//! The story as it is written: in the order of the session, what belongs together in one
-//! place, and who speaks.
+//! Renders the story in the order of the session, with related lines together and the speaker of
+//! each.
 
 use std::fmt::Write as _;
 
 use super::heads;
 use super::lines::{is_plain, marked, words_of};
-use ctx_ledger::form::Label;
-use ctx_ledger::{Index, Segment};
+use crate::ledger::form::Label;
+use crate::ledger::{Index, Segment};
 
 /// The lines of the chosen segments. With `cite` what a user says has the line of the session
 /// before it: there is the rest of the turn, too.
@@ -50,7 +50,7 @@ fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     order.into_iter().map(|(_, number)| number)
 }
 
-/// Who speaks, and where.
+/// The speaker and the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
     label: Label,

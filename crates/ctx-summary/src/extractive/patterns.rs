@@ -1,8 +1,8 @@
-//! Words that make a statement worth more or less.
+//! Words that raise or lower the worth of a statement.
 //!
-//! The rules of the ledger decide what is an item, so they know many look-alikes. Words here
-//! only make a statement somewhat likelier to be told: where one of them is a look-alike,
-//! little is lost, and they are tried on every statement.
+//! The rules of the ledger decide what is an item, so they know many look-alikes. Words here only
+//! change the rank of a statement a little, so a look-alike costs little, and they are tried on
+//! every statement.
 
 use std::sync::LazyLock;
 
@@ -32,13 +32,13 @@ pub(super) static FINDING: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:because|since|so that|root cause|turns? out|found|bugs?|fix(?:ed|es)?|decided|chose|instead|rather|skip(?:ped)?|fail(?:s|ed|ing|ure)?|pass(?:es|ed|ing)?|wrong|mistaken|already|not|only|never|must|without|means|therefore|issue|problem|actually|still|committed|created|added|removed|changed|updated|implemented)\b|因为|所以|原因|决定|改为|已经|发现|修复|失败|通过|推荐|建议",
     )
 });
-/// What the model says before it does something: what it does shows by itself.
+/// Announcements of the model: the action shows it anyway.
 pub(super) static PROMISE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to)\b|^(?:now|next|then)[,.]? (?:add|remove|modify|update|fix|create|write|run|check|implement|refactor|rename|replace|delete|move|test|verify|commit|push|build|look|read|find|search)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
     )
 });
-/// What the model asks and offers: what the user answers says more.
+/// Questions and offers of the model: the user's answer says more.
 pub(super) static OFFER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)[?？]\W*$|\b(?:please (?:provide|confirm|let me know|share)|let me know|(?:i['’]m|i am) (?:here|happy|glad) to|feel free|could you please|would you like|i can (?:assist|help)|i['’]d be happy|to (?:proceed|assist you|continue),? )\b|请(?:问|提供|告诉)|还有什么|希望",
@@ -50,7 +50,7 @@ pub(super) static COURTESY: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|sure|ok(?:ay)?|(?:can|could|would) you (?:please )?(?:help|assist)(?: me)?(?: with (?:that|this|it|these|those))?(?: please)?\?|i can (?:help|assist)(?: you)? with (?:that|this)|(?:now )?i (?:now )?have (?:a |the )?(?:clear|good|full|complete|better|whole)(?: and [a-z]+)? (?:picture|understanding|view|idea)(?: of [^.]*)?|you['’]re (?:absolutely |completely )?right|got it|good (?:question|point|catch|idea|call)|no response requested|done|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
     )
 });
-/// Names, paths, numbers and what stands in marks.
+/// Names, paths, numbers and marked text.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"`[^`]+`|[A-Za-z_][A-Za-z0-9_-]*[._/][A-Za-z0-9_./-]+|[a-z]+[A-Z][A-Za-z0-9]+|[A-Za-z]+_[A-Za-z0-9_]+|\b[0-9][0-9A-Za-z.:-]*",

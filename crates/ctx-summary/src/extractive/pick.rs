@@ -1,5 +1,5 @@
-//! Which segments are worth their tokens: a greedy choice of the one that tells
-//! most, for its length, of what is likely to be needed and not told yet.
+//! Chooses segments greedily: always the one that says most, for its length, of what is likely to
+//! be needed and not said yet.
 
 use ctx_tokens::TokenCounter;
 
@@ -7,10 +7,10 @@ use super::candidate::Candidate;
 use super::greedy::{Greedy, Judge};
 use super::worth::has_files;
 use super::{heads, prose};
-use ctx_ledger::{Index, Kind};
+use crate::ledger::{Index, Kind};
 
-/// How much of an identifier's worth is told: nothing, or the identifier alone, with one of
-/// the words beside it, or with enough of them.
+/// How much of an identifier's worth counts: nothing, or for the identifier alone, with one of the
+/// words around it, or with enough of them.
 const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
 const LEAST_CHANCE: f64 = 0.0005;
@@ -21,7 +21,7 @@ const LITTLE: u64 = 400;
 /// One of fewer has no room for lone lines of a program that can be read again.
 const SHORT: u64 = 1_300;
 
-/// Judges segments by the identifiers that they tell anew.
+/// Judges segments by their new identifiers.
 pub(super) struct Picker<'i> {
     index: &'i Index,
     chances: Vec<f64>,
@@ -42,9 +42,8 @@ impl<'i> Picker<'i> {
     ) -> Greedy<Self> {
         let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
         let picker = Self::new(index, written, limit >= LITTLE, has_code);
-        let tells: Vec<bool> = (0..chosen.len())
-            .map(|number| !chosen[number] && picker.worth(number) > 0.0)
-            .collect();
+        let tells: Vec<bool> =
+            (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
         let tokens = heads::tokens(index, &tells, counter);
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
@@ -54,24 +53,18 @@ impl<'i> Picker<'i> {
         index.tell_in(written, &mut told);
         let mut reads = prose::all(index);
         if !has_code {
-            reads
-                .iter_mut()
-                .filter(|reads| **reads < 1.0)
-                .for_each(|reads| *reads = 0.0);
+            reads.iter_mut().filter(|reads| **reads < 1.0).for_each(|reads| *reads = 0.0);
         }
         Self {
             index,
             chances: index.chances(),
-            told: told
-                .iter()
-                .map(|words| TOLD[usize::from(*words).min(3)])
-                .collect(),
+            told: told.iter().map(|words| TOLD[usize::from(*words).min(3)]).collect(),
             reads,
             has_heads,
         }
     }
 
-    /// What a segment tells that is not told yet.
+    /// What a segment adds.
     fn worth(&self, number: usize) -> f64 {
         let marks = self.index.marks(&self.index.segments()[number]).iter();
         marks
@@ -79,11 +72,7 @@ impl<'i> Picker<'i> {
                 let id = mark.id as usize;
                 let chance = self.chances[id];
                 let more = TOLD[usize::from(mark.words) + 1] - self.told[id];
-                if chance > LEAST_CHANCE && more > 0.0 {
-                    chance * more
-                } else {
-                    0.0
-                }
+                if chance > LEAST_CHANCE && more > 0.0 { chance * more } else { 0.0 }
             })
             .sum()
     }
@@ -95,11 +84,7 @@ impl Judge for Picker<'_> {
         // An item of a list, or a figure, says nothing without what it stands under.
         let needs_head =
             segment.kind == Kind::Item || !self.index.text(segment).contains(char::is_alphabetic);
-        let most = if self.has_heads || needs_head {
-            usize::MAX
-        } else {
-            1
-        };
+        let most = if self.has_heads || needs_head { usize::MAX } else { 1 };
         let chain = heads::chain(self.index.segments(), number).take(most);
         chain.take_while(|number| !chosen[*number]).collect()
     }
@@ -123,9 +108,9 @@ impl Judge for Picker<'_> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::Ledger;
+    use crate::ledger::Ledger;
+    use ctx_format::{Message, Part, Role, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
-    use ctx_transcript::{Message, Part, Role, Zone};
 
     use super::super::greedy::{Greedy, PER_LINE};
     use super::Picker;
@@ -163,11 +148,7 @@ mod tests {
 
     #[test]
     fn every_segment_is_picked_once_where_there_is_room() {
-        let ledger = ledger(&[
-            "the order W8123",
-            "订单 W9999 已发货",
-            "see src/main.rs for it",
-        ]);
+        let ledger = ledger(&["the order W8123", "订单 W9999 已发货", "see src/main.rs for it"]);
         let mut picker = picker(&ledger, "");
         assert!(picker.more(1_000));
         let mut all = picked(&picker);
@@ -186,10 +167,7 @@ mod tests {
 
     #[test]
     fn of_two_that_tell_the_same_one_is_enough() {
-        let ledger = ledger(&[
-            "the order W8123 was shipped",
-            "so the order W8123 was shipped",
-        ]);
+        let ledger = ledger(&["the order W8123 was shipped", "so the order W8123 was shipped"]);
         let mut picker = picker(&ledger, "");
         picker.more(1_000);
         assert_eq!(picked(&picker).len(), 1);

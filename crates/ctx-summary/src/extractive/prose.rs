@@ -1,9 +1,9 @@
-//! How well a line of a call, of a result or of what was pasted reads by itself.
+//! How well a line of a call, a result or a pasted text reads on its own.
 
 use super::patterns::{CODE_LINE, LISTED};
-use ctx_ledger::is_frame;
-use ctx_ledger::prose::is_prose;
-use ctx_ledger::{Index, Kind, Origin, Segment};
+use crate::ledger::is_frame;
+use crate::ledger::{Index, Kind, Origin, Segment};
+use ctx_text::is_prose;
 
 /// A text that was handed on says it worse than the one who handed it on.
 const PASTED: f64 = 0.3;
@@ -11,28 +11,22 @@ const OUTCOME: f64 = 1.3;
 /// One of many, mostly.
 const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 2.0;
-/// What a call names says less than where it stands.
+/// A name in a call says less than a name in its place.
 const NAME: f64 = 0.9;
 const WRITTEN: f64 = 0.8;
 const CODE: f64 = 0.5;
-/// A change says by itself what was changed.
+/// A change shows what was changed.
 const ECHO: f64 = 0.3;
 
 /// How well each segment reads: 1 for a line that is understood with what it stands under.
 pub(super) fn all(index: &Index) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
-            && segment
-                .head
-                .is_some_and(|head| index.segments()[head].kind == Kind::Change)
+            && segment.head.is_some_and(|head| index.segments()[head].kind == Kind::Change)
     };
     let all = index.segments().iter();
     let reads = |segment| {
-        if is_echo(segment) {
-            ECHO
-        } else {
-            reads(segment, index.text(segment))
-        }
+        if is_echo(segment) { ECHO } else { reads(segment, index.text(segment)) }
     };
     all.map(reads).collect()
 }

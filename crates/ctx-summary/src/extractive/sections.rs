@@ -1,18 +1,18 @@
-//! Typed items under their headings: as many as their share of a text holds, what matters
-//! most first.
+//! Typed items under their headings: as many as their share of a text holds, the most important
+//! first.
 //!
-//! Of an extractive summary only what is open and what went wrong stands so, the story tells
-//! the rest; all kinds together are what no summary may lack.
+//! An extractive summary shows only open items and errors in this way; the story covers the rest.
+//! All kinds together are what no summary may lack.
 
 use ctx_tokens::TokenCounter;
 
 use super::lines::CITES;
-use ctx_ledger::form::{heading, line_of};
-use ctx_ledger::text::first_chars;
-use ctx_ledger::{Item, ItemKind, State};
+use crate::ledger::form::{heading, line_of};
+use crate::ledger::text::first_chars;
+use crate::ledger::{Item, ItemKind, State};
 
-/// In percent. Where there is little, what the agent needs next comes before what it was
-/// told: the latest request stays beside the summary.
+/// In percent. In a short summary the agent's next steps come before the requests, because the
+/// latest request stays outside the summary.
 fn share(kind: ItemKind, limit: u64) -> u64 {
     let little = limit < LITTLE;
     match kind {
@@ -40,7 +40,7 @@ pub(super) fn all_sections(items: &[&Item], limit: u64, counter: &dyn TokenCount
 
 /// The sections of some items; empty, or ending with a line end.
 ///
-/// `limit` is what the shares are of; all sections together have at most `most` tokens.
+/// `limit` is the total that the shares refer to; all sections together have at most `most` tokens.
 pub(super) fn sections(
     items: &[&Item],
     limit: u64,
@@ -74,7 +74,7 @@ fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let of_kind = items.filter(|(_, item)| item.kind == kind && is_told(item));
     let mut ranked: Vec<(usize, &'i Item)> = of_kind.collect();
     match kind {
-        // What the session is about, then the latest.
+        // The subject of the session, then the latest request.
         ItemKind::Ask => {
             if let Some(first) = ranked.pop() {
                 ranked.insert(ranked.len().min(1), first);
@@ -144,8 +144,8 @@ fn shortened(line: &str, tokens: u64, counter: &dyn TokenCounter) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::form::heading;
-    use ctx_ledger::{Item, ItemKind, State};
+    use crate::ledger::form::heading;
+    use crate::ledger::{Item, ItemKind, State};
     use ctx_tokens::{Encoding, TokenCounter};
 
     use super::{ALL_SHARES, CITES, LEAST, LITTLE, ranked, share, shortened};
@@ -155,13 +155,7 @@ mod tests {
     }
 
     fn item(kind: ItemKind, text: &str, line: u64) -> Item {
-        Item {
-            kind,
-            text: text.to_owned(),
-            line,
-            state: State::Current,
-            changed: false,
-        }
+        Item { kind, text: text.to_owned(), line, state: State::Current, changed: false }
     }
 
     fn sections(items: &[Item], limit: u64, most: u64) -> String {
@@ -230,9 +224,8 @@ mod tests {
 
     #[test]
     fn a_section_keeps_its_share() {
-        let items: Vec<Item> = (1..=500)
-            .map(|n| item(ItemKind::Ask, &format!("request number {n}"), n))
-            .collect();
+        let items: Vec<Item> =
+            (1..=500).map(|n| item(ItemKind::Ask, &format!("request number {n}"), n)).collect();
         let limit = 2_000;
         let found = sections(&items, limit, limit);
         let written = found.lines().count() - 1;
@@ -245,10 +238,7 @@ mod tests {
 
     #[test]
     fn without_room_nothing_is_written() {
-        let items = [
-            item(ItemKind::Ask, "build it", 1),
-            item(ItemKind::Open, "test it", 2),
-        ];
+        let items = [item(ItemKind::Ask, "build it", 1), item(ItemKind::Open, "test it", 2)];
         for (limit, most) in [(0, 0), (10_000, 0), (10_000, LEAST - 1), (LEAST, 10_000)] {
             let found = sections(&items, limit, most);
             assert_eq!(found, "", "{limit} {most}");
@@ -281,7 +271,7 @@ mod tests {
             with(4, State::Current, true),
             with(5, State::Current, false),
         ];
-        // The first request is what the session is about; but the latest is due.
+        // The first request is what the session is about, but the latest is the current task.
         assert_eq!(order(&items, ItemKind::Ask), [5, 1, 4]);
         let mut of = |kind| {
             for item in &mut items {

@@ -1,7 +1,7 @@
-//! What of a session is told as a story: the statements, changes and outcomes that say most
-//! for their length, each with what it stands under.
+//! Chooses the story of a session: the statements, changes and outcomes that say most for their
+//! length, each with what it belongs to.
 
-use ctx_ledger::{Index, Origin};
+use crate::ledger::{Index, Origin};
 use ctx_tokens::TokenCounter;
 
 use super::candidate::Candidate;
@@ -10,21 +10,21 @@ use super::heads;
 use super::terms::Terms;
 use super::worth::{later_words, worths};
 
-/// What a segment is worth beside its new words.
+/// What a segment is worth in addition to its new words.
 const ALONE: f64 = 0.1;
-/// A request is told whole where it fits.
+/// A request is shown whole if it fits.
 const ALONE_ASKED: f64 = 0.6;
 /// When so much of the story, in percent, are the user's words, others come before them: a
 /// long request holds much that was done since.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
-/// Judges what is told by the words that it says anew.
+/// Judges the story by its new words.
 pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     terms: Terms,
-    /// Tokens of what users say, told and at most.
+    /// Tokens of the user's words, used and allowed.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,
@@ -64,11 +64,7 @@ impl Judge for Teller<'_> {
     fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
         let number = *chain.first()?;
         let tokens = chain.iter().map(|at| tokens[*at]).sum();
-        let alone = if self.is_asked(number) {
-            ALONE_ASKED
-        } else {
-            ALONE
-        };
+        let alone = if self.is_asked(number) { ALONE_ASKED } else { ALONE };
         let mut worth = self.worths[number] * (alone + self.terms.news(number));
         if self.asked > self.most_asked && self.later[number] {
             worth *= CROWDED;

@@ -1,15 +1,15 @@
 //! The words of statements: what one says that no other has said yet.
 
-use ctx_ledger::{Index, Origin};
+use crate::ledger::{Index, Origin};
 
 use super::vocabulary::{Numbers, Weights, is_wide, says_something};
 
-/// How much a word is worth that was told so many times.
+/// The worth of a word by how often it was said before.
 const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
-/// A word that somebody says counts more than one in a result.
+/// A word in a statement counts more than one in a result.
 const SAID: f64 = 1.6;
 
-/// The words of each segment that may be told, and what they are worth.
+/// The words of each segment that may be chosen, and their worth.
 pub(super) struct Terms {
     of: Vec<Vec<u32>>,
     weights: Weights,
@@ -38,31 +38,35 @@ impl Terms {
             |count: u32| (1.0 + f64::from(all) / f64::from(count)).ln() / f64::from(all + 1).ln();
         let weights = counts.iter().zip(&said);
         let weights = weights.map(|(count, said)| rare(*count) * if *said { SAID } else { 1.0 });
-        Self {
-            weights: Weights::new(weights.collect(), AGAIN),
-            of,
-        }
+        Self { weights: Weights::new(weights.collect(), AGAIN), of }
     }
 
-    /// What the segment says anew.
+    /// The worth of the segment's new words.
     pub(super) fn news(&self, number: usize) -> f64 {
         let words = self.of[number].iter();
         words.map(|word| self.weights.worth(*word)).sum()
     }
 
-    /// The segment is told.
+    /// The segment is chosen.
     pub(super) fn tell(&mut self, number: usize) {
         self.weights.tell(&self.of[number]);
     }
 }
 
 /// Calls `found` for each word; a Chinese character is one.
-fn words(text: &str, found: &mut dyn FnMut(String)) {
+fn words(text: &str, found: &mut dyn FnMut(&str)) {
     let mut start = None;
+    let mut lower = String::new();
     let mut push = |word: &str| {
-        let word = word.to_lowercase();
-        if says_something(&word) {
-            found(word);
+        if word.is_ascii() {
+            lower.clear();
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+        } else {
+            lower = word.to_lowercase();
+        }
+        if says_something(&lower) {
+            found(&lower);
         }
     };
     for (at, c) in text.char_indices() {

@@ -1,23 +1,23 @@
-//! Words by numbers, and how much each is worth: the less, the more often it was told.
+//! Words as numbers, and the worth of each, which falls with every use.
 
-use std::collections::HashMap;
-
-use ctx_ledger::prose::JOINING;
+use ctx_text::is_joining;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 /// The numbers of words.
 #[derive(Default)]
 pub(super) struct Numbers {
-    of: HashMap<String, u32>,
+    of: HashMap<String, u32, RandomState>,
 }
 
 impl Numbers {
-    /// Those of the words of a text, each once, in order. `each_word` calls what it is given
-    /// for each word.
-    pub(super) fn of_text(&mut self, each_word: impl FnOnce(&mut dyn FnMut(String))) -> Vec<u32> {
+    /// The numbers of the words of a text, each once, in order. `each_word` calls its argument for
+    /// each word.
+    pub(super) fn of_text(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) -> Vec<u32> {
         let mut own = Vec::new();
         each_word(&mut |word| {
             let next = u32::try_from(self.of.len()).unwrap_or(u32::MAX);
-            own.push(*self.of.entry(word).or_insert(next));
+            own.push(*self.of.entry_ref(word).or_insert(next));
         });
         own.sort_unstable();
         own.dedup();
@@ -30,10 +30,10 @@ impl Numbers {
     }
 }
 
-/// What words are worth, by their numbers.
+/// The worth of words, by their numbers.
 pub(super) struct Weights {
     of: Vec<f64>,
-    /// How much a word is worth that was told so many times.
+    /// The worth of a word by how often it was said before.
     again: [f64; 3],
     told: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl Weights {
         self.of[at] * self.again[usize::from(self.told[at])]
     }
 
-    /// The words are told.
+    /// The words are used.
     pub(super) fn tell(&mut self, words: &[u32]) {
         for word in words {
             let told = &mut self.told[*word as usize];
@@ -58,9 +58,9 @@ impl Weights {
     }
 }
 
-/// Whether a word in small letters says something by itself.
+/// Whether a lower-case word means something on its own.
 pub(super) fn says_something(word: &str) -> bool {
-    word.len() > 2 && !JOINING.contains(&word)
+    word.len() > 2 && !is_joining(word)
 }
 
 /// Whether a character is one of a language that puts no blanks between words.

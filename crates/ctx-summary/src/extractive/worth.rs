@@ -1,16 +1,16 @@
-//! What a segment is worth to somebody who must go on with the work: who says it, how, and
-//! when.
+//! The worth of a segment for somebody who must continue the work: by speaker, wording and
+//! position.
 
-use ctx_ledger::prose::is_prose;
-use ctx_ledger::{Index, Kind, Origin, Segment};
+use crate::ledger::{Index, Kind, Origin, Segment};
+use ctx_text::is_prose;
 
 use super::patterns::{CODE_LINE, COURTESY, FINDING, NAMED, OFFER, PROMISE, RULE, SETTLED, WHY};
 
-/// What an earlier summary tells is told again as long as nothing later says more.
+/// What an earlier summary says is repeated unless something later says more.
 const EARLIER: f64 = 0.35;
 
-/// What a summary before had room for was the best of a long past: where it asks and says
-/// something, it comes before what is new.
+/// An earlier summary had room only for the best of a long past: its requests and statements come
+/// before new ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
 /// So many statements of a request say what it is about.
@@ -63,7 +63,7 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Whether somebody calls a tool; where nobody does, what matters are the words.
+/// Whether there are tool calls; without them the words matter.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
     segments.iter().any(is_tools)
@@ -77,7 +77,7 @@ pub(super) fn has_files(segments: &[Segment]) -> bool {
     segments.iter().any(is_change) || !segments.iter().any(is_call)
 }
 
-/// Where the segments stand.
+/// The positions of the segments.
 struct Places {
     /// For each request the number of its first segment, and of those that follow of it.
     asks: Vec<(usize, usize)>,
@@ -105,13 +105,7 @@ impl Places {
                 _ => {}
             }
         }
-        Self {
-            asks,
-            closing,
-            count: segments.len(),
-            last_turn,
-            has_tools: has_tools(segments),
-        }
+        Self { asks, closing, count: segments.len(), last_turn, has_tools: has_tools(segments) }
     }
 
     fn asked(&self, number: usize, segment: &Segment, text: &str) -> f64 {
@@ -176,12 +170,12 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::Ledger;
-    use ctx_transcript::{Message, Part, Role, Zone};
+    use crate::ledger::Ledger;
+    use ctx_format::{Message, Part, Role, Zone};
 
     use super::worths;
 
-    /// What is said in turn, the user first, and what each is worth.
+    /// Messages in turn, the user's first, and the worth of each.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(texts) {

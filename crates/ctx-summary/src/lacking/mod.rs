@@ -1,10 +1,10 @@
-//! Exact values that a model's summary does not name: a short list behind it.
+//! Exact values that a model's summary does not name, as a short list after it.
 
 mod statement;
 
 use std::collections::{HashMap, HashSet};
 
-use ctx_ledger::{Index, Ledger, Origin, Segment};
+use crate::ledger::{Index, Ledger, Origin, Segment};
 use ctx_tokens::TokenCounter;
 
 use crate::Language;
@@ -14,21 +14,21 @@ use statement::{has_value, is_no_listing, is_statement, names_known_files};
 const LEAST_CHANCE: f64 = 0.02;
 /// With fewer tokens a list says nothing.
 const LEAST: u64 = 30;
-/// Who spoke weighs: what the user wrote himself comes first, however likely it is to be
-/// needed, since nobody can look it up.
+/// The speaker counts: the user's own words come first, however likely they are to be needed, since
+/// nobody can look them up.
 const OWN: f64 = 1_000.0;
 const WEIGHTS: [(Origin, f64); 2] = [(Origin::Said, 1.5), (Origin::Result, 0.8)];
 /// A message of the user with more bytes was hardly written for this session.
 const PASTED: usize = 2_000;
 
-/// What a list is made for.
+/// The context of a list.
 #[derive(Clone, Copy)]
 pub struct Answered<'a> {
     /// The summary.
     pub text: &'a str,
     /// Its language.
     pub language: Language,
-    /// The call whose results stand on a line.
+    /// The call whose results are on a line.
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
 }
 
@@ -41,8 +41,8 @@ pub struct ListLimit {
     pub tokens: u64,
 }
 
-/// The statements of the session with values that neither the summary nor the messages that
-/// stay name, those first that are most likely to be needed; empty where nothing is worth it.
+/// The statements of the session with values that neither the summary nor the kept messages name,
+/// the most likely needed first; empty if nothing is worth it.
 pub fn lacking(
     ledger: &Ledger,
     answered: &Answered<'_>,
@@ -82,7 +82,7 @@ fn heading(language: Language) -> &'static str {
     }
 }
 
-/// Candidates, each with its number among the segments, and what is told already.
+/// Candidates, each with its segment number, and what is said already.
 struct Chooser<'i> {
     index: &'i Index,
     chances: Vec<f64>,
@@ -94,11 +94,7 @@ struct Chooser<'i> {
 
 impl<'i> Chooser<'i> {
     fn new(index: &'i Index, answered: &Answered<'_>) -> Self {
-        let Answered {
-            text: summary,
-            source_of,
-            ..
-        } = *answered;
+        let Answered { text: summary, source_of, .. } = *answered;
         let mut told = index.told().to_vec();
         index.tell_in(summary, &mut told);
         let mut own = HashMap::new();
@@ -106,13 +102,7 @@ impl<'i> Chooser<'i> {
         for segment in index.segments().iter().filter(by_user) {
             *own.entry(segment.line).or_default() += index.text(segment).len();
         }
-        let mut chooser = Self {
-            own,
-            index,
-            chances: index.chances(),
-            told,
-            left: Vec::new(),
-        };
+        let mut chooser = Self { own, index, chances: index.chances(), told, left: Vec::new() };
         let segments = index.segments().iter().enumerate();
         let worth = segments.filter(|(_, segment)| {
             let text = index.text(segment);
@@ -128,16 +118,8 @@ impl<'i> Chooser<'i> {
 
     /// Whether one of its values that nothing tells is likely to be needed.
     fn is_likely(&self, segment: &Segment) -> bool {
-        let least = if self.is_own(segment) {
-            0.0
-        } else {
-            LEAST_CHANCE
-        };
-        let marks = self
-            .index
-            .marks(segment)
-            .iter()
-            .map(|mark| mark.id as usize);
+        let least = if self.is_own(segment) { 0.0 } else { LEAST_CHANCE };
+        let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
         let mut untold = marks.filter(|id| self.told[*id] == 0);
         untold.any(|id| self.chances[id] > least)
     }
@@ -213,10 +195,10 @@ fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String 
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::Ledger;
+    use crate::ledger::Ledger;
+    use ctx_format::dialect::{Chat, Dialect};
+    use ctx_format::{Object, Zone};
     use ctx_tokens::Encoding;
-    use ctx_transcript::dialect::{Chat, Dialect};
-    use ctx_transcript::{Object, Zone};
 
     use super::{Answered, ListLimit, lacking};
     use crate::Language;
@@ -260,10 +242,7 @@ mod tests {
     fn a_list_keeps_its_limit() {
         for limit in [0, 20, 40, 60, 80] {
             let list = list(&SESSION, "So.", limit);
-            assert!(
-                Encoding::Chars4.counter().count(&list) <= limit,
-                "{limit}: {list}"
-            );
+            assert!(Encoding::Chars4.counter().count(&list) <= limit, "{limit}: {list}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What can stand in a list of values: statements that a reader understands alone, with a
-//! value that nobody can guess.
+//! Candidates for a list of values: statements that are clear on their own, with a value that
+//! cannot be guessed.
 
-use ctx_ledger::{Origin, Segment};
+use crate::ledger::{Origin, Segment};
 
 use crate::tool_names::is_shell;
 
@@ -49,15 +49,9 @@ pub(super) fn is_statement(text: &str) -> bool {
     }
     let words = text.split_whitespace().filter(|word| {
         let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-        letters >= 2
-            && word
-                .chars()
-                .all(|c| c.is_alphabetic() || ",.;:!?'’".contains(c))
+        letters >= 2 && word.chars().all(|c| c.is_alphabetic() || ",.;:!?'’".contains(c))
     });
-    let han = text
-        .chars()
-        .filter(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
-        .count();
+    let han = text.chars().filter(|c| matches!(c, '\u{4e00}'..='\u{9fff}')).count();
     is_pair(text) || words.count() >= 4 || han >= 4
 }
 
@@ -74,27 +68,18 @@ fn is_code(text: &str) -> bool {
     CODE.iter().any(|mark| without_urls.contains(mark)) || calls(text) || is_numbered()
 }
 
-/// Whether a text has a value that nobody can guess: an id, a number, a date, an address, a
-/// path. Names out of code can be looked up.
+/// Whether a text has a value that cannot be guessed: an id, number, date, address or path. Names
+/// from code can be looked up.
 pub(super) fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`(),;<>[]{}=，。；、（）".contains(c);
-    let words = text
-        .split(is_end)
-        .map(|word| word.trim_matches(['.', ':', '?', '!', '：']));
+    let words = text.split(is_end).map(|word| word.trim_matches(['.', ':', '?', '!', '：']));
     let mut values = words.filter(|word| word.len() > 2 && !summary.contains(word));
     values.any(|word| {
         let digits = word.chars().filter(char::is_ascii_digit).count();
-        let is_path = word.contains('/')
-            && word
-                .rsplit('/')
-                .next()
-                .is_some_and(|name| name.contains('.'));
+        let is_path =
+            word.contains('/') && word.rsplit('/').next().is_some_and(|name| name.contains('.'));
         let is_number = digits >= 2 && !word.contains('/');
-        if origin == Origin::Call {
-            is_path
-        } else {
-            is_number || is_path || word.contains('@')
-        }
+        if origin == Origin::Call { is_path } else { is_number || is_path || word.contains('@') }
     })
 }
 
@@ -127,7 +112,7 @@ pub(super) fn is_no_listing<'a>(
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(&end);
-    // What commands print is full of members of nothing.
+    // The output of commands is full of members without an object.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }
@@ -149,9 +134,7 @@ fn is_pair(text: &str) -> bool {
 pub(super) fn names_known_files(text: &str, summary: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';');
-    let paths = text
-        .split(is_end)
-        .filter(|word| word.contains('/') && word.len() > 4);
+    let paths = text.split(is_end).filter(|word| word.contains('/') && word.len() > 4);
     let mut names =
         paths.filter_map(|path| path.trim_end_matches(['.', ':', '/']).rsplit('/').next());
     let mut any = false;

@@ -1,4 +1,4 @@
-//! What a rule summary carries on from the summaries before it.
+//! What a rule summary takes over from earlier summaries.
 
 use crate::earlier::RULE_HEADING;
 
@@ -95,13 +95,8 @@ impl<'t> OwnSummary<'t> {
             Some((facts, carried)) => (facts, carried),
             None => (rest, ""),
         };
-        let mut own = Self {
-            user_messages: 0,
-            tool_calls: 0,
-            topics: None,
-            tools: Vec::new(),
-            carried,
-        };
+        let mut own =
+            Self { user_messages: 0, tool_calls: 0, topics: None, tools: Vec::new(), carried };
         let mut counts = 0;
         for line in facts.lines().filter(|line| !line.trim().is_empty()) {
             if let Some(count) = line.strip_prefix(USER_MESSAGES) {
@@ -146,9 +141,6 @@ mod tests {
         let mut again = Carried::default();
         again.add_text(&once);
         again.add_text("d");
-        assert_eq!(
-            again.write(1),
-            "（已省略更早的 3 行 / older lines left out）\nd"
-        );
+        assert_eq!(again.write(1), "（已省略更早的 3 行 / older lines left out）\nd");
     }
 }

@@ -22,9 +22,9 @@ const BETWEEN: u64 = 2;
 
 /// The usual worth of a text.
 const USUAL: usize = 100;
-/// What shows something that lies there still, a file or a list, can be looked at again.
+/// The worth of content that can be looked at again, such as a file or a list.
 const SHOWN: usize = 50;
-/// What the model wrote itself, a file or a change.
+/// The worth of text that the model wrote into a file or a change.
 const WRITTEN: usize = 150;
 const ERROR: usize = 300;
 /// For each name in it that is used later on, up to [`NAMES`].
@@ -53,15 +53,13 @@ const COMMANDS: [&str; 14] = [
     "git",
 ];
 
-/// Whether a call shows what lies somewhere; `digest`: the tool, and what it works on.
+/// Whether a call shows existing content; `digest`: the tool and its target.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
     if !is_shell(&name) {
         return SHOWING.iter().any(|word| name.contains(word));
     }
-    let command = digest
-        .split_once(": ")
-        .map_or(digest, |(_, command)| command);
+    let command = digest.split_once(": ").map_or(digest, |(_, command)| command);
     let last = command.rsplit("&&").next().unwrap_or(command);
     let first = last.split_whitespace().next().unwrap_or_default();
     COMMANDS.contains(&first)
@@ -73,18 +71,12 @@ pub(super) fn within(
     counter: &dyn TokenCounter,
 ) -> Option<Record> {
     let tokens = |pieces: &[String]| -> u64 {
-        pieces
-            .iter()
-            .map(|piece| counter.count(piece) + BETWEEN)
-            .sum()
+        pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()
     };
     let all: Vec<String> = pieces.iter().map(|piece| written(piece, whole)).collect();
     let needed = tokens(&all);
     if needed <= room {
-        return Some(Record {
-            pieces: all,
-            cuts: 0,
-        });
+        return Some(Record { pieces: all, cuts: 0 });
     }
     let later = later(pieces);
     let bulks = bulks(pieces, &later, counter);
@@ -138,15 +130,13 @@ impl Bulk {
     }
 }
 
-/// Names that people and the model used, and where they did so last.
+/// Names that people and the model used, and their last positions.
 type Later<'s> = HashMap<&'s str, usize>;
 
 fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
     let mut later = HashMap::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let own = piece
-            .iter()
-            .filter(|spoken| spoken.tool.is_none_or(|tool| tool.is_call));
+        let own = piece.iter().filter(|spoken| spoken.tool.is_none_or(|tool| tool.is_call));
         for spoken in own {
             later.extend(names(&spoken.text).map(|name| (name, at)));
         }
@@ -222,8 +212,5 @@ fn shortened(pieces: &[Vec<Spoken>], bulks: &[Bulk], later: &Later<'_>, least: u
             Cow::Owned(cut(&spoken.text, limit, is_told))
         })
     };
-    Record {
-        pieces: pieces.iter().enumerate().map(write).collect(),
-        cuts,
-    }
+    Record { pieces: pieces.iter().enumerate().map(write).collect(), cuts }
 }

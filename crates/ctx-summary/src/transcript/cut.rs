@@ -1,5 +1,5 @@
-//! What stays of a text of a tool that is too long: its beginning, its end, and between
-//! them the lines that tell of errors or were talked about later.
+//! Shortens a tool's text: keeps its beginning, its end, and lines between them with errors or with
+//! names that occur later.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::pack::shorten;
 use crate::pattern::pattern;
 
-/// Of a hundred characters, those of the beginning, and those of the end.
+/// The percentage of characters for the beginning; the end gets the rest.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 /// Lines that tell how something went.
@@ -18,7 +18,7 @@ static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// At most about `limit` characters of a text; `is_told`: whether somebody spoke of a line.
+/// At most about `limit` characters of a text; `is_told`: whether a line was mentioned elsewhere.
 pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let lengths: Vec<usize> = lines.iter().map(|line| line.chars().count() + 1).collect();
@@ -103,14 +103,8 @@ mod tests {
         let text = listing();
         let short = cut(&text, 400, |line| line.contains("parse_line"));
         assert!(short.starts_with("line 0 of a listing\nline 1 "), "{short}");
-        assert!(
-            short.ends_with("line 98 of a listing\nline 99 of a listing"),
-            "{short}"
-        );
-        assert!(
-            short.contains("AssertionError") && short.contains("parse_line"),
-            "{short}"
-        );
+        assert!(short.ends_with("line 98 of a listing\nline 99 of a listing"), "{short}");
+        assert!(short.contains("AssertionError") && short.contains("parse_line"), "{short}");
         assert!(short.contains("lines left out …]\n"), "{short}");
         assert!(short.chars().count() < 500, "{short}");
     }

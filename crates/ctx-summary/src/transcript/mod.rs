@@ -10,32 +10,32 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
+use ctx_format::{Call, Message, Part, Role, ToolResult};
 use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
-use ctx_transcript::{Call, Message, Part, Role, ToolResult};
 
+use crate::ledger::runtime::digest;
 use crate::{Language, language::Languages};
-use ctx_ledger::runtime::digest;
 use noise::without_noise;
 
 pub(crate) use pack::{pack, shorten};
 
-/// The messages of an old zone as text, one piece each, without their secrets and without
-/// what only machines read. Reasoning and media are left out.
+/// The messages of an old zone as text, one piece each, without secrets and without what only
+/// machines read. Reasoning and media are left out.
 ///
-/// What tools were given and gave is held whole up to some megabytes, so that the memory
-/// that this takes is bounded by what people and the model said.
+/// Arguments and results are held whole up to some megabytes, so the memory is bounded by what
+/// people and the model said.
 #[derive(Debug)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
     redacted: usize,
     languages: Languages,
-    /// What was said in messages that stay, since the last one that leaves.
+    /// Texts of kept messages since the last old one.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
-    /// What the results of a line answer.
+    /// The calls that the results of a line answer.
     sources: HashMap<u64, String>,
-    /// Where the text of a result stands, by its hash.
+    /// The position of a result's text, by its hash.
     results: HashMap<u64, (usize, usize)>,
     /// Bytes of the texts of tools.
     held: usize,
@@ -48,7 +48,7 @@ pub struct Transcript {
 struct Spoken {
     label: String,
     text: String,
-    /// What tools were given and gave may be cut.
+    /// Arguments and results of tools may be cut.
     tool: Option<Tool>,
 }
 
@@ -57,7 +57,7 @@ struct Spoken {
 struct Tool {
     is_call: bool,
     is_error: bool,
-    /// It shows what lies somewhere, and can be looked at again.
+    /// It shows existing content, and can be looked at again.
     shows: bool,
 }
 
@@ -74,7 +74,7 @@ const LONGEST: usize = 400_000;
 const HELD: usize = 16 << 20;
 /// ... of each so many.
 const SHORT: usize = 2_000;
-/// A text with fewer bytes may stand there twice.
+/// A shorter text, in bytes, may be repeated.
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
@@ -94,7 +94,7 @@ impl Default for Transcript {
     }
 }
 
-/// A record as it is sent.
+/// The record as it is sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) pieces: Vec<String>,
@@ -103,8 +103,8 @@ pub(crate) struct Record {
 }
 
 impl Transcript {
-    /// A message that stays: what people and the model said in it is sent, too, where it
-    /// stands between messages that leave. Else nobody would know what those were for.
+    /// A kept message. Its texts are sent, too, if it is between old messages, since these would be
+    /// unclear without it.
     pub fn push_kept(&mut self, message: &Message<'_>) {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
@@ -135,12 +135,12 @@ impl Transcript {
         }
     }
 
-    /// How many secrets were taken out.
+    /// The number of redacted secrets.
     pub fn redacted(&self) -> usize {
         self.redacted
     }
 
-    /// Whether nothing was said.
+    /// Whether it has no text.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -150,7 +150,7 @@ impl Transcript {
         self.languages.most()
     }
 
-    /// The call whose results stand on a line: the tool, and what it worked on.
+    /// The call whose results are on a line: the tool, and what it worked on.
     pub fn source_of(&self, line: u64) -> Option<&str> {
         self.sources.get(&line).map(String::as_str)
     }
@@ -158,9 +158,7 @@ impl Transcript {
     /// How long it is, uncut.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
         let pieces = self.pieces.iter();
-        pieces
-            .map(|piece| counter.count(&written(piece, whole)))
-            .sum()
+        pieces.map(|piece| counter.count(&written(piece, whole))).sum()
     }
 
     /// All of it, if it has no more than `room` tokens, else with texts of tools cut as far as
@@ -209,11 +207,7 @@ impl Transcript {
             let made = Made { digest, shows };
             self.calls.insert(id.to_string(), made);
         }
-        let tool = Tool {
-            is_call: true,
-            is_error: false,
-            shows: false,
-        };
+        let tool = Tool { is_call: true, is_error: false, shows: false };
         self.add_of_tool(label, &arguments, tool);
     }
 
@@ -240,11 +234,7 @@ impl Transcript {
                 REPEATS.clone_into(before);
             }
         }
-        let tool = Tool {
-            is_call: false,
-            is_error: result.is_error,
-            shows,
-        };
+        let tool = Tool { is_call: false, is_error: result.is_error, shows };
         self.add_of_tool(label, &text, tool);
     }
 
@@ -263,11 +253,8 @@ impl Transcript {
 
     fn say(&mut self, label: String, text: &str, tool: Option<Tool>) {
         let text = text.trim();
-        let spoken = Spoken {
-            label,
-            text: if text.is_empty() { "(empty)" } else { text }.to_owned(),
-            tool,
-        };
+        let spoken =
+            Spoken { label, text: if text.is_empty() { "(empty)" } else { text }.to_owned(), tool };
         self.pieces.last_mut().expect("pushed before").push(spoken);
     }
 
@@ -281,7 +268,7 @@ impl Transcript {
     }
 }
 
-/// A message as it is sent, each of its texts as `text` gives it.
+/// A message as it is sent, with the result of `text` for each of its texts.
 fn written<'s>(piece: &'s [Spoken], text: impl Fn(usize, &'s Spoken) -> Cow<'s, str>) -> String {
     let parts = piece.iter().enumerate();
     let parts = parts.map(|(at, spoken)| format!("[{}]\n{}", spoken.label, text(at, spoken)));

@@ -1,9 +1,9 @@
-//! What only machines read: colours, progress bars, reminders of an agent's program, data.
+//! Removes what only machines read: colours, progress bars, reminders of an agent's program, data.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use ctx_ledger::without_reminders;
+use crate::ledger::without_reminders;
 use regex::{Captures, Regex};
 
 use crate::pattern::pattern;
@@ -11,7 +11,7 @@ use crate::pattern::pattern;
 /// Colours and moves of a terminal's cursor.
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| pattern("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
-/// What an agent's program (Claude Code 2) puts into messages of the user beside reminders.
+/// What an agent's program (Claude Code 2) adds to user messages besides reminders.
 static PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?s)<local-command-caveat>.*?</local-command-caveat>\n?",
@@ -22,7 +22,7 @@ static PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
 static DATA: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+/=_-]{1000,}"));
 /// Characters at the beginning of data that stay: they tell what it is.
 const BEGINNING: usize = 40;
-/// A line that comes more often is told once.
+/// A line that occurs more often is kept once.
 const SAME: usize = 3;
 
 /// The text without it.
@@ -71,8 +71,7 @@ fn repeats(text: &str) -> bool {
     })
 }
 
-/// Of a line that was written over, what stands there at last; of one that comes many times
-/// in a row, the first.
+/// Keeps the final state of a line that was overwritten, and the first of equal lines in a row.
 fn each_line_once(text: &str) -> String {
     let last = |line: &'_ str| -> String {
         let line = line.trim_end_matches('\r');
@@ -114,10 +113,7 @@ mod tests {
             ("<local-command-stdout></local-command-stdout>", ""),
             (" 10 %\r 50 %\r100 %\ndone\n", "100 %\ndone\n"),
             ("a\r\nb\r\n", "a\nb\n"),
-            (
-                "x\nw\nw\nw\nw\nw\ny",
-                "x\nw\n[… the same line 4 times more …]\ny\n",
-            ),
+            ("x\nw\nw\nw\nw\nw\ny", "x\nw\n[… the same line 4 times more …]\ny\n"),
             ("w\nw\nw", "w\nw\nw"),
         ] {
             assert_eq!(without_noise(text), clean, "{text:?}");

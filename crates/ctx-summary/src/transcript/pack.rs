@@ -2,9 +2,9 @@
 
 use ctx_tokens::TokenCounter;
 
-use ctx_ledger::text::{first_chars, last_chars};
+use crate::ledger::text::{first_chars, last_chars};
 
-/// Head and tail of a text that is too long: errors stand at the end.
+/// Head and tail of a text that is too long, because errors are at the end.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -12,14 +12,11 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     }
     let head = first_chars(text, limit.div_ceil(2));
     let tail = last_chars(text, limit / 2);
-    format!(
-        "{head}\n[… {} characters left out …]\n{tail}",
-        length - limit
-    )
+    format!("{head}\n[… {} characters left out …]\n{tail}", length - limit)
 }
 
-/// Packs pieces, in order, into texts of at most `limit` tokens; a piece that is
-/// longer alone is split, at line ends where there are any.
+/// Packs pieces, in order, into texts of at most `limit` tokens; a longer piece is split, at line
+/// ends if possible.
 pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) -> Vec<String> {
     let mut packed = Vec::new();
     let (mut text, mut tokens) = (String::new(), 0);

@@ -1,11 +1,11 @@
 //! Summaries of summaries: what one holds is in the next, or is counted as left out,
 //! or was settled.
 
-use ctx_ledger::{ItemKind, Ledger};
+use ctx_format::dialect::{Chat, Dialect};
+use ctx_format::{Object, Zone};
 use ctx_summary::extractive;
+use ctx_summary::ledger::{ItemKind, Ledger};
 use ctx_tokens::Encoding;
-use ctx_transcript::dialect::{Chat, Dialect};
-use ctx_transcript::{Object, Zone};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn push(ledger: &mut Ledger, line: u64, record: &serde_json::Value) {
     ledger.push(line, &message, Zone::Old);
 }
 
-/// What is said and done in one round: a request, a rule, a decision, an error, a file.
+/// What happens in one round: a request, a rule, a decision, an error, a file.
 fn round(ledger: &mut Ledger, round: usize) {
     let line = 10 * round as u64;
     push(
@@ -48,23 +48,16 @@ fn round(ledger: &mut Ledger, round: usize) {
 /// What the summary's last line counts as left out.
 fn left_out(summary: &str, kind: ItemKind) -> usize {
     let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
-    let counts = line.map_or("", |line| {
-        line.trim_start_matches("⟦left out: ").trim_end_matches('⟧')
-    });
-    let count = counts
-        .split(", ")
-        .find_map(|part| part.strip_suffix(kind.as_str()));
+    let counts =
+        line.map_or("", |line| line.trim_start_matches("⟦left out: ").trim_end_matches('⟧'));
+    let count = counts.split(", ").find_map(|part| part.strip_suffix(kind.as_str()));
     count.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
 /// Items of a kind that hold, and how many of them the summary has.
 fn told(ledger: &Ledger, summary: &str, kind: ItemKind) -> (usize, usize) {
-    let items = ledger
-        .items()
-        .iter()
-        .filter(|item| item.kind == kind && item.holds());
-    // A call stands in the story without the name that an item has before it, and what went
-    // wrong stands below it.
+    let items = ledger.items().iter().filter(|item| item.kind == kind && item.holds());
+    // The story has a call without the name of its item, and its outcome below it.
     let words: Vec<&str> = summary.split_whitespace().collect();
     let summary = words.join(" ");
     let texts: Vec<&str> = items.map(|item| item.text.as_str()).collect();
@@ -89,16 +82,9 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
         assert!(counter.count(&summary) <= limit);
         for kind in ItemKind::ALL {
             let (all, told) = told(&ledger, &summary, kind);
-            let before = summaries
-                .last()
-                .map_or(0, |earlier| left_out(earlier, kind));
+            let before = summaries.last().map_or(0, |earlier| left_out(earlier, kind));
             let now = left_out(&summary, kind) - before;
-            assert_eq!(
-                all,
-                told + now,
-                "{} in generation {number}:\n{summary}",
-                kind.as_str()
-            );
+            assert_eq!(all, told + now, "{} in generation {number}:\n{summary}", kind.as_str());
         }
         summaries.push(summary);
     }
@@ -108,11 +94,7 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
 #[test]
 fn with_room_the_tenth_summary_has_all_of_the_first() {
     let summaries = generations(10, 6_000);
-    let words = |line: &str| {
-        line.split_once("] ")
-            .map_or(line, |(_, line)| line)
-            .to_owned()
-    };
+    let words = |line: &str| line.split_once("] ").map_or(line, |(_, line)| line).to_owned();
     // Of the lists of what is open and what went wrong the story has all, too.
     let is_story = |line: &&str| !line.starts_with("## ") && !line.starts_with("- ");
     let first: Vec<String> = summaries[0].lines().filter(is_story).map(words).collect();
@@ -128,16 +110,8 @@ fn without_room_what_is_left_out_is_counted() {
     let summaries = generations(10, 1_000);
     assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
     // What the session is about, and the latest.
-    assert!(
-        summaries[9].contains("order_0 to the form"),
-        "{}",
-        summaries[9]
-    );
-    assert!(
-        summaries[9].contains("order_9 to the form"),
-        "{}",
-        summaries[9]
-    );
+    assert!(summaries[9].contains("order_0 to the form"), "{}", summaries[9]);
+    assert!(summaries[9].contains("order_9 to the form"), "{}", summaries[9]);
 }
 
 #[test]
@@ -157,11 +131,7 @@ fn what_is_repaired_is_said_to_be() {
         90,
         &json!({"role": "assistant", "content": null, "tool_calls": [{"id": "z", "type": "function", "function": {"name": "Bash", "arguments": json!({"command": "make check-3"}).to_string()}}]}),
     );
-    push(
-        &mut ledger,
-        91,
-        &json!({"role": "tool", "tool_call_id": "z", "content": "all is well"}),
-    );
+    push(&mut ledger, 91, &json!({"role": "tool", "tool_call_id": "z", "content": "all is well"}));
     let second = extractive(&ledger, 2_000, counter);
     assert!(second.contains("failed with code 3 (repaired)"), "{second}");
 }

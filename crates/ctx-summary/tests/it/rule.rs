@@ -1,9 +1,9 @@
 //! The rule summary as a whole: exact texts, earlier summaries, limits.
 
+use ctx_format::Object;
+use ctx_format::dialect::{Anthropic, Chat, Dialect};
 use ctx_summary::RuleSummary;
 use ctx_tokens::Encoding;
-use ctx_transcript::Object;
-use ctx_transcript::dialect::{Anthropic, Chat, Dialect};
 use proptest::prelude::*;
 
 fn summary_of(dialect: &dyn Dialect, records: &[&str]) -> RuleSummary {
@@ -73,12 +73,8 @@ fn nothing_said_leaves_lines_out() {
 
 #[test]
 fn secrets_do_not_become_topics() {
-    let summary = summary_of(
-        &Chat,
-        &[&user(
-            "the password=hunter2x, and then some more words to fill it",
-        )],
-    );
+    let summary =
+        summary_of(&Chat, &[&user("the password=hunter2x, and then some more words to fill it")]);
     assert!(!write(&summary).contains("hunter2x"));
     assert_eq!(summary.redacted(), 1);
 }
@@ -89,9 +85,7 @@ fn an_earlier_rule_summary_is_added_up() {
     let mut second = RuleSummary::default();
     second.push_earlier(&first);
     second.push(
-        &Chat
-            .message(&Object::parse(&user("gamma")).expect("an object"))
-            .expect("a message"),
+        &Chat.message(&Object::parse(&user("gamma")).expect("an object")).expect("a message"),
     );
     let second = write(&second);
     assert_eq!(
@@ -121,11 +115,7 @@ fn another_earlier_summary_is_carried_word_for_word_and_never_nested() {
         let mut summary = RuleSummary::default();
         summary.push_earlier(&text);
         let topic = user(&format!("topic {round}"));
-        summary.push(
-            &Chat
-                .message(&Object::parse(&topic).expect("an object"))
-                .expect("a message"),
-        );
+        summary.push(&Chat.message(&Object::parse(&topic).expect("an object")).expect("a message"));
         text = write(&summary);
     }
     assert_eq!(text.matches("Earlier summary").count(), 1, "{text}");
@@ -165,18 +155,13 @@ fn the_oldest_lines_leave_first_and_it_is_said() {
     let again = next.finish(Some(60), counter);
     assert_eq!(again.matches("left out").count(), 1, "{again}");
     let kept = again.matches("fact number").count();
-    assert!(
-        again.contains(&format!("（已省略更早的 {} 行", 40 - kept)),
-        "{again}"
-    );
+    assert!(again.contains(&format!("（已省略更早的 {} 行", 40 - kept)), "{again}");
 }
 
 #[test]
 fn counts_stay_whatever_the_limit() {
     let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"NAME","arguments":""}}]}"#;
-    let calls: Vec<String> = (0..30)
-        .map(|n| call.replace("NAME", &format!("tool_{n}")))
-        .collect();
+    let calls: Vec<String> = (0..30).map(|n| call.replace("NAME", &format!("tool_{n}"))).collect();
     let mut records: Vec<&str> = calls.iter().map(String::as_str).collect();
     let topic = user("a topic");
     records.push(&topic);

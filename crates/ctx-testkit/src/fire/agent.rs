@@ -24,14 +24,14 @@ pub enum Agent {
     Two,
     /// Reads all of it and writes it over, with one line more.
     WritingOver,
-    /// The same beside it, and renames.
+    /// The same next to it, and renames.
     Renaming,
     /// Copies it, appends an exchange to the copy line by line, and renames the copy.
     Copying,
 }
 
-/// The numbers of the lines that an agent was told are written. It holds this while it
-/// changes the session: whoever holds it sees the agent stand still between two changes.
+/// The numbers of the lines that an agent knows to be written. The agent holds this while it
+/// changes the session, so the holder sees it between two changes.
 pub(super) type Journal = Mutex<Vec<usize>>;
 
 /// What the agents and the harness know of each other.
@@ -101,11 +101,7 @@ impl Agent {
         let (start, end) = line.split_at(line.len() / 2);
         // Read before, so that others come in between.
         let rewrites = matches!(self, Self::WritingOver | Self::Renaming);
-        let new = if rewrites {
-            with(path, &line)
-        } else {
-            Vec::new()
-        };
+        let new = if rewrites { with(path, &line) } else { Vec::new() };
         let mut journal = journal.lock().expect("no panic");
         match self {
             Self::OpeningForHalves => {
@@ -127,7 +123,7 @@ impl Agent {
         journal.push(number);
     }
 
-    /// Pauses of many lengths, so that what runs beside is met at many points.
+    /// Pauses of many lengths, so that other processes are met at many points.
     fn rest(self, exchange: usize, took: Duration, held: &mut Option<File>) {
         let length = u32::try_from(exchange % 5 + 1).expect("small");
         let pause = LONG_PAUSE * length / 5 + took * length / 2;

@@ -1,6 +1,6 @@
 //! The lines that agents write, found again by their numbers.
 
-/// Lines of an exchange; an agent stops behind a whole one.
+/// Lines of an exchange; an agent stops after a complete one.
 pub const EXCHANGE: usize = 4;
 
 /// The line of that number: a question, a call, its result and an answer in turn. Now and

@@ -1,5 +1,5 @@
-//! Replacing under fire: an agent writes numbered lines into a session while
-//! somebody replaces it again and again. Then the lines are counted.
+//! Replacing under fire: an agent writes numbered lines into a session while it is replaced again
+//! and again. Then the lines are counted.
 
 mod agent;
 mod lines;
@@ -30,8 +30,8 @@ pub fn under_fire(
     under_watch(path, agent, times, replace, |_| {})
 }
 
-/// The same; after each try the agent stands still, and `look` is given the lines that
-/// it was told are written.
+/// The same; after each try the agent pauses, and `look` gets the lines that it knows to be
+/// written.
 pub fn under_watch(
     path: &Path,
     agent: Agent,

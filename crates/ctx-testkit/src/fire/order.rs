@@ -8,12 +8,12 @@ use super::lines::EXCHANGE;
 /// What is wrong with the lines in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// Lines that stand there more than once.
+    /// Lines that occur more than once.
     pub twice: Vec<usize>,
-    /// Lines that stand behind a later one which was written through the same descriptor.
+    /// Lines after a later one that was written through the same descriptor.
     pub torn: Vec<usize>,
-    /// Lines that stand right behind a later one of the same writer, which it wrote through
-    /// another descriptor. A tool cannot promise more where the kernel has no leases.
+    /// Lines directly after a later one of the same writer, which it wrote through another
+    /// descriptor. A tool cannot promise more if the kernel has no leases.
     pub misplaced: usize,
 }
 
@@ -29,9 +29,7 @@ impl Order {
                 order.twice.push(*number);
                 continue;
             }
-            let last = last_of_descriptor
-                .entry(agent.descriptor(*number))
-                .or_default();
+            let last = last_of_descriptor.entry(agent.descriptor(*number)).or_default();
             let is_torn = *last > *number;
             if is_torn {
                 order.torn.push(*number);
@@ -68,19 +66,12 @@ mod tests {
     #[test]
     fn what_one_descriptor_wrote_stays_in_order() {
         let order = |agent, numbers: &[usize]| {
-            let Order {
-                twice,
-                torn,
-                misplaced,
-            } = Order::of(agent, numbers);
+            let Order { twice, torn, misplaced } = Order::of(agent, numbers);
             (twice, torn, misplaced)
         };
         let sound = (vec![], vec![], 0);
         assert_eq!(order(Agent::Holding(8), &[0, 1, 7, 8, 9]), sound);
-        assert_eq!(
-            order(Agent::Holding(8), &[0, 2, 1, 8]),
-            (vec![], vec![1], 0)
-        );
+        assert_eq!(order(Agent::Holding(8), &[0, 2, 1, 8]), (vec![], vec![1], 0));
         assert_eq!(order(Agent::Holding(8), &[8, 0, 9, 1]), (vec![], vec![], 2));
         assert_eq!(order(Agent::HoldingHalves, &[9, 0]), (vec![], vec![0], 0));
         assert_eq!(order(Agent::Opening, &[1, 0, 2]), (vec![], vec![], 1));

@@ -2,12 +2,12 @@
 
 use std::ops::BitOr;
 
-/// A class of characters, or several of them. Each character is in exactly one;
-/// the end of the text is in none.
+/// A class of characters, or several. Each character is in exactly one; the end of the text is in
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class(u8);
 
-// In the order in which the build script numbers them.
+// The order is that of the numbers in the build script.
 impl Class {
     /// `\p{Lu}`, `\p{Lt}`.
     pub(crate) const UPPER: Self = Self(1);
@@ -75,10 +75,7 @@ fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     let (scalar, length) = match first {
         ..0xe0 => ((first & 0x1f) << 6 | follower(1), 2),
         0xe0..0xf0 => ((first & 0xf) << 12 | follower(1) << 6 | follower(2), 3),
-        _ => (
-            (first & 0x7) << 18 | follower(1) << 12 | follower(2) << 6 | follower(3),
-            4,
-        ),
+        _ => ((first & 0x7) << 18 | follower(1) << 12 | follower(2) << 6 | follower(3), 4),
     };
     let block = usize::from(BLOCKS[(scalar >> 8) as usize]);
     (Class(BITS[block << 8 | (scalar & 0xff) as usize]), length)

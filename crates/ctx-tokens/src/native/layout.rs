@@ -68,14 +68,13 @@ impl Node {
     }
 }
 
-/// What the merge has to know of a token, in one number.
+/// What the merge needs to know about a token, in one number.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(pub(crate) u64);
 
 impl Parts {
-    /// `left` and `right` are merged into the token; `shorter` is the longest
-    /// other token that it begins with. Of a single byte, `left` is the byte, and
-    /// `right` is [`NO_TOKEN`].
+    /// `left` and `right` are merged into the token; `shorter` is the longest other token that it
+    /// begins with. For a single byte, `left` is the byte and `right` is [`NO_TOKEN`].
     pub(crate) const fn new(left: u32, right: u32, shorter: u32, length: usize) -> Self {
         Self(
             left as u64
@@ -108,19 +107,19 @@ pub(crate) const fn byte_bit(before: u8, after: u8) -> usize {
     (before as usize) << 8 | after as usize
 }
 
-/// The bit in the filter of borders, which is `bytes` long, a power of two, for what
-/// stands before and after a border: numbers made by [`one_byte`] or [`two_bytes`].
+/// The bit in the filter of borders, which has `bytes` bytes, a power of two, for the numbers
+/// before and after a border from [`one_byte`] or [`two_bytes`].
 pub(crate) const fn border_bit(before: u32, after: u32, bytes: usize) -> usize {
     let key = (before as u64) << 17 | after as u64;
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as usize & (8 * bytes - 1)
 }
 
-/// One byte beside a border, where the token has no other.
+/// One byte next to a border, if the token has no other.
 pub(crate) const fn one_byte(byte: u8) -> u32 {
     byte as u32
 }
 
-/// The two bytes beside a border.
+/// The two bytes next to a border.
 pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
     1 << 16 | u16::from_be_bytes(bytes) as u32
 }
@@ -142,12 +141,12 @@ impl Pair {
         Self(mixed ^ mixed >> 32)
     }
 
-    /// The bucket, of so many.
+    /// The bucket, out of `buckets`.
     pub(crate) const fn bucket(self, buckets: usize) -> usize {
         (((self.0 >> 32) * buckets as u64) >> 32) as usize
     }
 
-    /// The place, of so many, that the seed of the bucket leads to.
+    /// The place, out of `places`, for the seed of the bucket.
     pub(crate) const fn place(self, seed: u16, places: usize) -> usize {
         let mixed = self.0 as u32 ^ (seed as u32) << 16;
         ((mixed as u64 * places as u64) >> 32) as usize
@@ -159,8 +158,7 @@ impl Pair {
     }
 }
 
-/// The rank in an entry of the table of pairs. In an empty one it is 0, which
-/// nothing merges into.
+/// The rank in an entry of the table of pairs. An empty entry has 0, which nothing merges into.
 pub(crate) const fn entry_rank(entry: u32) -> u32 {
     entry & NO_TOKEN
 }

@@ -30,11 +30,11 @@ const ENCODINGS: usize = 4;
 const LENGTH: u32 = 56;
 const TOKENS: u32 = 60;
 
-/// The counts of one encoding. A piece may lie in either place of its set; the
-/// one that was used last is the first.
+/// The counts of one encoding. A piece may be in either place of its set; the most recently used
+/// one is first.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// As many as a power of two.
+    /// Their number is a power of two.
     sets: Vec<[Entry; 2]>,
     /// How many pieces were not found in these sets.
     missed: usize,
@@ -47,10 +47,7 @@ thread_local! {
 
 impl Memo {
     const fn new() -> Self {
-        Self {
-            sets: Vec::new(),
-            missed: 0,
-        }
+        Self { sets: Vec::new(), missed: 0 }
     }
 
     /// Calls `use_it` with this thread's memo of encoding `number`.
@@ -64,8 +61,8 @@ impl Memo {
         })
     }
 
-    /// The number of tokens of the piece `text[start..end]` of at most
-    /// [`LONGEST`] bytes; `count` finds it where it is not known.
+    /// The number of tokens in the piece `text[start..end]` of at most [`LONGEST`] bytes. Calls
+    /// `count` if the number is not in the memo.
     #[inline(always)]
     pub(crate) fn tokens(
         &mut self,
@@ -117,10 +114,7 @@ fn entry_of(text: &[u8], start: usize, length: usize) -> Entry {
         None => last_bytes(rest),
     });
     let [low, high] = MASKS[length & LONGEST];
-    [
-        bytes as u64 & low,
-        (bytes >> 64) as u64 & high | (length as u64) << LENGTH,
-    ]
+    [bytes as u64 & low, (bytes >> 64) as u64 & high | (length as u64) << LENGTH]
 }
 
 /// The end of a text, padded with zeros.
@@ -143,14 +137,14 @@ static MASKS: [[u64; 2]; LONGEST + 1] = {
     masks
 };
 
-/// The set of a piece, of so many.
+/// The set of a piece.
 #[inline(always)]
 fn set_of(piece: Entry, sets: usize) -> usize {
     let mixed = (piece[0] ^ piece[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 32) as usize & (sets - 1)
 }
 
-/// Whether an entry is of `piece`: alike but for the tokens.
+/// Whether an entry belongs to `piece`, regardless of the tokens.
 #[inline(always)]
 fn is_of(entry: Entry, piece: Entry) -> bool {
     (entry[0] ^ piece[0]) | (entry[1] ^ piece[1]) << (64 - TOKENS) == 0

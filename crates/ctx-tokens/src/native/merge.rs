@@ -1,18 +1,17 @@
 //! From the bytes of a piece to its tokens.
 //!
-//! The encoding is defined by merging: of all neighbours that make a token, the
-//! pair of lowest rank is merged, the leftmost first, until no pair is left. What
-//! comes out of it can be found without merging (Hendrik van Antwerpen and
-//! Alexander Neubeck, "So many tokens, so little time", github.blog, 2024):
+//! The encoding is defined by merging: of all neighbours that make a token, the pair of lowest rank
+//! is merged, the leftmost first, until no pair is left. The result can be found without merging
+//! (Hendrik van Antwerpen and Alexander Neubeck, "So many tokens, so little time", github.blog,
+//! 2024):
 //!
-//! - A row of tokens is the encoding of its bytes if and only if each two
-//!   neighbours, taken alone, are the encoding of theirs.
-//! - So the tokens are found from left to right. At each place the longest token
-//!   that fits is tried, then shorter ones; where none goes with the token
-//!   before, that place cannot be a border, and the token before is replaced by
-//!   a shorter one.
-//! - A place that failed once is remembered, so that none is tried twice: the
-//!   time is linear in the length of the piece.
+//! - A sequence of tokens is the encoding of its bytes if and only if each two neighbours, taken
+//!   alone, are the encoding of theirs.
+//! - So the tokens are found from left to right. At each position the longest token that fits is
+//!   tried, then shorter ones; if none is compatible with the token before, that position cannot be
+//!   a border, and the token before is replaced by a shorter one.
+//! - A position that failed once is remembered, so none is tried twice: the time is linear in the
+//!   length of the piece.
 
 use super::layout::SINGLE_BYTES;
 use super::vocabulary::{Token, Vocabulary};
@@ -27,11 +26,7 @@ pub(crate) struct Merger {
 
 impl Merger {
     pub(crate) const fn new(vocabulary: &'static Vocabulary) -> Self {
-        Self {
-            vocabulary,
-            tokens: Vec::new(),
-            failed: Vec::new(),
-        }
+        Self { vocabulary, tokens: Vec::new(), failed: Vec::new() }
     }
 
     /// The tokens of a piece, which is not empty.
@@ -73,9 +68,7 @@ impl Merger {
             return true;
         };
         let length = if before < SINGLE_BYTES { 1 } else { 2 };
-        !self
-            .vocabulary
-            .may_merge(&piece[at - length..at], &piece[at..end])
+        !self.vocabulary.may_merge(&piece[at - length..at], &piece[at..end])
             || are_neighbours(self.vocabulary, before, token.rank)
     }
 
@@ -83,20 +76,16 @@ impl Merger {
     /// shorter one is tried next.
     fn step_back(&mut self) -> Token {
         let rank = self.tokens.pop().expect("the first token always fits");
-        Token {
-            rank,
-            length: self.vocabulary.length(rank),
-        }
+        Token { rank, length: self.vocabulary.length(rank) }
     }
 }
 
-/// Whether `left` and `right` are the encoding of their bytes together: whether
-/// no merge reaches over the border between them.
+/// Whether `left` and `right` are the encoding of their bytes together, that is, whether no merge
+/// crosses the border between them.
 ///
-/// The merges that make the two are undone, the latest first; what lies at the
-/// border then are the tokens that lay there at that time. If these two make a
-/// token of lower rank than the merge that was undone last, the encoding would
-/// have merged them.
+/// The merges that make the two are undone, the latest first; the tokens at the border are then
+/// those of that time. If these two make a token of lower rank than the last undone merge, the
+/// encoding would have merged them.
 fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
     // Merges of this rank and above came too late to reach over the border.
     let mut limit = vocabulary.ranks;
@@ -114,7 +103,8 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
             if right < SINGLE_BYTES {
                 return true;
             }
-            // Of two merges of the same rank, that over the border, further left, comes first.
+            // Of two merges of the same rank, the left one comes first, here the one over the
+            // border.
             limit = right + 1;
             right = vocabulary.parts(right).left();
         }

@@ -1,4 +1,4 @@
-//! What users of the engine see.
+//! The public interface of the engine.
 
 use std::ops::ControlFlow;
 
@@ -64,10 +64,7 @@ impl Tokenizer {
 
     // Both, so that a program holds only the tables of the encodings that it names.
     const fn new(vocabulary: &'static Vocabulary, encoding: Which) -> Self {
-        Self {
-            vocabulary,
-            encoding,
-        }
+        Self { vocabulary, encoding }
     }
 
     /// The number of tokens of bytes that should be UTF-8. What is not counts as
@@ -114,7 +111,7 @@ impl Tokenizer {
         rest
     }
 
-    /// Where the first `limit` tokens of `text` end, or `None` if it has no more.
+    /// The end of the first `limit` tokens of `text`, or `None` if it has no more tokens than that.
     fn cut(&self, text: &str, limit: u64) -> Option<usize> {
         let mut left = limit;
         let mut end = 0;

@@ -26,7 +26,7 @@ pub(crate) struct Vocabulary {
     seeds: Numbers<2>,
     /// A bit for every two bytes: whether they are merged.
     bytes: &'static [u8],
-    /// A filter of all other merges, by the bytes beside the border.
+    /// A filter of all other merges, by the bytes next to the border.
     borders: &'static [u8],
 }
 
@@ -69,10 +69,7 @@ pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k");
 pub(crate) static P50K: Vocabulary = P50K_TABLES;
 /// The first tokens of `p50k_base`. It adds only runs of spaces, which no other token
 /// begins with.
-pub(crate) static R50K: Vocabulary = Vocabulary {
-    ranks: 50_256,
-    ..P50K_TABLES
-};
+pub(crate) static R50K: Vocabulary = Vocabulary { ranks: 50_256, ..P50K_TABLES };
 const P50K_TABLES: Vocabulary = vocabulary!("p50k");
 
 #[inline(always)]
@@ -89,7 +86,7 @@ impl Vocabulary {
         let mut last = node;
         let mut length = 0;
         for (depth, &byte) in (1..).zip(text) {
-            // Where the children of a leaf would be, the build script put none.
+            // The build script never puts children where the children of a leaf would be.
             node = self.node(node.value() as usize + usize::from(byte));
             if !node.is_child(byte) {
                 break;
@@ -114,12 +111,11 @@ impl Vocabulary {
         Node(u32::from_le_bytes(self.nodes[place]))
     }
 
-    /// Whether a merge may reach over the border between two tokens, `before` and
-    /// `after`, of which only the two bytes beside it matter: false for sure, true
-    /// by and large.
+    /// Whether a merge may cross the border between two tokens, `before` and `after`, of which only
+    /// the two bytes next to it matter: false is certain, true is likely.
     ///
-    /// Such a merge is of two tokens that end and begin there. They are single
-    /// bytes or longer, and their bytes at the border are those of the text.
+    /// Such a merge is of two tokens that end and begin there. They are single bytes or longer, and
+    /// their bytes at the border are those of the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
         let ([.., left], [right, ..]) = (before, after) else {
@@ -151,7 +147,7 @@ impl Vocabulary {
         parts.left() == left && parts.right() == right
     }
 
-    /// What `rank` is made of.
+    /// The data of `rank`.
     #[inline]
     pub(crate) fn parts(&self, rank: u32) -> Parts {
         Parts(u64::from_le_bytes(self.parts[rank as usize]))

@@ -18,10 +18,7 @@ fn engine(encoding: Encoding) -> &'static CoreBPE {
 }
 
 fn tokenizers() -> impl Iterator<Item = Encoding> {
-    Encoding::ALL
-        .iter()
-        .copied()
-        .filter(|encoding| *encoding != Encoding::Chars4)
+    Encoding::ALL.iter().copied().filter(|encoding| *encoding != Encoding::Chars4)
 }
 
 /// Text of many pieces, some of them long.
@@ -55,9 +52,7 @@ fn counters_are_shared_by_threads() {
     let counter = Encoding::O200kBase.counter();
     let alone = counter.count(&text);
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| counter.count(&text)))
-            .collect();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| counter.count(&text))).collect();
         for thread in threads {
             assert_eq!(thread.join().expect("no panic"), alone);
         }

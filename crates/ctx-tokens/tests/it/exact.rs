@@ -11,26 +11,10 @@ use crate::random;
 
 fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 4] {
     [
-        (
-            "o200k_base",
-            Tokenizer::o200k_base(),
-            tiktoken_rs::o200k_base_singleton(),
-        ),
-        (
-            "cl100k_base",
-            Tokenizer::cl100k_base(),
-            tiktoken_rs::cl100k_base_singleton(),
-        ),
-        (
-            "p50k_base",
-            Tokenizer::p50k_base(),
-            tiktoken_rs::p50k_base_singleton(),
-        ),
-        (
-            "r50k_base",
-            Tokenizer::r50k_base(),
-            tiktoken_rs::r50k_base_singleton(),
-        ),
+        ("o200k_base", Tokenizer::o200k_base(), tiktoken_rs::o200k_base_singleton()),
+        ("cl100k_base", Tokenizer::cl100k_base(), tiktoken_rs::cl100k_base_singleton()),
+        ("p50k_base", Tokenizer::p50k_base(), tiktoken_rs::p50k_base_singleton()),
+        ("r50k_base", Tokenizer::r50k_base(), tiktoken_rs::r50k_base_singleton()),
     ]
 }
 
@@ -40,26 +24,12 @@ fn check(text: &str) {
         let tokens = tokenizer.encode(text);
         let expected = reference.encode_ordinary(text);
         if tokens != expected {
-            let place = tokens
-                .iter()
-                .zip(&expected)
-                .take_while(|(a, b)| a == b)
-                .count();
-            let before = tokenizer
-                .decode(&tokens[..place])
-                .expect("its own tokens")
-                .len();
+            let place = tokens.iter().zip(&expected).take_while(|(a, b)| a == b).count();
+            let before = tokenizer.decode(&tokens[..place]).expect("its own tokens").len();
             let around = &text.as_bytes()[before.saturating_sub(20)..text.len().min(before + 60)];
-            panic!(
-                "{name}: token {place} differs near {:?}",
-                String::from_utf8_lossy(around)
-            );
+            panic!("{name}: token {place} differs near {:?}", String::from_utf8_lossy(around));
         }
-        assert_eq!(
-            tokenizer.count(text),
-            expected.len() as u64,
-            "{name}: {text:?}"
-        );
+        assert_eq!(tokenizer.count(text), expected.len() as u64, "{name}: {text:?}");
     }
 }
 
@@ -110,9 +80,7 @@ fn every_character_has_its_class() {
 /// Runs of spaces are where `p50k_base` and `r50k_base` differ, and where tokens are longest.
 #[test]
 fn runs_of_every_length_are_encoded_alike() {
-    for unit in [
-        " ", "\t", "\n", "\u{a0}", "-", "=", "*", "a", "0", "中", "\u{3000}",
-    ] {
+    for unit in [" ", "\t", "\n", "\u{a0}", "-", "=", "*", "a", "0", "中", "\u{3000}"] {
         for length in 0..150 {
             let run = unit.repeat(length);
             for (before, after) in [("", ""), ("x", "y"), ("\n", "\n"), (" ", "'s"), ("!", " 1")] {
@@ -134,9 +102,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
     let mut left = 4 << 20;
     each_file(&registry, &mut |path| {
         let known = ["rs", "md", "toml", "txt", "json", "py", "c", "h"];
-        let known = path
-            .extension()
-            .is_some_and(|name| known.iter().any(|known| name == *known));
+        let known = path.extension().is_some_and(|name| known.iter().any(|known| name == *known));
         if known
             && left > 0
             && let Ok(text) = std::fs::read_to_string(path)

@@ -4,12 +4,8 @@ use ctx_tokens::{TokenCounter, Tokenizer, UnknownToken};
 
 use crate::random;
 
-const ALL: [fn() -> Tokenizer; 4] = [
-    Tokenizer::o200k_base,
-    Tokenizer::cl100k_base,
-    Tokenizer::p50k_base,
-    Tokenizer::r50k_base,
-];
+const ALL: [fn() -> Tokenizer; 4] =
+    [Tokenizer::o200k_base, Tokenizer::cl100k_base, Tokenizer::p50k_base, Tokenizer::r50k_base];
 
 fn texts() -> impl Iterator<Item = String> {
     (0..3_000).map(random::record)
@@ -57,12 +53,7 @@ fn numbers_that_are_no_tokens_are_named() {
     assert_eq!(p50k.decode(&[50_280]), Ok(vec![b' '; 25]));
     let r50k = Tokenizer::r50k_base();
     assert!(r50k.decode(&[50_255]).is_ok());
-    for (tokenizer, unknown) in [
-        (p50k, 50_256),
-        (p50k, 50_281),
-        (r50k, 50_256),
-        (r50k, 50_257),
-    ] {
+    for (tokenizer, unknown) in [(p50k, 50_256), (p50k, 50_281), (r50k, 50_256), (r50k, 50_257)] {
         assert_eq!(tokenizer.decode(&[unknown]), Err(UnknownToken(unknown)));
     }
 }
@@ -90,10 +81,7 @@ fn a_truncated_text_keeps_to_its_limit_and_is_as_long_as_its_tokens() {
             for limit in [0, 1, 2, 5, 10, tokens.len() / 2, tokens.len()] {
                 let start = tokenizer.truncate(&text, limit as u64);
                 assert!(text.starts_with(start));
-                assert!(
-                    tokenizer.count(start) <= limit as u64,
-                    "{text:?} to {limit}"
-                );
+                assert!(tokenizer.count(start) <= limit as u64, "{text:?} to {limit}");
                 if limit >= tokens.len() {
                     assert_eq!(start, text);
                     continue;
@@ -134,11 +122,7 @@ fn bytes_that_are_not_utf_8_count_as_the_replacement_character() {
             (b"\xc0\x80", "\u{fffd}\u{fffd}"),
             (b"cut \xf0\x9f\x98", "cut \u{fffd}"),
         ] {
-            assert_eq!(
-                tokenizer.count_bytes(bytes),
-                tokenizer.count(text),
-                "{bytes:?}"
-            );
+            assert_eq!(tokenizer.count_bytes(bytes), tokenizer.count(text), "{bytes:?}");
         }
     }
 }

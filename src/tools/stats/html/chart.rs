@@ -4,18 +4,16 @@
 use std::fmt::Write;
 
 use ctx_cli::short_count;
-use ctx_passes::stats::profile::{Cut, Kind, Kinds, Mark, Point};
-
-use super::scale::Scale;
+use ctx_engine::stats::profile::{Cut, Kind, Kinds, Mark, Point};
 
 /// The units of the drawing. It is stretched to the room that there is, and so has no text.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
 
-/// Names of marks stand in so many rows above the drawing.
+/// Names of marks are in this many rows above the drawing.
 const ROWS: i32 = 3;
 
-/// What is drawn.
+/// The content of the chart.
 pub(super) struct Chart<'a> {
     pub(super) points: &'a [Point],
     pub(super) marks: &'a [Mark],
@@ -28,18 +26,14 @@ impl Chart<'_> {
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
         // Far below the window there would be nothing but the window to see.
-        Scale::up_to(if self.shows_window(most) {
-            most.max(self.window)
-        } else {
-            most
-        })
+        Scale::up_to(if self.shows_window(most) { most.max(self.window) } else { most })
     }
 
     fn shows_window(&self, most: u64) -> bool {
         self.window > 0 && self.window <= most.saturating_mul(4)
     }
 
-    /// How far to the right the record `at` is, from 0 to 1.
+    /// The horizontal position of the record `at`, from 0 to 1.
     fn place(&self, at: u64) -> f64 {
         let ends = |point: Option<&Point>| point.map_or(1, |point| point.at);
         let (first, last) = (ends(self.points.first()), ends(self.points.last()));
@@ -110,7 +104,7 @@ impl Chart<'_> {
             return String::new();
         }
         let y = y(scale, self.window);
-        // Above the line where there is room, else below it.
+        // The label is above the line if it fits, else below it.
         let text = if y > 20.0 { y - 5.0 } else { y + 14.0 };
         format!(
             "<line class=\"window\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
@@ -119,12 +113,12 @@ impl Chart<'_> {
         )
     }
 
-    /// Whether anything was recorded.
+    /// Whether the agent recorded any usage.
     pub(super) fn has_recorded(&self) -> bool {
         self.points.iter().any(|point| point.recorded.is_some())
     }
 
-    /// What the API counted, as a line that each cut breaks.
+    /// The API's counts as a line that each cut interrupts.
     fn recorded(&self, scale: Scale) -> String {
         let (mut path, mut letter) = (String::new(), 'M');
         for point in self.points {
@@ -150,7 +144,7 @@ impl Chart<'_> {
         for (name, mark) in named(self.marks) {
             let x = self.place(mark.at) * 100.0;
             let cut = mark.cut.as_str();
-            // Neighbours stand above each other.
+            // Neighbours are above each other.
             row = if x - last < 8.0 { (row + 1) % ROWS } else { 0 };
             last = x;
             rows = rows.max(row + 1);
@@ -165,7 +159,7 @@ impl Chart<'_> {
     }
 }
 
-/// How far down the drawing so many tokens are.
+/// The vertical position of a number of tokens.
 fn y(scale: Scale, tokens: u64) -> f64 {
     let share = tokens as f64 / scale.top() as f64;
     HEIGHT - share.min(1.0) * HEIGHT
@@ -213,32 +207,76 @@ fn band(corners: &[(f64, Kinds)], kind: Kind, scale: Scale) -> String {
     path
 }
 
+/// The end of the largest scale.
+const MOST_TOKENS: u64 = 1_000_000_000_000;
+
+/// Round steps from nothing up to its upper end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scale {
+    /// The tokens between two lines.
+    pub(super) step: u64,
+    /// The number of steps.
+    pub(super) steps: u64,
+}
+
+impl Scale {
+    /// At most five steps up to `most`, each a round number. It does not cover impossible sizes
+    /// that a file may claim.
+    pub(super) fn up_to(most: u64) -> Self {
+        let most = most.min(MOST_TOKENS);
+        let mut unit = 1;
+        loop {
+            for step in [unit, 2 * unit, 5 * unit] {
+                let steps = most.div_ceil(step).max(1);
+                if steps <= 5 {
+                    return Self { step, steps };
+                }
+            }
+            unit *= 10;
+        }
+    }
+
+    /// The tokens at its upper end.
+    pub(super) fn top(self) -> u64 {
+        self.step * self.steps
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ctx_passes::stats::profile::{Cut, Mark};
+    use ctx_engine::stats::profile::{Cut, Mark};
 
-    use super::named;
+    use super::{Scale, named};
 
-    /// 16: each mark has a name that says what it is, and which one of them.
+    /// Each mark has a name that says what it is, and a number.
     #[test]
     fn marks_have_short_names() {
-        let mark = |cut| Mark {
-            cut,
-            tool: None,
-            at: 1,
-            line: None,
-            time: None,
-            before: None,
-            after: 0,
-        };
-        let cuts = [
-            Cut::Compaction,
-            Cut::Rollback,
-            Cut::Compaction,
-            Cut::Replacement,
-        ];
+        let mark =
+            |cut| Mark { cut, tool: None, at: 1, line: None, time: None, before: None, after: 0 };
+        let cuts = [Cut::Compaction, Cut::Rollback, Cut::Compaction, Cut::Replacement];
         let marks = cuts.map(mark);
         let names: Vec<String> = named(&marks).map(|(name, _)| name).collect();
         assert_eq!(names, ["C1", "R1", "C2", "O1"]);
+    }
+
+    /// The scale has round steps, covers everything, and wastes little.
+    #[test]
+    fn the_scale_has_round_steps() {
+        for (most, step, steps) in [
+            (0, 1, 1),
+            (4, 1, 4),
+            (7, 2, 4),
+            (11, 5, 3),
+            (30_282, 10_000, 4),
+            (128_000, 50_000, 3),
+            (200_000, 50_000, 4),
+        ] {
+            assert_eq!(Scale::up_to(most), Scale { step, steps }, "{most}");
+        }
+        assert_eq!(Scale::up_to(u64::MAX).top(), super::MOST_TOKENS);
+        for most in 1..2_000 {
+            let top = Scale::up_to(most).top();
+            assert!(top >= most && top <= most * 2, "{most}");
+        }
     }
 }

@@ -1,26 +1,21 @@
-//! The chart with what belongs to it: the kinds, what is read off it, the compactions and
-//! rollbacks, and all its figures.
+//! The chart with its legend, its readout, the compactions and rollbacks, and all its figures.
 
 use chrono::{DateTime, Utc};
-use ctx_passes::stats::profile::{Kind, Mark};
+use ctx_engine::stats::profile::{Kind, Mark};
 
 use super::chart::{Chart, named};
+use super::elements::{Table, number as grouped, text, tokens};
 use super::section::label;
 use super::subject::Subject;
-use super::table::Table;
-use super::text::{number as grouped, text, tokens};
 
-/// The part of the session `number` of the page; nothing where there is no message.
+/// The part of the page for session `number`; empty if it has no message.
 pub(super) fn of(number: usize, subject: &Subject) -> String {
     let profile = &subject.profile;
     let Some(last) = profile.points.last() else {
         return String::new();
     };
-    let chart = Chart {
-        points: &profile.points,
-        marks: &profile.marks,
-        window: subject.status.window(),
-    };
+    let chart =
+        Chart { points: &profile.points, marks: &profile.marks, window: subject.status.window() };
     let described = format!(
         "{} now; {}. All figures are in the table below it.",
         tokens(last.kinds.total()),
@@ -102,18 +97,13 @@ fn time(time: DateTime<Utc>) -> String {
     time.format("<time>%Y-%m-%d %H:%M:%S</time>").to_string()
 }
 
-/// How the line of the recorded usage is called.
+/// The label of the line of recorded usage.
 const RECORDED: &str = "as the API counted";
 
 /// The points of the chart, which the script reads, too.
 fn figures(number: usize, subject: &Subject, chart: &Chart<'_>) -> String {
     let (kinds, has_recorded) = (chart.kinds(), chart.has_recorded());
-    let mut columns = vec![
-        ("Record", true),
-        ("Line", true),
-        ("Time (UTC)", false),
-        ("All", true),
-    ];
+    let mut columns = vec![("Record", true), ("Line", true), ("Time (UTC)", false), ("All", true)];
     columns.extend(kinds.iter().map(|kind| (label(*kind), true)));
     columns.extend(has_recorded.then_some((RECORDED, true)));
     let mut table = Table::new("The figures of the chart", &columns);

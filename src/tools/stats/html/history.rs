@@ -1,27 +1,27 @@
-//! What was done to a session, and what it was before: its states, the oldest first.
+//! The history of a session: its earlier states, oldest first.
 
 use std::io::{Read, Result};
 
-use ctx_passes::stats::profile::{Cut, Mark, Replaced};
+use ctx_engine::stats::profile::{Cut, Mark, Replaced};
 use ctx_store::{Entry, Event, Meta, SnapshotBytes, Store, hash};
 
 use super::super::status::Known;
 
-/// So many replacements are looked at, the newest.
+/// The number of replacements to show, newest first.
 const MOST_STATES: usize = 12;
 
 /// A state that the session had before its file was replaced.
 pub(super) struct State {
     /// The snapshot of it.
     pub(super) entry: Entry,
-    /// What made it, where it was not the first.
+    /// The replacement that produced it, except for the first state.
     pub(super) replaced: Option<Replaced>,
 }
 
-/// A compaction, with what there was before and after.
+/// A compaction, with the states before and after.
 pub(super) struct Compaction {
     pub(super) event: Event,
-    /// The snapshot of what was compacted, where that is there.
+    /// The snapshot of the session before, if it exists.
     pub(super) before: Option<Entry>,
     /// How long the session was then.
     pub(super) written: Option<u64>,
@@ -36,8 +36,8 @@ pub(super) struct History {
     pub(super) states: Vec<State>,
     /// What made the session what it is now.
     pub(super) replaced: Option<Replaced>,
-    /// Compactions that were appended to the session, which itself tells of them, and how many
-    /// lines it had before.
+    /// Compactions that were appended to the session, which records them itself, and the number of
+    /// lines before each.
     appended: Vec<(Event, u64)>,
     /// The newest compaction.
     pub(super) compaction: Option<Compaction>,
@@ -45,7 +45,7 @@ pub(super) struct History {
 
 impl History {
     /// Tells the marks of compactions that were appended what the log has of them.
-    pub(super) fn tell(&self, marks: &mut [Mark]) {
+    pub(super) fn annotate(&self, marks: &mut [Mark]) {
         for (event, lines) in &self.appended {
             let is_its = |mark: &&mut Mark| {
                 mark.tool.is_none() && mark.line.is_some_and(|line| line > *lines)
@@ -63,20 +63,15 @@ impl History {
         let mut history = Self::default();
         let replacements = known.events.iter().filter(|event| cut(event).is_some());
         let newest: Vec<&Event> = replacements.take(MOST_STATES).collect();
-        let replacements: Vec<(&Event, Option<&Entry>)> = newest
-            .into_iter()
-            .rev()
-            .map(|event| (event, snapshot(known, event)))
-            .collect();
+        let replacements: Vec<(&Event, Option<&Entry>)> =
+            newest.into_iter().rev().map(|event| (event, snapshot(known, event))).collect();
         for (number, (event, entry)) in replacements.iter().enumerate() {
             let next = replacements.get(number + 1);
             if event.op == "compact" {
                 history.compaction = Some(Compaction {
                     event: (*event).clone(),
                     // What it wrote is only there where the state after it is.
-                    before: entry
-                        .filter(|_| next.is_none_or(|next| next.1.is_some()))
-                        .cloned(),
+                    before: entry.filter(|_| next.is_none_or(|next| next.1.is_some())).cloned(),
                     written: written(event, entry.and_then(|entry| entry.meta.as_ref().ok())),
                     next: next.and_then(|(_, next)| next.cloned()),
                 });
@@ -100,10 +95,9 @@ impl History {
                 history.appended.push(((*event).clone(), lines));
                 continue;
             }
-            history.states.push(State {
-                entry: (*entry).clone(),
-                replaced: history.replaced.take(),
-            });
+            history
+                .states
+                .push(State { entry: (*entry).clone(), replaced: history.replaced.take() });
             history.replaced = replaced(event, meta);
         }
         history
@@ -132,7 +126,7 @@ fn replaced(event: &Event, meta: Option<&Meta>) -> Option<Replaced> {
     })
 }
 
-/// How long the session was behind a replacement.
+/// The length of the session after a replacement.
 fn written(event: &Event, meta: Option<&Meta>) -> Option<u64> {
     let planned = meta.and_then(|meta| meta.replaced_by.as_ref());
     event.bytes.or(planned.map(|planned| planned.bytes))

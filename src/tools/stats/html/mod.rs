@@ -6,15 +6,12 @@
 
 mod chart;
 mod curve;
+mod elements;
 mod history;
 mod report;
 mod savings;
-mod scale;
 mod section;
-mod source;
 mod subject;
-mod table;
-mod text;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,12 +19,12 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ctx_cli::Failure;
-use ctx_passes::stats::profile::Kind;
+use ctx_engine::stats::profile::Kind;
+use elements::text;
 use sha2::{Digest, Sha256};
-
-pub(super) use subject::Asked;
 use subject::Subject;
-use text::text;
+
+pub(super) use subject::SubjectRequest;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -35,11 +32,11 @@ const SCRIPT: &str = include_str!("script.js");
 /// The page of all sessions that could be read, and the failures of the others.
 pub(super) fn page<'p>(
     operands: impl Iterator<Item = &'p Path>,
-    asked: Asked<'_>,
+    request: SubjectRequest<'_>,
 ) -> (Option<String>, Vec<Failure>) {
     let (mut subjects, mut failures) = (Vec::new(), Vec::new());
     for operand in operands {
-        match asked.subject(operand) {
+        match request.subject(operand) {
             Ok(subject) => subjects.push(subject),
             Err(failure) => failures.push(failure),
         }
@@ -50,19 +47,16 @@ pub(super) fn page<'p>(
 
 fn of(subjects: &[Subject]) -> String {
     let (title, contents) = match subjects {
-        [one] => (
-            format!("{}: where its window goes", text(&section::short_name(one))),
-            String::new(),
-        ),
+        [one] => {
+            (format!("{}: where its window goes", text(&section::short_name(one))), String::new())
+        }
         several => {
             let title = format!("Where the windows of {} sessions go", several.len());
             (title, contents(several))
         }
     };
-    let sections: String = (1..)
-        .zip(subjects)
-        .map(|(number, subject)| section::of(number, subject))
-        .collect();
+    let sections: String =
+        (1..).zip(subjects).map(|(number, subject)| section::of(number, subject)).collect();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -94,10 +88,7 @@ fn contents(subjects: &[Subject]) -> String {
     let mut entries = String::new();
     for (number, subject) in (1..).zip(subjects) {
         let (name, used) = (text(&subject.name), section::used(subject));
-        let _ = write!(
-            entries,
-            "<li><a href=\"#s{number}\">{name}</a>: {used}</li>"
-        );
+        let _ = write!(entries, "<li><a href=\"#s{number}\">{name}</a>: {used}</li>");
     }
     format!("<nav aria-label=\"Sessions\"><ol>{entries}</ol></nav>")
 }

@@ -1,35 +1,29 @@
 //! The tables of what is in the context, and of what the last compaction did.
 
 use ctx_cli::percent;
-use ctx_ledger::score::Class;
-use ctx_passes::stats::profile::{Counts, Fate, Profile};
+use ctx_engine::stats::profile::{Counts, Fate, Profile};
+use ctx_summary::ledger::score::Class;
 
+use super::elements::{Table, number, quoted};
 use super::section::label;
 use super::subject::Subject;
-use super::table::Table;
-use super::text::{number, quoted};
 
 /// The tokens of the context that are in no message of the file: an agent's own system prompt
 /// and tools, and what its API counts more.
-pub(super) fn beside(subject: &Subject) -> u64 {
+pub(super) fn unrecorded(subject: &Subject) -> u64 {
     let counted = subject.profile.context.total();
     subject.status.tokens().saturating_sub(counted)
 }
 
 /// How these tokens are called.
-pub(super) const BESIDE: &str = "what the agent sends beside the messages";
+pub(super) const UNRECORDED: &str = "what the agent sends besides the messages";
 
 /// Tokens by kind.
 pub(super) fn kinds(subject: &Subject) -> String {
     let (context, window) = (&subject.profile.context, subject.status.window());
     let mut table = Table::new(
         "Tokens of the context by kind",
-        &[
-            ("Kind", false),
-            ("Tokens", true),
-            ("Of the context", true),
-            ("Of the window", true),
-        ],
+        &[("Kind", false), ("Tokens", true), ("Of the context", true), ("Of the window", true)],
     );
     let all = context.total();
     let row = |what: &str, tokens: u64, of: Option<u64>| {
@@ -44,11 +38,11 @@ pub(super) fn kinds(subject: &Subject) -> String {
         table.push(&row(label(kind), tokens, Some(all)));
     }
     table.push_sum(&row("all messages", all, Some(all)));
-    if beside(subject) > 0 {
-        table.push_sum(&row(BESIDE, beside(subject), None));
-        table.push_sum(&row("in all", all + beside(subject), None));
+    if unrecorded(subject) > 0 {
+        table.push_sum(&row(UNRECORDED, unrecorded(subject), None));
+        table.push_sum(&row("in all", all + unrecorded(subject), None));
     }
-    let note = if beside(subject) > 0 {
+    let note = if unrecorded(subject) > 0 {
         "<p>The agent has recorded what its API counted, and that is more than the messages in the file come to: the agent sends a system prompt and the tools that it offers as well, and its API counts otherwise than is counted here. The sum is the most that the context may come to.</p>\n"
     } else {
         ""
@@ -60,12 +54,7 @@ pub(super) fn kinds(subject: &Subject) -> String {
 pub(super) fn tools(profile: &Profile) -> String {
     let mut table = Table::new(
         "Tokens of the context by tool, calls and results together",
-        &[
-            ("Tool", false),
-            ("Calls", true),
-            ("Tokens", true),
-            ("Of the context", true),
-        ],
+        &[("Tool", false), ("Calls", true), ("Tokens", true), ("Of the context", true)],
     );
     let all = profile.context.total();
     for (name, share) in profile.tools.iter().take(30) {
@@ -109,10 +98,7 @@ pub(super) fn largest(profile: &Profile) -> String {
     if table.is_empty() {
         return String::new();
     }
-    format!(
-        "<h3>The largest items in it</h3>\n{}",
-        table.html("sortable quiet items")
-    )
+    format!("<h3>The largest items in it</h3>\n{}", table.html("sortable quiet items"))
 }
 
 /// What the last compaction kept and lost.
@@ -130,20 +116,10 @@ pub(super) fn fate(subject: &Subject) -> String {
 fn of_fate(fate: &Fate) -> String {
     let mut table = Table::new(
         "What became of the items of the session before it, by class",
-        &[
-            ("Class", false),
-            ("Kept", true),
-            ("Recoverable", true),
-            ("Lost", true),
-        ],
+        &[("Class", false), ("Kept", true), ("Recoverable", true), ("Lost", true)],
     );
     let row = |what: &str, counts: Counts| {
-        [
-            what.to_owned(),
-            number(counts.retained),
-            number(counts.recoverable),
-            number(counts.lost),
-        ]
+        [what.to_owned(), number(counts.retained), number(counts.recoverable), number(counts.lost)]
     };
     for (class, counts) in &fate.classes {
         table.push(&row(class.as_str(), *counts));

@@ -1,12 +1,11 @@
 //! What can be saved, and by which command.
 
 use ctx_cli::{percent, shell_word};
-use ctx_passes::stats::profile::Profile;
-use ctx_select::prune::Sum;
+use ctx_engine::prune::Sum;
+use ctx_engine::stats::profile::Profile;
 
+use super::elements::{Table, number, quoted, text, things};
 use super::subject::Subject;
-use super::table::Table;
-use super::text::{number, quoted, text, things};
 
 /// The rules of pruning that the page counts with, as flags.
 const PRUNING: &str = "--drop superseded,duplicates,noise --trim";
@@ -17,20 +16,12 @@ pub(super) fn commands(subject: &Subject) -> String {
     let file = path.map_or("FILE".to_owned(), |path| {
         let path = path.display().to_string();
         // Else it would be a flag.
-        shell_word(&if path.starts_with('-') {
-            format!("./{path}")
-        } else {
-            path
-        })
+        shell_word(&if path.starts_with('-') { format!("./{path}") } else { path })
     });
     let all = subject.profile.context.total();
     let mut table = Table::new(
         "What can be saved now",
-        &[
-            ("Command", false),
-            ("Frees (of the context)", true),
-            ("What it does", false),
-        ],
+        &[("Command", false), ("Frees (of the context)", true), ("What it does", false)],
     );
     let mut push = |command: String, frees: String, what: &str| {
         let command = format!("<code>{}</code>", text(&command));
@@ -43,7 +34,7 @@ pub(super) fn commands(subject: &Subject) -> String {
         push(
             format!("ctx-prune -i {PRUNING} {file}"),
             freed(savings.total.gain()),
-            "shortens results that were read again, repeated or long; nothing that was said changes",
+            "shortens results that were read again, repeated or long; no text of a message changes",
         );
     }
     if let Some((results, tokens)) = subject.offload
@@ -76,16 +67,13 @@ pub(super) fn commands(subject: &Subject) -> String {
     )
 }
 
-/// What pruning would take out.
+/// What pruning would remove.
 pub(super) fn groups(profile: &Profile) -> String {
     let heading = "<h3>Duplicates and other results that pruning would shorten</h3>\n";
     let savings = match &profile.savings {
         Ok(savings) => savings,
         Err(why) => {
-            return format!(
-                "{heading}<p>ctx-prune does not take it: {}.</p>\n",
-                text(why)
-            );
+            return format!("{heading}<p>ctx-prune does not take it: {}.</p>\n", text(why));
         }
     };
     if savings.groups.is_empty() {
@@ -93,18 +81,9 @@ pub(super) fn groups(profile: &Profile) -> String {
     }
     let mut rules = Table::new(
         "What ctx-prune would free, by rule",
-        &[
-            ("Rule", false),
-            ("Changes", true),
-            ("Before", true),
-            ("After", true),
-            ("Freed", true),
-        ],
+        &[("Rule", false), ("Changes", true), ("Before", true), ("After", true), ("Freed", true)],
     );
-    let by_rule = savings
-        .rules
-        .iter()
-        .map(|(rule, sum)| (rule.as_str(), *sum));
+    let by_rule = savings.rules.iter().map(|(rule, sum)| (rule.as_str(), *sum));
     let row = |what: &str, sum: Sum| {
         [
             what.to_owned(),
@@ -143,9 +122,5 @@ pub(super) fn groups(profile: &Profile) -> String {
         0 => String::new(),
         more => format!("<p>{} more free less.</p>\n", number(more as u64)),
     };
-    format!(
-        "{heading}{}{}{more}",
-        rules.html(""),
-        groups.html("sortable")
-    )
+    format!("{heading}{}{}{more}", rules.html(""), groups.html("sortable"))
 }

@@ -4,14 +4,13 @@
 use std::fmt::Write;
 
 use ctx_cli::{percent, shell_word};
-use ctx_passes::stats::profile::Kind;
-use ctx_select::trigger::Step;
+use ctx_engine::stats::profile::Kind;
+use ctx_policy::trigger::Step;
 
-use super::curve;
-use super::report::{BESIDE, beside, fate, kinds, largest, tools};
-use super::savings;
+use super::elements::{number, text, tokens};
+use super::report::{UNRECORDED, fate, kinds, largest, tools, unrecorded};
 use super::subject::Subject;
-use super::text::{number, text, tokens};
+use super::{curve, savings};
 
 /// The section; `number` is that of the session in the page, from 1.
 pub(super) fn of(number: usize, subject: &Subject) -> String {
@@ -36,21 +35,13 @@ pub(super) fn of(number: usize, subject: &Subject) -> String {
 /// `30,282 of 128,000 tokens (23.7%)`
 pub(super) fn used(subject: &Subject) -> String {
     let (used, window) = (subject.status.tokens(), subject.status.window());
-    format!(
-        "{} of {} ({})",
-        number(used),
-        tokens(window),
-        percent(used, window)
-    )
+    format!("{} of {} ({})", number(used), tokens(window), percent(used, window))
 }
 
-/// Of a path only the last part: the whole one stands below it.
+/// The last part of a path; the whole path is shown below.
 pub(super) fn short_name(subject: &Subject) -> String {
     let name = subject.path.as_ref().and_then(|path| path.file_name());
-    name.map_or_else(
-        || subject.name.clone(),
-        |name| name.to_string_lossy().into_owned(),
-    )
+    name.map_or_else(|| subject.name.clone(), |name| name.to_string_lossy().into_owned())
 }
 
 fn first_screen(subject: &Subject) -> String {
@@ -110,8 +101,8 @@ fn due(subject: &Subject) -> String {
 /// How much of the window each kind takes.
 fn bar(subject: &Subject) -> String {
     let context = &subject.profile.context;
-    let beside = beside(subject);
-    let whole = subject.status.window().max(context.total() + beside).max(1);
+    let unrecorded = unrecorded(subject);
+    let whole = subject.status.window().max(context.total() + unrecorded).max(1);
     let share = |tokens: u64| tokens as f64 * 100.0 / whole as f64;
     let (mut rects, mut x) = (String::new(), 0.0);
     for (kind, tokens) in context.rows().filter(|(_, tokens)| *tokens > 0) {
@@ -122,8 +113,8 @@ fn bar(subject: &Subject) -> String {
         );
         x += width;
     }
-    if beside > 0 {
-        let width = share(beside);
+    if unrecorded > 0 {
+        let width = share(unrecorded);
         let _ = write!(
             rects,
             "<rect class=\"beside\" x=\"{x:.3}%\" width=\"{width:.3}%\" height=\"100%\"/>"
@@ -135,28 +126,27 @@ fn bar(subject: &Subject) -> String {
     )
 }
 
-/// What takes most of the context: tools, and the kinds that belong to none.
+/// What takes most of the context: tools, and the kinds outside tools.
 fn filled(subject: &Subject) -> String {
     let profile = &subject.profile;
-    let beside = beside(subject);
-    let all = profile.context.total() + beside;
+    let unrecorded = unrecorded(subject);
+    let all = profile.context.total() + unrecorded;
     if all == 0 {
         return "There is no message in it.".to_owned();
     }
-    let tool = |(name, share): &(String, ctx_select::tally::Share)| {
+    let tool = |(name, share): &(String, ctx_engine::count::Share)| {
         (share.tokens, format!("calls and results of {}", text(name)))
     };
     let kind = |(kind, tokens): (Kind, u64)| (tokens, label(kind).to_owned());
     let own = |(kind, _): &(Kind, u64)| !matches!(kind, Kind::Calls | Kind::Results);
     let mut parts: Vec<(u64, String)> = profile.tools.iter().map(tool).collect();
     parts.extend(profile.context.rows().filter(own).map(kind));
-    parts.push((beside, BESIDE.to_owned()));
+    parts.push((unrecorded, UNRECORDED.to_owned()));
     parts.retain(|(tokens, _)| *tokens > 0);
     parts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let parts = parts.iter().take(3);
-    let parts: Vec<String> = parts
-        .map(|(tokens, what)| format!("{what} <b>{}</b>", percent(*tokens, all)))
-        .collect();
+    let parts: Vec<String> =
+        parts.map(|(tokens, what)| format!("{what} <b>{}</b>", percent(*tokens, all))).collect();
     format!("Most of it: {}.", parts.join(", "))
 }
 

@@ -1,23 +1,26 @@
 //! A session that a page is made of: what is read of it, and what the store knows.
 
-use ctx_cli::Failure;
-use ctx_passes::Session as Records;
-use ctx_passes::offload::{ChangePass, Offloader, Plan as Offloading, Reading, Template};
-use ctx_passes::prune::Plan as Pruning;
-use ctx_passes::score::{self, MOST_SCORED_BYTES};
-use ctx_passes::stats::profile::{Fate, Profile, ProfilePass, pruning};
-use ctx_passes::{ErrorKind, Invalid, PassError};
-use ctx_select::trigger::Triggers;
-use ctx_store::{SessionId, Store};
-use ctx_transcript::Options;
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use super::super::status::Status;
+use ctx_cli::{Failure, Input, input_name, is_stdin};
+use ctx_engine::offload::{ChangePass, Reading, Template};
+use ctx_engine::prune::{self, Plan as Pruning};
+use ctx_engine::score::{self, MOST_SCORED_BYTES};
+use ctx_engine::stats::profile::{Fate, Profile, ProfilePass};
+use ctx_engine::{ErrorKind, Invalid, PassError, Session as Records};
+use ctx_format::Options;
+use ctx_policy::trigger::Triggers;
+use ctx_store::{Entry, SessionId, Store};
+
+use super::super::status::{Known, Status};
 use super::history::{Compaction, History, bytes};
-use super::source::Source;
-use crate::counting::Counting;
+use crate::args::counting::Counting;
+use crate::offload::{Offloader, Plan as Offloading};
+use crate::output::no_temporary;
 use crate::session::ReadArgs;
+use crate::store::failure;
 
 /// What is shown of a session.
 pub(super) struct Subject {
@@ -39,7 +42,7 @@ pub(super) struct Subject {
 
 /// How sessions are looked at.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Asked<'a> {
+pub(in super::super) struct SubjectRequest<'a> {
     pub(in super::super) store: &'a Store,
     pub(in super::super) triggers: &'a Triggers,
     /// Whether the model refused the session.
@@ -47,17 +50,16 @@ pub(in super::super) struct Asked<'a> {
     pub(in super::super) counting: &'a Counting,
 }
 
-impl Asked<'_> {
+impl SubjectRequest<'_> {
     /// Looks at the session that an operand names.
     pub(super) fn subject(self, operand: &Path) -> Result<Subject, Failure> {
         let source = Source::find(operand, self.store)?;
         let status = Status::read(source.open()?, self.triggers, self.overflow, self.counting)?;
         let status = status.knowing(&source.known);
-        let history = History::of(self.store, &source.known, || {
-            source.open().ok().map(|input| input.reader)
-        });
+        let history =
+            History::of(self.store, &source.known, || source.open().ok().map(|input| input.reader));
         let mut session = ReadArgs::default().session(source.open()?)?;
-        let dialect = session.dialect().map(ctx_transcript::Dialect::name);
+        let dialect = session.dialect().map(ctx_format::Dialect::name);
         let mut pass = ProfilePass::new(self.counting.counter);
         for state in &history.states {
             // A state that cannot be read is not on the curve.
@@ -68,7 +70,7 @@ impl Asked<'_> {
         let plan = self.pruning(session.dialect());
         let replaced = history.replaced.clone();
         let mut profile = session.read(|records| pass.now(records, replaced, &plan))?;
-        history.tell(&mut profile.marks);
+        history.annotate(&mut profile.marks);
         let fate = self.fate(&source, &history, &mut profile);
         Ok(Subject {
             offload: self.offload(&source),
@@ -82,23 +84,22 @@ impl Asked<'_> {
         })
     }
 
-    fn pruning(self, dialect: Option<&'static dyn ctx_transcript::Dialect>) -> Pruning {
+    fn pruning(self, dialect: Option<&'static dyn ctx_format::Dialect>) -> Pruning {
         Pruning {
-            policy: pruning(dialect.map(|dialect| dialect as _)),
+            options: prune::Options::lossless(dialect.map(|dialect| dialect as _)),
             pins: Vec::new(),
             zone: None,
             min_gain: 0,
             counter: self.counting.counter,
-            tell_changes: false,
-            size: false,
+            report_changes: false,
+            count_all: false,
             strict: false,
             cache: None,
             temp: std::env::temp_dir(),
         }
     }
 
-    /// What the newest compaction kept and lost, whether the session itself tells of it or the
-    /// store does.
+    /// What the newest compaction kept and lost, by the session itself or by the store.
     fn fate(self, source: &Source, history: &History, profile: &mut Profile) -> Option<Fate> {
         let own = profile.fate.take();
         let Some(compaction) = &history.compaction else {
@@ -106,15 +107,13 @@ impl Asked<'_> {
         };
         let event = &compaction.event;
         let marks = profile.marks.iter().rev();
-        let mut told = marks.filter(|mark| mark.line.is_some() && mark.tool.is_none());
-        let own_time = told.next().and_then(|mark| mark.time);
+        let mut times = marks.filter(|mark| mark.line.is_some() && mark.tool.is_none());
+        let own_time = times.next().and_then(|mark| mark.time);
         if own.is_some() && own_time.is_some_and(|time| time >= event.time) {
             return own;
         }
         let scored = self.score(source, compaction);
-        scored
-            .or_else(|| Fate::of_log(event.others.get("survived")?))
-            .or(own)
+        scored.or_else(|| Fate::of_log(event.others.get("survived")?)).or(own)
     }
 
     /// Scores what a compaction made of a session, and not what came later.
@@ -136,7 +135,7 @@ impl Asked<'_> {
         Fate::of_score(&score)
     }
 
-    /// What `ctx-offload` would take out.
+    /// What `ctx-offload` would move out.
     fn offload(self, source: &Source) -> Option<(usize, u64)> {
         let id = SessionId::of_file(source.path()?).ok()?;
         let plan = Offloading {
@@ -149,27 +148,106 @@ impl Asked<'_> {
         };
         let offloader = Offloader::new(self.store, &id, plan).ok()?;
         let mut session = ReadArgs::default().session(source.open().ok()?).ok()?;
-        session
-            .read(|records| records.refuse_document_of_log("changed"))
-            .ok()?;
-        let reading = Reading {
-            dialect: session.dialect(),
-            batch: false,
-            protect_last: 0,
-        };
+        session.read(|records| records.refuse_document_of_log("changed")).ok()?;
+        let reading = Reading { dialect: session.dialect(), batch: false, protect_last: 0 };
         let mut pass = ChangePass::new(reading, offloader, None);
         session.pass(|record| pass.push(record)).ok()?;
-        let (offloader, _) = pass
-            .finish(session.bad().left_out(), &mut ctx_passes::Notes::new())
-            .ok()?;
+        let (offloader, _) =
+            pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::new()).ok()?;
         Some((offloader.results.len(), offloader.freed))
     }
 }
 
 fn records(reader: impl Read + Send + 'static) -> Option<Records> {
-    let options = Options {
-        temp: Some(std::env::temp_dir()),
-        ..Options::default()
-    };
+    let options = Options { temp: Some(std::env::temp_dir()), ..Options::default() };
     Records::open(Box::new(reader), &options, Invalid::Keep).ok()
+}
+
+/// A session that can be opened.
+pub(super) struct Source {
+    /// As the user named it.
+    pub(super) name: String,
+    /// The snapshot that it is read from.
+    pub(super) snapshot: Option<String>,
+    /// What the store knows of it.
+    pub(super) known: Known,
+    bytes: Bytes,
+}
+
+enum Bytes {
+    File(PathBuf),
+    /// A file without a name.
+    Copy(File),
+}
+
+impl Source {
+    /// The session that an operand names: a file before a session of the store.
+    pub(super) fn find(operand: &Path, store: &Store) -> Result<Self, Failure> {
+        let mut source = Self {
+            name: input_name(operand),
+            snapshot: None,
+            known: Known::default(),
+            bytes: Bytes::File(operand.to_owned()),
+        };
+        if is_stdin(operand) {
+            source.bytes = Bytes::Copy(copy(Input::open(operand)?.reader, &source.name)?);
+        } else if let Some((id, entry)) = named(operand, store)? {
+            let (bytes, meta) = store.open_verified(&entry).map_err(failure)?;
+            source.bytes = Bytes::Copy(copy(bytes, &source.name)?);
+            source.snapshot = Some(entry.id.to_string());
+            let catalog = store.catalog(Some(&id)).map_err(failure)?;
+            source.known = Known::of(catalog.entries, id, store)?;
+            // What was done to it later is nothing that it shows.
+            source.known.events.retain(|event| event.time < meta.created);
+        } else {
+            Input::open(operand)?;
+            source.known = Known::of_file(operand, store)?;
+        }
+        Ok(source)
+    }
+
+    /// The file, where it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.bytes {
+            Bytes::File(path) => Some(path),
+            Bytes::Copy(_) => None,
+        }
+    }
+
+    /// Opens it from its beginning.
+    pub(super) fn open(&self) -> Result<Input, Failure> {
+        let copy = match &self.bytes {
+            Bytes::File(path) => return Input::open(path),
+            Bytes::Copy(copy) => copy,
+        };
+        let open = || -> io::Result<File> {
+            let mut copy = copy.try_clone()?;
+            copy.rewind()?;
+            Ok(copy)
+        };
+        Ok(Input {
+            name: self.name.clone(),
+            reader: Box::new(open().map_err(|error| no_temporary(&error))?),
+        })
+    }
+}
+
+/// The session of the store that is meant, and its newest snapshot, where there is no such file.
+fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>, Failure> {
+    let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
+    let Some(id) = id.filter(|_| !operand.exists()) else {
+        return Ok(None);
+    };
+    if !store.sessions().map_err(failure)?.contains(&id) {
+        return Ok(None);
+    }
+    let entry = store.find_snapshot(Some(&id), "latest").map_err(failure)?;
+    Ok(Some((id, entry)))
+}
+
+fn copy(mut reader: impl Read, name: &str) -> Result<File, Failure> {
+    let mut file = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
+    io::copy(&mut reader, &mut file)
+        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(name, None))?;
+    Ok(file)
 }

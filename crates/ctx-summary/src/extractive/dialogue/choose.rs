@@ -1,9 +1,9 @@
-//! Which statements of a dialogue are told: those that say most for their length, with the
-//! others of their message that say something, too, and with what they need.
+//! Chooses the statements of a dialogue: those that say most for their length, with the other
+//! informative statements of their message and with what they need.
 
 use std::collections::HashSet;
 
-use ctx_ledger::Origin;
+use crate::ledger::Origin;
 use ctx_tokens::TokenCounter;
 
 use super::super::candidate::Candidate;
@@ -14,24 +14,25 @@ use super::talk::Talk;
 use super::words::Words;
 use super::worth::{LEAST, is_question, worths};
 
-/// What a statement is worth beside its new words.
+/// What a statement is worth in addition to its new words.
 const ALONE: f64 = 0.1;
-/// Of a message that is told, whatever has this share of the best statement's worth.
+/// With a chosen statement, each other statement of its message with this share of its worth is
+/// chosen.
 const BESIDE: f64 = 0.5;
-/// A longer message, in tokens, is told in parts.
+/// A longer message, in tokens, is not taken as a whole.
 const LONGEST: u64 = 120;
-/// What a statement is worth that is told because another one needs it.
+/// What a statement is worth if another one needs it.
 const NEEDED: f64 = 0.6;
 /// No chain of needs is longer.
 const MOST_NEEDED: usize = 4;
-/// What was offered, when one of it was chosen.
+/// The worth of offered options, if one of them was chosen.
 const OFFERED: f64 = 0.5;
 /// So many words say what was chosen.
 const LEAST_SHARED: usize = 2;
 /// The label of a message, in tokens.
 const PER_MESSAGE: u64 = 2;
 
-/// Judges statements by the words that they say anew.
+/// Judges statements by their new words.
 pub(super) struct Chooser<'t> {
     talk: &'t Talk<'t>,
     words: Words,
@@ -43,9 +44,9 @@ pub(super) struct Chooser<'t> {
     lengths: Vec<u64>,
     /// For each message its best statement.
     best: Vec<Option<usize>>,
-    /// For each message how many statements of it are told.
+    /// For each message, how many of its statements are chosen.
     open: Vec<usize>,
-    /// For each message, and for one behind the last, what is chosen of it next.
+    /// For each message and one after the last, what is chosen of it next.
     choices: Vec<Option<usize>>,
 }
 
@@ -55,12 +56,7 @@ impl<'t> Chooser<'t> {
         let words = Words::of(statements.iter().map(|one| (one.text, one.is_open)));
         let mut worths = worths(talk, &words);
         let choices = choices(talk, &words);
-        for (said, _) in talk
-            .said
-            .iter()
-            .zip(&choices)
-            .filter(|(_, it)| it.is_some())
-        {
+        for (said, _) in talk.said.iter().zip(&choices).filter(|(_, it)| it.is_some()) {
             let offers = said.statements.clone();
             offers.for_each(|at| worths[at] *= OFFERED);
         }
@@ -90,7 +86,7 @@ impl<'t> Chooser<'t> {
         Greedy::new(chooser, tokens, vec![false; candidates.len()], &candidates)
     }
 
-    /// A question is half of what was said: the other half is the best of what follows.
+    /// A question is only half of an exchange: the other half is the best of what follows.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -104,14 +100,11 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// For each message, and for one behind the last, what the other one chooses of it.
+/// For each message and one after the last, what the other speaker chooses from it.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
-        let next = talk
-            .said
-            .get(said + 1)
-            .filter(|next| next.origin == Origin::User)?;
+        let next = talk.said.get(said + 1).filter(|next| next.origin == Origin::User)?;
         let chooses = |at: &usize| {
             let text = talk.statements[*at].text;
             CHOICE.is_match(text) && !is_question(text) && words.shared(*at, &offer) >= LEAST_SHARED
@@ -159,7 +152,7 @@ impl Judge for Chooser<'_> {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
             }
-            // What comes before is only there to understand the rest.
+            // Earlier statements only help to understand the rest.
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news(*at, &mut words));
         }
@@ -197,7 +190,7 @@ mod tests {
         "Bo: I bought a boat. It cost 900 euros.",
     ];
 
-    /// What is told, in the order of the talk, of so many tokens.
+    /// The chosen statements, in order, with this many tokens.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());
@@ -261,16 +254,10 @@ mod tests {
         let mut chooser = Chooser::greedy(&talk, Encoding::default().counter());
         chooser.more(50);
         let all = talk.statements.iter().zip(chooser.chosen());
-        let told: Vec<&str> = all
-            .filter(|(_, told)| **told)
-            .map(|(one, _)| one.text)
-            .collect();
+        let told: Vec<&str> = all.filter(|(_, told)| **told).map(|(one, _)| one.text).collect();
         assert!(told.contains(&"那我去老码头面馆吧，"), "{told:?}");
         assert!(told.contains(&"电话是84273030。"), "{told:?}");
-        assert!(
-            !told.iter().any(|text| text.contains("西街小厨")),
-            "{told:?}"
-        );
+        assert!(!told.iter().any(|text| text.contains("西街小厨")), "{told:?}");
     }
 
     #[test]

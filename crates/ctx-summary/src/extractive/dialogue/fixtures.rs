@@ -1,9 +1,9 @@
 //! Dialogues for tests.
 
-use ctx_ledger::Ledger;
-use ctx_transcript::{Message, Part, Role, Zone};
+use crate::ledger::Ledger;
+use ctx_format::{Message, Part, Role, Zone};
 
-/// What a user and an assistant say in turn.
+/// Messages of a user and an assistant in turn.
 pub(super) fn ledger(texts: &[&str]) -> Ledger {
     let mut ledger = Ledger::new();
     for (line, text) in (1..).zip(texts) {

@@ -1,6 +1,5 @@
-//! The summary of a dialogue: what two people told each other, by person and in order. There
-//! are no calls and files to tell of; what counts is what was said, in whole sentences, by
-//! whom and when.
+//! The summary of a dialogue: what two people said to each other, by person and in order. There are
+//! no calls and files; what counts is who said what and when, in whole sentences.
 
 mod choose;
 #[cfg(test)]
@@ -13,7 +12,7 @@ mod talk;
 mod words;
 mod worth;
 
-use ctx_ledger::{Index, Ledger, Origin};
+use crate::ledger::{Index, Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
 use super::lines::CITES;
@@ -23,23 +22,17 @@ use talk::Talk;
 
 /// Fewer messages are no dialogue.
 const LEAST_MESSAGES: usize = 6;
-/// In a dialogue messages are short: the mean has at most so many bytes.
+/// A dialogue has short messages, with at most this many bytes on average.
 const LONGEST_MEAN: usize = 500;
 
-/// Whether two people, or one and an assistant, talk in short messages, and nobody calls a
-/// tool.
+/// Whether two people, or a person and an assistant, talk in short messages without tool calls.
 pub(super) fn is_talk(index: &Index) -> bool {
     let segments = index.segments();
     if has_tools(segments) {
         return false;
     }
     let talk = Talk::of(index);
-    let count = |origin| {
-        talk.said
-            .iter()
-            .filter(|said| said.origin == origin)
-            .count()
-    };
+    let count = |origin| talk.said.iter().filter(|said| said.origin == origin).count();
     let (of_user, of_agent) = (count(Origin::User), count(Origin::Said));
     let messages = of_user + of_agent;
     let bytes: usize = talk.statements.iter().map(|one| one.text.len()).sum();
@@ -48,7 +41,7 @@ pub(super) fn is_talk(index: &Index) -> bool {
         && (of_user.min(of_agent) > 1 || talk.names.len() > 1)
 }
 
-/// A head, and what was said, up to `limit` tokens in all.
+/// A head and statements, up to `limit` tokens in all.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,
@@ -68,9 +61,9 @@ pub(super) fn written(
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::Ledger;
+    use crate::ledger::Ledger;
+    use ctx_format::{Message, Part, Role, Zone};
     use ctx_tokens::{Encoding, TokenCounter};
-    use ctx_transcript::{Message, Part, Role, Zone};
     use proptest::prelude::*;
 
     use super::{fixtures::ledger, is_talk, written};
@@ -82,10 +75,7 @@ mod tests {
     fn talk() -> Vec<String> {
         let day = |n: usize| {
             [
-                format!(
-                    "[{} May 2023] Ann: Hey Bo! I sold {n} boats to Cosmo.",
-                    n + 1
-                ),
+                format!("[{} May 2023] Ann: Hey Bo! I sold {n} boats to Cosmo.", n + 1),
                 "Bo: Wow, that's great, Ann!".to_owned(),
                 format!("Bo: My sister paints house number {n} blue."),
                 "Ann: Bye!".to_owned(),
@@ -127,18 +117,9 @@ mod tests {
     #[test]
     fn both_are_told_with_name_and_day_and_courtesies_are_not() {
         let text = written(&of(&talk()), "# Head\n\n", 2_000, counter());
-        assert!(
-            text.starts_with("# Head\n\n[1] user: [1 May 2023] Ann: I sold 0 boats"),
-            "{text}"
-        );
-        assert!(
-            text.contains("[20 May 2023] Ann: I sold 19 boats to Cosmo."),
-            "{text}"
-        );
-        assert!(
-            text.contains("Bo: My sister paints house number 19 blue."),
-            "{text}"
-        );
+        assert!(text.starts_with("# Head\n\n[1] user: [1 May 2023] Ann: I sold 0 boats"), "{text}");
+        assert!(text.contains("[20 May 2023] Ann: I sold 19 boats to Cosmo."), "{text}");
+        assert!(text.contains("Bo: My sister paints house number 19 blue."), "{text}");
         assert!(!text.contains("Wow") && !text.contains("Bye"), "{text}");
     }
 
@@ -148,11 +129,8 @@ mod tests {
         let mut again = Ledger::new();
         again.push_earlier(&first);
         let second = written(&again, "", 2_000, counter());
-        let bare = |text: &str| {
-            text.replace(['[', ']'], "")
-                .replace("user: ", "")
-                .replace("agent: ", "")
-        };
+        let bare =
+            |text: &str| text.replace(['[', ']'], "").replace("user: ", "").replace("agent: ", "");
         for (one, other) in first.lines().zip(second.lines()) {
             assert!(
                 bare(one).ends_with(

@@ -1,5 +1,4 @@
-//! What a statement cannot be understood without: the one before it, the question that it
-//! answers.
+//! What a statement needs to be understood: the one before it, or the question that it answers.
 
 use std::sync::LazyLock;
 
@@ -11,11 +10,11 @@ use super::talk::{Statement, Talk};
 use super::words::Words;
 use super::worth::is_question;
 
-/// An answer of so many words says too little without its question; in Chinese two
-/// characters are a word.
+/// An answer of this many words says too little without its question; in Chinese two characters are
+/// a word.
 const SHORT: (usize, usize) = (4, 8);
 
-/// How a statement begins that speaks of what was said before.
+/// The beginning of a statement that refers to what was said before.
 static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:and|but|so) )?(?:it|it['’]s|that|that['’]s|this|these|those|they|they['’]re|he|he['’]s|she|she['’]s|the one|one|which|there)\b|^(?:他|她|它|这|那|其中|所以|但是|不过|而且)",
@@ -39,9 +38,7 @@ pub(super) fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
             let most = if is_wide { pairs } else { words_of_it };
             let is_short = words.count(at) <= most;
             let question = || asked_before(talk, statement);
-            (is_short || ANSWERS.is_match(statement.text))
-                .then(question)
-                .flatten()
+            (is_short || ANSWERS.is_match(statement.text)).then(question).flatten()
         })
     })
     .collect()
@@ -76,16 +73,13 @@ mod tests {
             [None, Some(0), None]
         );
         assert_eq!(of(&["我买了一条船。它是蓝色的。"]), [None, Some(0)]);
-        // Nothing was said before.
+        // Nothing precedes it.
         assert_eq!(of(&["It is blue."]), [None]);
     }
 
     #[test]
     fn a_short_answer_needs_its_question() {
-        assert_eq!(
-            of(&["I am tired. When do you leave?", "In May."]),
-            [None, None, Some(1)]
-        );
+        assert_eq!(of(&["I am tired. When do you leave?", "In May."]), [None, None, Some(1)]);
         assert_eq!(
             of(&[
                 "When do you leave?",

@@ -1,20 +1,20 @@
-//! A dialogue as a summary tells it: who says what, in order, and the date where it changes.
+//! Renders a dialogue: who says what, in order, and the date when it changes.
 
 use std::fmt::Write as _;
 
-use ctx_ledger::Kind;
-use ctx_ledger::form::Label;
+use crate::ledger::Kind;
+use crate::ledger::form::Label;
 
 use super::super::lines::{is_plain, marked, words_of};
 use super::super::vocabulary::is_wide;
 use super::prefix::day;
 use super::talk::Talk;
 
-/// The line of the session is told again after so many.
+/// The line in the session is cited again after this many lines.
 const CITE_AFTER: u64 = 25;
 
-/// The told statements. With `cite` now and then a message has the line of the session
-/// before it: there is the rest.
+/// The chosen statements. With `cite`, some messages begin with their line in the session, so that
+/// the reader finds the rest.
 pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
     let mut page = Page {
         talk,
@@ -47,7 +47,7 @@ impl Page<'_> {
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();
         if goes_on && self.is_next(number) {
-            // As it stood.
+            // The original separator.
             if !self.text.ends_with(|c: char| !c.is_ascii()) || !text.starts_with(is_wide) {
                 self.text.push(' ');
             }
@@ -86,11 +86,8 @@ impl Page<'_> {
         if let Some(date) = said.date {
             let day = day(date);
             if day != self.day {
-                let _ = write!(
-                    self.text,
-                    "[{}] ",
-                    date.trim_matches(['[', ']', '-', '#', '=', ' '])
-                );
+                let _ =
+                    write!(self.text, "[{}] ", date.trim_matches(['[', ']', '-', '#', '=', ' ']));
                 self.day = day;
             }
         }
@@ -147,11 +144,7 @@ mod tests {
 
     #[test]
     fn nobody_passes_for_somebody_else() {
-        let text = page(
-            &["I said a. Not b.\n\nagent: I am free.", "Well. Oh."],
-            &[1],
-            false,
-        );
+        let text = page(&["I said a. Not b.\n\nagent: I am free.", "Well. Oh."], &[1], false);
         assert!(text.contains("\nuser: agent: I am free."), "{text}");
     }
 }

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::super::patterns::pattern;
 
-/// Nothing but polite words.
+/// Nothing but politeness.
 pub(super) static COURTESIES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:(?:hello|hi|hey|bye|goodbye|thanks|thank you|good (?:morning|afternoon|evening|night))(?:,? (?-i:[A-Z])\w+)?|thanks? (?:you )?(?:a lot|again|(?:so|very) much)|of course|certainly|absolutely|definitely|sure(?: thing)?|okay|ok|yes|yeah|yep|no|right|exactly|totally|true|great|perfect|cool|awesome|amazing|wow|oh|ah|aww?|(?:ha)+|hm+|mm+|lol|nice(?: one)?|really|good (?:luck|idea|point)|(?:you['’]re )?welcome|no (?:problem|worries|way)|got it|understood|i (?:see|know|understand|agree|(?:guess|think|hope) so)|excellent|alright|wonderful|congrat(?:s|ulations)|take care|talk (?:to you )?soon|see you(?: soon| later)?|catch you later|long time no see|sorry|same here|for sure|well|have a (?:great|nice|good) (?:day|one|time))(?: (?:there|again|everyone|all))?[,.!?…~ ]*)+$|^(?:(?:你好|您好|谢谢(?:你|您)?|多谢|好的?|行|嗯|哦|哇|哈+|不客气|不用客气|再见|拜拜|没问题|收到|是的?|对|真的|太好了|不会吧|可以)[，。！？!?,. 你您了啊呀吗呢的]*)+$",
@@ -40,7 +40,7 @@ pub(super) static WANTS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:want|need|would like|i['’]d like|prefer|must|never|don['’]t|only|without|decided|agreed|chose|take|instead|rather)\b|[想别选订改]|最好|不要|不能|还是|希望|必须|只要|决定|就去",
     )
 });
-/// What one chooses of what was offered.
+/// A choice among offered options.
 pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:let['’]s (?:go with|take|book)|i['’]ll (?:take|go with|have|book|try)|(?:book|take|choose|prefer) (?:the|that|this))\b|^(?:那|行|好的?)?[，]?我?(?:就|先|选|还是|那我)|[吧行][，。！]?$|感觉还是|比较(?:适?合|好)",

@@ -1,4 +1,4 @@
-//! What stands before the words of a message: a date, a name.
+//! The date or name before the words of a message.
 
 use std::sync::LazyLock;
 
@@ -21,11 +21,11 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
         r"^([^\W\d_][\w .'’-]{0,23}?)[ \t]?(?:[(（]([^()（）\n]*[0-9][^()（）\n]*)[)）])?([:：][ \t]*)",
     )
 });
-/// What says that a date comes.
+/// Words before a date.
 static DATE_LEADS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)^[\[(#*=_ -]*(?:date|session|conversation|日期|时间|会话|[\[(#*=-])")
 });
-/// What a date is made of.
+/// Parts of a date.
 static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:date|session|conversation|time|day|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|am|pm|on|at|of|the)\b|(?:st|nd|rd|th)\b|日期|时间|会话|星期[一二三四五六日天]|周[一二三四五六日]|[年月日号时分点]|[0-9]+",
@@ -35,7 +35,7 @@ static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| {
 static HOUR: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]\.?m\b\.?)?"));
 
-/// What stands before the words of a message.
+/// What precedes the words of a message.
 pub(super) struct Prefix<'t> {
     pub(super) date: Option<&'t str>,
     pub(super) name: Option<&'t str>,
@@ -56,8 +56,7 @@ impl<'t> Prefix<'t> {
     }
 }
 
-/// The date before a text, and what comes behind it. Anything else in brackets is only left
-/// out where a name comes.
+/// The date before a text, and the rest. Other text in brackets is skipped only if a name follows.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let Some(found) = STAMP.captures(text) else {
         return (None, text);
@@ -74,7 +73,7 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What may be a name before a text.
+/// A possible name before a text.
 pub(super) struct NameTag<'t> {
     pub(super) name: &'t str,
     pub(super) colon: &'t str,
@@ -87,11 +86,7 @@ impl<'t> NameTag<'t> {
         let found = NAME.captures(text)?;
         let rest = &text[found[0].len()..];
         // Behind a name alone in its line the words come in the next one.
-        let colon = if rest.is_empty() {
-            ": "
-        } else {
-            found.get(3)?.as_str()
-        };
+        let colon = if rest.is_empty() { ": " } else { found.get(3)?.as_str() };
         Some(Self {
             name: found.get(1)?.as_str(),
             colon,
@@ -101,7 +96,7 @@ impl<'t> NameTag<'t> {
     }
 }
 
-/// Whether a text says nothing but when something was said.
+/// Whether a text is only a date or time.
 pub(super) fn is_date(text: &str) -> bool {
     text.len() <= LONGEST_DATE && DATE_LEADS.is_match(text) && is_when(text)
 }
@@ -109,9 +104,7 @@ pub(super) fn is_date(text: &str) -> bool {
 /// Whether a text is made of the parts of a date.
 fn is_when(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit())
-        && !DATE_PARTS
-            .replace_all(text, "")
-            .contains(char::is_alphanumeric)
+        && !DATE_PARTS.replace_all(text, "").contains(char::is_alphanumeric)
 }
 
 /// A date without its hour.
@@ -133,13 +126,7 @@ mod tests {
         ] {
             assert!(is_date(text), "{text}");
         }
-        for text in [
-            "8 May 2023",
-            "May 8: I moved",
-            "[x]",
-            "Session 3 was good",
-            "",
-        ] {
+        for text in ["8 May 2023", "May 8: I moved", "[x]", "Session 3 was good", ""] {
             assert!(!is_date(text), "{text}");
         }
     }

@@ -1,23 +1,23 @@
-//! Who says what in a dialogue, and when: the messages with the names and dates that stand
-//! before their words, and the statements of each.
+//! Speakers and times in a dialogue: the messages with their names and dates, and the statements of
+//! each.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::patterns::{ASKS, CHOICE};
 use super::prefix::{NameTag, Prefix, is_date, stamp};
-use ctx_ledger::form::Label;
-use ctx_ledger::{Index, Kind, Origin, Segment};
+use crate::ledger::form::Label;
+use crate::ledger::{Index, Kind, Origin, Segment};
 
 /// So many messages begin with a name that is one.
 const LEAST_NAMED: usize = 3;
 
-/// A message of somebody's.
+/// A message of a speaker.
 pub(super) struct Utterance<'i> {
-    /// The line of its record, 0 where nobody knows.
+    /// The line of its record, 0 if unknown.
     pub(super) line: u64,
     pub(super) origin: Origin,
-    /// The name before the words, and what stands between.
+    /// The name before the words, and the separator.
     pub(super) name: Option<&'i str>,
     pub(super) colon: &'i str,
     /// The last date before it, or in it.
@@ -33,7 +33,7 @@ pub(super) struct Statement<'i> {
     pub(super) text: &'i str,
     pub(super) kind: Kind,
     pub(super) head: Option<usize>,
-    /// Whether it may be told: no message that stays says it.
+    /// Whether it may be chosen: no kept message says it.
     pub(super) is_open: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Statement<'i> {
 pub(super) struct Talk<'i> {
     pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
-    /// Those who have a name before their words, mostly.
+    /// The usual names before the words.
     pub(super) names: Vec<&'i str>,
 }
 
@@ -54,7 +54,7 @@ impl<'i> Talk<'i> {
             names,
         };
         let mut before: Option<(u64, Origin, u32)> = None;
-        // Of each segment the number of its first statement.
+        // For each segment the number of its first statement.
         let mut numbers = Vec::with_capacity(index.segments().len());
         for segment in index.segments() {
             let text = index.text(segment);
@@ -83,8 +83,8 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// The beginning of a message may be missing, as it was said before, word for word: its
-    /// name is that of the others of its role, where they have one name.
+    /// A message that repeats an earlier one may lack its beginning. Its name is then that of the
+    /// other messages of its role, if they have one name.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
@@ -141,14 +141,14 @@ impl<'i> Talk<'i> {
         });
     }
 
-    /// Who says it, as it stands in a summary.
+    /// The speaker, as a summary writes it.
     pub(super) fn label(&self, statement: &Statement<'_>) -> Label {
         let origin = self.said[statement.said].origin;
         Label::of(origin, statement.kind)
     }
 }
 
-/// What somebody chooses and what he asks then, in one sentence: `那我去一号店吧，地址在哪？`.
+/// A choice and the question after it, in one sentence: `那我去一号店吧，地址在哪？`.
 fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     let comma = text.rfind('，').filter(|_| {
         segment.origin == Origin::User && segment.kind == Kind::Sentence && ASKS.is_match(text)
@@ -156,11 +156,7 @@ fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     let Some((choice, question)) = comma.map(|at| text.split_at(at + '，'.len_utf8())) else {
         return (text, None);
     };
-    if CHOICE.is_match(choice) {
-        (choice, Some(question))
-    } else {
-        (text, None)
-    }
+    if CHOICE.is_match(choice) { (choice, Some(question)) } else { (text, None) }
 }
 
 /// The names before the words of messages; none where most messages have none.
@@ -191,7 +187,7 @@ fn names(index: &Index) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::{Ledger, Origin};
+    use crate::ledger::{Ledger, Origin};
 
     use super::super::fixtures::ledger;
     use super::Talk;
@@ -204,8 +200,7 @@ mod tests {
             statements.map(|one| owned(one.text)).collect()
         };
         let said = talk.said.iter();
-        said.map(|said| (said.name.map(owned), said.date.map(owned), texts(said)))
-            .collect()
+        said.map(|said| (said.name.map(owned), said.date.map(owned), texts(said))).collect()
     }
 
     #[test]
@@ -220,18 +215,12 @@ mod tests {
         ]);
         let found = said(&ledger);
         let (ann, bo) = (Some("Ann Lee".to_owned()), Some("Bo".to_owned()));
-        let (first, second) = (
-            Some("8 May 2023, 10:12".to_owned()),
-            Some("9 May 2023, 7:01".to_owned()),
-        );
+        let (first, second) =
+            (Some("8 May 2023, 10:12".to_owned()), Some("9 May 2023, 7:01".to_owned()));
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         assert_eq!(
             found[0],
-            (
-                ann.clone(),
-                first.clone(),
-                texts(&["Hello Bo!", "I moved to Oslo."])
-            )
+            (ann.clone(), first.clone(), texts(&["Hello Bo!", "I moved to Oslo."]))
         );
         assert_eq!(found[1], (bo.clone(), first, texts(&["Note: it rains."])));
         assert_eq!(found[4], (ann, second, texts(&["I left again."])));
@@ -275,10 +264,7 @@ mod tests {
 
     #[test]
     fn a_choice_and_the_question_behind_it_are_two_statements() {
-        let ledger = ledger(&[
-            "那我去老码头面馆吧，它家电话是多少？",
-            "谢谢你，它家电话是多少？",
-        ]);
+        let ledger = ledger(&["那我去老码头面馆吧，它家电话是多少？", "谢谢你，它家电话是多少？"]);
         let talk = Talk::of(ledger.index());
         let texts: Vec<&str> = talk.statements.iter().map(|one| one.text).collect();
         assert_eq!(texts[..2], ["那我去老码头面馆吧，", "它家电话是多少？"]);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::super::vocabulary::{Numbers, Weights, is_wide, says_something};
 
-/// How much a word is worth that was told so many times.
+/// The worth of a word by how often it was said before.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 /// The words of each statement.
@@ -14,7 +14,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// `is_open`: which statements may be told.
+    /// `is_open`: which statements may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
         let mut numbers = Numbers::default();
         let (mut of, mut counts, mut all) = (Vec::new(), Vec::<u32>::new(), 0_u32);
@@ -30,10 +30,7 @@ impl Words {
         let rare = |count: &u32| {
             (1.0 + f64::from(all) / f64::from((*count).max(1))).ln() / f64::from(all + 2).ln()
         };
-        Self {
-            weights: Weights::new(counts.iter().map(rare).collect(), AGAIN),
-            of,
-        }
+        Self { weights: Weights::new(counts.iter().map(rare).collect(), AGAIN), of }
     }
 
     /// How many different words a statement has.
@@ -41,7 +38,7 @@ impl Words {
         self.of[statement].len()
     }
 
-    /// What a statement says that is neither told yet nor in `others`, which it joins.
+    /// The worth of a statement's words that are neither said yet nor in `others`, which it joins.
     pub(super) fn news(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
         for word in &self.of[statement] {
@@ -54,29 +51,27 @@ impl Words {
 
     /// How many words of a statement others have.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
-        let others: HashSet<u32> = others
-            .iter()
-            .flat_map(|of| self.of[*of].iter().copied())
-            .collect();
+        let others: HashSet<u32> =
+            others.iter().flat_map(|of| self.of[*of].iter().copied()).collect();
         let words = self.of[statement].iter();
         words.filter(|word| others.contains(word)).count()
     }
 
-    /// The statement is told.
+    /// The statement is chosen.
     pub(super) fn tell(&mut self, statement: usize) {
         self.weights.tell(&self.of[statement]);
     }
 }
 
 /// Calls `found` for each word. Two Chinese characters side by side are one.
-fn for_each(text: &str, found: &mut dyn FnMut(String)) {
+fn for_each(text: &str, found: &mut dyn FnMut(&str)) {
     let mut word = String::new();
     let mut wide = None;
     let mut end = |word: &mut String| {
-        let word = std::mem::take(word);
-        if says_something(&word) {
+        if says_something(word) {
             found(word);
         }
+        word.clear();
     };
     for c in text.chars().flat_map(char::to_lowercase) {
         if is_wide(c) {
@@ -104,7 +99,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        for_each(text, &mut |word| found.push(word));
+        for_each(text, &mut |word| found.push(word.to_owned()));
         found
     }
 
@@ -124,7 +119,7 @@ mod tests {
         let before = news(&words, 0);
         words.tell(1);
         assert!(news(&words, 0) < before);
-        // In one breath it is said once.
+        // A repetition within the same chain counts once.
         let mut others = HashSet::new();
         words.news(3, &mut others);
         assert!(words.news(2, &mut others) < news(&words, 2));

@@ -1,7 +1,7 @@
-//! What a statement of a dialogue is worth to somebody who goes on with it: what people say of
-//! themselves, with names and dates, and hardly what they say to be kind.
+//! The worth of a statement of a dialogue for somebody who continues it: what people say about
+//! themselves, with names and dates, and hardly their politeness.
 
-use ctx_ledger::{Kind, Origin};
+use crate::ledger::{Kind, Origin};
 
 use super::super::vocabulary::is_wide;
 use super::patterns::{
@@ -10,34 +10,34 @@ use super::patterns::{
 use super::talk::{Statement, Talk};
 use super::words::Words;
 
-/// What is worth less is not told for its own sake.
+/// A statement worth less is not chosen for its own sake.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
 /// Kind words, and those that name something.
 const KIND: (f64, f64) = (0.12, 0.5);
 /// Longer ones, in bytes, say more than that.
 const LONGEST_KIND: usize = 90;
-/// A question, and one that tells something, too. Whoever has no name before his words and
-/// asks another one for help says so in questions.
+/// A question, and one that also informs. A speaker without a name who asks for help says so in
+/// questions.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
 /// A question whose words, by this share in percent, its answer has, too.
 const REPEATED: usize = 40;
 const ANSWERED: f64 = 0.4;
-/// What is said of oneself, and what is said of the other one without a name or a number.
+/// Statements about oneself, and statements about the other without a name or a number.
 const SELF: f64 = 1.4;
 const OTHER: f64 = 0.45;
 /// Each name or number, up to so many, and when it was.
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;
-/// What the one says who is helped, the first of it, and what he wants, rules out and chooses.
+/// Statements of the person who is helped: the first ones, and wishes, exclusions and choices.
 const HELPED: f64 = 1.4;
 const FIRST: f64 = 1.3;
 const WANTED: f64 = 1.5;
 /// A number that the helper gives: it was asked for.
 const GIVEN: f64 = 1.6;
-/// What a model wrote of what was before, and what is quoted.
+/// Text from a model's earlier summary, and quoted text.
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
 
@@ -103,7 +103,7 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     worth * of_help(talk, statement)
 }
 
-/// Where one has no name and is helped: how much more it is worth than among equals.
+/// How much more a statement is worth if its speaker has no name and is helped.
 fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
     let text = statement.text;
@@ -114,11 +114,7 @@ fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
         None if !is_ask => 1.0,
         None => {
             let first = if statement.said == 0 { FIRST } else { 1.0 };
-            let wanted = if WANTS.is_match(text) || CHOICE.is_match(text) {
-                WANTED
-            } else {
-                1.0
-            };
+            let wanted = if WANTS.is_match(text) || CHOICE.is_match(text) { WANTED } else { 1.0 };
             HELPED * first * wanted
         }
     }
@@ -147,16 +143,11 @@ fn names(text: &str, speakers: &[&str]) -> usize {
     }
     let is_name = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let word = word
-            .strip_suffix("'s")
-            .or(word.strip_suffix("’s"))
-            .unwrap_or(word);
+        let word = word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word);
         let mut chars = word.chars();
         chars.next().is_some_and(char::is_uppercase)
             && chars.next().is_some_and(char::is_alphabetic)
-            && !speakers
-                .iter()
-                .any(|name| name.split(' ').any(|part| part == word))
+            && !speakers.iter().any(|name| name.split(' ').any(|part| part == word))
     };
     let words = text.split_whitespace().skip(1);
     words.filter(is_name).take(MOST_NAMED).count()
@@ -169,7 +160,7 @@ mod tests {
     use super::super::words::Words;
     use super::{COURTESY, is_question, names, worths};
 
-    /// What two say in turn, and what each statement is worth.
+    /// The statements of two speakers in turn, and their worth.
     fn of(texts: &[&str]) -> Vec<(String, f64)> {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());
@@ -245,10 +236,8 @@ mod tests {
             "The room has a window.",
             "It does.",
         ]);
-        let (wanted, other) = (
-            worth(&told, "It must have a gym."),
-            worth(&told, "The room has a window."),
-        );
+        let (wanted, other) =
+            (worth(&told, "It must have a gym."), worth(&told, "The room has a window."));
         assert!(wanted > other, "{told:?}");
         assert!(other > worth(&told, "It has one."), "{told:?}");
     }

@@ -12,10 +12,7 @@ fn eight_bytes(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
     match rest.first_chunk() {
         Some(bytes) => u64::from_le_bytes(*bytes),
-        None => rest
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+        None => rest.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
     }
 }
 

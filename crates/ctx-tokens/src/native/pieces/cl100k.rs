@@ -29,7 +29,7 @@ impl Pattern for Cl100k {
             return end;
         }
         if !class.is(Class::NEWLINE) {
-            // Any other character may stand before letters.
+            // Any other character may precede letters.
             let end = letters(text, start + length);
             if end > start + length {
                 return end;

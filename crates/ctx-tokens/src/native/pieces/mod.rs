@@ -19,15 +19,15 @@ use super::class::{Class, class_at, run_end};
 
 /// How an encoding splits text.
 pub(crate) trait Pattern {
-    /// Where the piece ends that begins at `start`.
+    /// Where the piece that begins at `start` ends.
     ///
     /// `text` is valid UTF-8, and `start` is a border between characters before its end.
     fn piece_end(text: &[u8], start: usize) -> usize;
 }
 
-/// `(?i:'s|'t|'re|'ve|'m|'ll|'d)`: where it ends, if the text has it at `at`.
+/// `(?i:'s|'t|'re|'ve|'m|'ll|'d)`: where it ends, if `text` has it at `at`.
 ///
-/// Case is that of Unicode, in which `ſ` (U+017F) is a kind of `s`.
+/// Case folding is that of Unicode, so `ſ` (U+017F) counts as `s`.
 #[inline(always)]
 fn contraction(text: &[u8], at: usize) -> Option<usize> {
     if text.get(at) != Some(&b'\'') {
@@ -81,9 +81,9 @@ fn punctuation(text: &[u8], start: usize, tail: &[u8]) -> Option<usize> {
 /// A run of white space, as far as the last character and the last line end of
 /// it matter.
 struct White {
-    /// Where the run ends.
+    /// The end of the run.
     end: usize,
-    /// Where its last character begins.
+    /// The start of its last character.
     last: usize,
     /// The end of the last `\r` or `\n` in it.
     newline: Option<usize>,
@@ -92,11 +92,7 @@ struct White {
 impl White {
     #[inline(always)]
     fn at(text: &[u8], start: usize) -> Self {
-        let mut white = Self {
-            end: start,
-            last: start,
-            newline: None,
-        };
+        let mut white = Self { end: start, last: start, newline: None };
         loop {
             let (class, length) = class_at(text, white.end);
             if !class.is(Class::WHITE) {

@@ -27,7 +27,7 @@ impl Pattern for O200k {
             return numbers(text, start, length);
         }
         if !class.is(Class::NEWLINE) {
-            // Any other character may stand before a word.
+            // Any other character may precede a word.
             let word = Word::at(text, start + length);
             if class.is(Class::MARK) {
                 return marked(text, start, word);
@@ -43,12 +43,12 @@ impl Pattern for O200k {
     }
 }
 
-/// A piece that begins with a mark, where `word` is what comes after it.
+/// A piece that begins with a mark, where `word` follows it.
 ///
-/// A mark may stand before a word, but it may also be a word: it is in U and in
-/// L. The first alternative, with the mark before the word, comes first; then
-/// the first alternative with the mark as a part of the word; then only the
-/// second, which is never needed, since the mark alone makes L+.
+/// A mark may precede a word, but it may also be a word: it is in U and in L. The first
+/// alternative, with the mark before the word, comes first; then the first alternative with the
+/// mark as a part of the word; then only the second, which is never needed, since the mark alone
+/// makes L+.
 #[cold]
 fn marked(text: &[u8], start: usize, word: Word) -> usize {
     if word.kind == Kind::EndsLow {

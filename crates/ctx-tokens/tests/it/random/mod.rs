@@ -1,9 +1,6 @@
 //! Random text that stresses the patterns: every record of it is made from its number alone.
 
-#![allow(
-    clippy::cast_possible_truncation,
-    reason = "small numbers out of random ones"
-)]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers out of random ones")]
 
 use std::ops::Range;
 
@@ -133,19 +130,7 @@ const PUNCTUATION: &[&str] = &[
     "👩\u{200d}👧",
     "\u{fe0f}",
 ];
-const NUMBERS: &[&str] = &[
-    "0",
-    "1",
-    "42",
-    "123",
-    "1234",
-    "1234567",
-    "½",
-    "Ⅷ",
-    "٣",
-    "²",
-    "१२३४",
-];
+const NUMBERS: &[&str] = &["0", "1", "42", "123", "1234", "1234567", "½", "Ⅷ", "٣", "²", "१२३४"];
 /// Marks, letters with and without case, title case, modifier letters.
 const LETTERS: &[&str] = &[
     "\u{301}",

@@ -1,0 +1,258 @@
+//! The tail that stays: what must, and what there is room for.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::entries::{Entries, Packed};
+use super::{Budget, Decision, Kind, LEAST_SUMMARY, TooSmall, Verdict};
+use ctx_policy::share::Share;
+
+/// A result in the tail may take this share of the room, ...
+const RESULT_SHARE: Share = Share::of_percent(12);
+/// ... but not less and not more than so many tokens; twice that in the last two
+/// exchanges.
+const RESULT_TOKENS: (u32, u32) = (60, 800);
+/// The shortest a result can be made.
+const LEAST_RESULT: u32 = 36;
+/// Messages that must stay may take this share of the room; beyond it they go into the summary.
+const MUST_SHARE: Share = Share::of_percent(75);
+/// A user message that takes more than this share of the room cannot stay whole.
+const REQUEST_SHARE: Share = Share::of_percent(45);
+/// Arguments that are shortened take about so many tokens in each call.
+pub(super) const SHORT_ARGUMENTS: u64 = 70;
+
+/// Where the tail begins, and how it is shortened.
+pub(super) struct Choice<'e> {
+    entries: &'e Entries,
+    budget: &'e Budget,
+    /// Tokens for all but the system messages.
+    room: u64,
+    /// Places where the tail may begin without cutting an exchange, the last first; none
+    /// where not even the last exchange stays.
+    begins: Vec<u32>,
+    must: Vec<bool>,
+    /// The latest user message, when it is too long to stay.
+    too_long: Option<usize>,
+}
+
+impl<'e> Choice<'e> {
+    pub(super) fn new(entries: &'e Entries, budget: &'e Budget) -> Result<Self, TooSmall> {
+        let system = budget.frame + entries.tokens_of(Kind::System);
+        let room = budget.tokens.saturating_sub(system);
+        if room < LEAST_SUMMARY {
+            return Err(TooSmall { needed: system + LEAST_SUMMARY, budget: budget.tokens });
+        }
+        let mut choice = Self {
+            entries,
+            budget,
+            room,
+            begins: begins(entries.list()),
+            must: entries.list().iter().map(|entry| entry.pinned).collect(),
+            too_long: None,
+        };
+        choice.require();
+        Ok(choice)
+    }
+
+    /// Marks what has to stay: pins with their exchanges, the last exchange, and
+    /// the latest user message if it can.
+    fn require(&mut self) {
+        if let Some(last) = self.begin(0) {
+            self.must[last..].fill(true);
+        }
+        let list = self.entries.list();
+        if let Some(latest) = self.latest_request() {
+            let fits = list[latest].tokens() <= REQUEST_SHARE.of(self.room);
+            if !list[latest].pinned {
+                self.must[latest] = fits;
+                self.too_long = (!fits).then_some(latest);
+            }
+        }
+        let kept = list.iter().zip(&self.must);
+        let kept: HashSet<u64> =
+            kept.filter(|(_, must)| **must).filter_map(|(e, _)| e.exchange()).collect();
+        for (entry, must) in list.iter().zip(&mut self.must) {
+            *must |= entry.exchange().is_some_and(|exchange| kept.contains(&exchange));
+            *must &= !matches!(entry.kind, Kind::System | Kind::Line | Kind::Tail);
+        }
+    }
+
+    /// A place where the tail may begin, the last first.
+    fn begin(&self, number: usize) -> Option<usize> {
+        self.begins.get(number).map(|begin| *begin as usize)
+    }
+
+    fn latest_request(&self) -> Option<usize> {
+        let is_request = |entry: &Packed| entry.kind == Kind::User;
+        self.entries.list().iter().rposition(is_request)
+    }
+
+    pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
+        let share = u32::try_from(RESULT_SHARE.of(self.room)).unwrap_or(u32::MAX);
+        let whole = share.clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
+        let recent = self.begin(1).unwrap_or(0);
+        let (limit, arguments) = loop {
+            match self.limits(whole) {
+                Ok(limits) => break limits,
+                Err(error) if !self.give_up_one() => return Err(error),
+                Err(_) => {}
+            }
+        };
+        let shorten = |at: usize| Verdict::Shorten {
+            tokens: if at >= recent && limit == whole { 2 * limit } else { limit },
+            arguments,
+        };
+        let cost = |at: usize| self.cost(at, shorten(at));
+        let mut used: u64 = self.musts().map(cost).sum();
+        let share = self.budget.tail.of(self.room) + self.budget.spare;
+        let share = share.min(self.room - LEAST_SUMMARY);
+        let mut begin = self.begin(0).unwrap_or(self.entries.len());
+        let mut cut = None;
+        for older in self.begins.iter().skip(1) {
+            let older = *older as usize;
+            let more: u64 = (older..begin).filter(|at| !self.must[*at]).map(cost).sum();
+            let mut entries = self.entries.list()[older..begin].iter();
+            if entries.any(|entry| entry.kind == Kind::Summary) {
+                break;
+            }
+            if used + more > share {
+                let left = share.saturating_sub(used);
+                cut = self.cut(older..begin, left, shorten(older));
+                break;
+            }
+            used += more;
+            begin = older;
+        }
+        let shorten = |at: usize| match &cut {
+            Some((range, verdict)) if range.contains(&at) && !self.must[at] => *verdict,
+            _ => shorten(at),
+        };
+        Ok(Decision {
+            verdicts: self.verdicts(cut.as_ref().map_or(begin, |(range, _)| range.start), shorten),
+            latest_request_is_old: self.too_long.is_some(),
+        })
+    }
+
+    /// How the records of a range are shortened so that they take no more than `left`, where
+    /// that may be, and so much shorter than `usual` is short enough.
+    fn cut(
+        &self,
+        range: Range<usize>,
+        left: u64,
+        usual: Verdict,
+    ) -> Option<(Range<usize>, Verdict)> {
+        let Verdict::Shorten { tokens, arguments } = usual else {
+            return None;
+        };
+        let fits = |verdict: &Verdict| {
+            let records = range.clone().filter(|at| !self.must[*at]);
+            records.map(|at| self.cost(at, *verdict)).sum::<u64>() <= left
+        };
+        let limits = |arguments| {
+            let limits = (RESULT_TOKENS.0..=tokens).rev();
+            limits.map(move |tokens| Verdict::Shorten { tokens, arguments })
+        };
+        let mut verdicts = limits(arguments).chain(limits(true));
+        let verdict = self.budget.cuts_oldest.then(|| verdicts.find(fits))??;
+        Some((range, verdict))
+    }
+
+    /// If not everything that must stay fits, moves the latest user message into the summary, and
+    /// then the last exchange. No flag asks for these two.
+    fn give_up_one(&mut self) -> bool {
+        let all = self.entries.list();
+        let latest = self.latest_request();
+        let last = self.begin(0).unwrap_or(0);
+        let may_go = |at: &usize| self.must[*at] && !all[*at].pinned;
+        if let Some(at) = latest.filter(|at| may_go(at) && *at < last) {
+            self.must[at] = all[at].exchange().is_some();
+            self.too_long = Some(at);
+            return !self.must[at];
+        }
+        if !(last..all.len()).any(|at| may_go(&at)) || all[last..].iter().any(|entry| entry.pinned)
+        {
+            return false;
+        }
+        self.must[last..].fill(false);
+        if latest.is_some_and(|at| at >= last) {
+            self.too_long = latest;
+        }
+        self.begins.clear();
+        true
+    }
+
+    /// How short results must be for what has to stay to fit: the limit for each,
+    /// and whether arguments have to be shortened as well.
+    fn limits(&self, whole: u32) -> Result<(u32, bool), TooSmall> {
+        let room = self.room - LEAST_SUMMARY;
+        let needed = |tokens, arguments| -> u64 {
+            let verdict = Verdict::Shorten { tokens, arguments };
+            self.musts().map(|at| self.cost(at, verdict)).sum()
+        };
+        // If room is tight, the summary comes first, because it covers all the rest.
+        if needed(2 * whole, false) <= room / 2 {
+            return Ok((whole, false));
+        }
+        let mut limit = whole;
+        while limit > LEAST_RESULT && needed(limit, false) > room / 2 {
+            limit = (limit * 3 / 4).max(LEAST_RESULT);
+        }
+        let arguments = needed(limit, false) > room / 2;
+        if needed(limit, arguments) <= MUST_SHARE.of(room) {
+            return Ok((limit, arguments));
+        }
+        let others = self.budget.tokens - self.room + LEAST_SUMMARY;
+        Err(TooSmall { needed: others + needed(LEAST_RESULT, true), budget: self.budget.tokens })
+    }
+
+    fn musts(&self) -> impl Iterator<Item = usize> {
+        (0..self.entries.len()).filter(|at| self.must[*at])
+    }
+
+    /// About what a record takes.
+    fn cost(&self, at: usize, verdict: Verdict) -> u64 {
+        let entry = &self.entries.list()[at];
+        let Verdict::Shorten { tokens, arguments } = verdict else {
+            return entry.tokens();
+        };
+        let over = |whole: u64, limit: u64| whole.saturating_sub(limit);
+        let results = self.entries.results(at);
+        let results: u64 = results.map(|result| over(result, tokens.into())).sum();
+        let arguments = if arguments { over(entry.arguments(), SHORT_ARGUMENTS) } else { 0 };
+        entry.tokens().saturating_sub(results + arguments)
+    }
+
+    fn verdicts(&self, begin: usize, shorten: impl Fn(usize) -> Verdict) -> Vec<Verdict> {
+        let mut before = Verdict::Keep;
+        let mut verdicts = Vec::with_capacity(self.entries.len());
+        for (at, entry) in self.entries.list().iter().enumerate() {
+            let verdict = match entry.kind {
+                Kind::System | Kind::Tail => Verdict::Keep,
+                Kind::Line => before,
+                _ if self.too_long == Some(at) => Verdict::Old,
+                _ if at >= begin || self.must[at] => shorten(at),
+                _ => Verdict::Old,
+            };
+            if entry.kind != Kind::Tail {
+                before = verdict;
+            }
+            verdicts.push(verdict);
+        }
+        verdicts
+    }
+}
+
+/// Where a tail may begin, last first: at a message, and not inside an exchange.
+fn begins(entries: &[Packed]) -> Vec<u32> {
+    let mut begins = Vec::new();
+    // The first record, from 1, of all exchanges that reach so far.
+    let mut first = u64::MAX;
+    for (at, entry) in entries.iter().enumerate().rev() {
+        first = entry.exchange().unwrap_or(first).min(first);
+        let is_message = !matches!(entry.kind, Kind::Line | Kind::Tail | Kind::System);
+        if is_message && first > at as u64 {
+            begins.push(u32::try_from(at).unwrap_or(u32::MAX));
+        }
+    }
+    begins
+}

@@ -1,0 +1,155 @@
+//! A repaired copy of a session, which is checked before it is handed out.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use ctx_format::repair::{Action, Planner, RepairedLog, repair_log};
+use ctx_format::{Dialect, Effect, Options, Record, Rule, Tag};
+
+use super::{CheckPass, Finding, Plan};
+use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+
+/// Takes all records of a session, and repairs them at the end.
+pub struct RepairPass {
+    dialect: Option<&'static dyn Dialect>,
+    planner: Option<Planner>,
+    records: Vec<Vec<u8>>,
+    /// The line of each record.
+    lines: Vec<u64>,
+}
+
+/// The repaired copy.
+pub struct RepairedSession {
+    /// The name of its dialect.
+    pub dialect: &'static str,
+    /// All its bytes.
+    pub bytes: Arc<[u8]>,
+    /// The repairs, by line.
+    pub actions: Vec<Action>,
+    /// The remaining problems, by line of the source.
+    pub left: Vec<Finding>,
+    /// Whether some of that is a problem.
+    pub has_problem: bool,
+}
+
+impl RepairedSession {
+    /// Warns about the repairs, then about the remaining problems.
+    pub fn warn(&self, notes: &mut Notes) {
+        for action in &self.actions {
+            notes.warn(&[action.line], action.say());
+        }
+        for finding in &self.left {
+            let Finding { rule, message, .. } = finding;
+            let text = format_args!("left as it is: {rule}: {message}");
+            notes.warn(finding.line.as_slice(), text);
+        }
+    }
+}
+
+impl RepairPass {
+    /// A new repair.
+    pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
+        Self {
+            dialect,
+            planner: dialect.map(|dialect| Planner::new(dialect.rules())),
+            records: Vec::new(),
+            lines: Vec::new(),
+        }
+    }
+
+    /// The next record; an error when it is one that cannot be repaired.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        if !record.piece.begins()
+            && let Some(line) = self.records.last_mut()
+        {
+            line.extend_from_slice(record.bytes);
+            return Ok(());
+        }
+        if let Some(object) = record.object() {
+            if self.dialect.is_none() {
+                return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
+            }
+            // The numbers in tags would no longer be right.
+            if object.get(Tag::KEY).is_some() {
+                return Err(ErrorKind::Tagged.at(record.line));
+            }
+        }
+        if let (Some(planner), Some(outline)) = (&mut self.planner, record.outline(self.dialect)) {
+            planner.push(self.records.len(), record.line, &outline);
+        }
+        self.lines.push(record.line);
+        self.records.push(record.bytes.to_vec());
+        Ok(())
+    }
+
+    /// The copy. With `strict`, calls at the end must have their results, too.
+    pub fn finish(self, strict: bool) -> Result<RepairedSession, PassError> {
+        let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
+            return Err(ErrorKind::NoMessage { batch: false }.into());
+        };
+        let no_repair = || ErrorKind::NoRepair(dialect.name());
+        if dialect.is_log() {
+            let lines = self.lines.into_iter().zip(self.records).collect();
+            let log = repair_log(dialect, lines, strict).ok_or_else(no_repair)?;
+            return checked(dialect, log, strict);
+        }
+        let how = dialect.repair().ok_or_else(no_repair)?;
+        let repair = planner.finish(strict);
+        let (mut bytes, mut sources) = (Vec::new(), Vec::new());
+        for (at, line) in self.lines.into_iter().enumerate() {
+            let repaired = repair.repaired(&self.records, at, how);
+            sources.extend(repaired.split_inclusive(|b| *b == b'\n').map(|_| line));
+            bytes.extend(repaired);
+        }
+        drop(self.records);
+        let actions = repair.actions;
+        let copy = RepairedLog { bytes, actions, sources };
+        checked(dialect, copy, strict)
+    }
+}
+
+/// The rules that a list of messages breaks when its API refuses it.
+const OF_API: [Rule; 4] =
+    [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
+
+/// A copy with what a check of it finds, by lines of the source. Nothing is handed out that its
+/// API or its agent would refuse.
+fn checked(
+    dialect: &'static dyn Dialect,
+    copy: RepairedLog,
+    strict: bool,
+) -> Result<RepairedSession, PassError> {
+    let bytes: Arc<[u8]> = copy.bytes.into();
+    let options = Options { dialect: Some(dialect), ..Options::default() };
+    let reader = Box::new(Cursor::new(bytes.clone()));
+    let mut session = Session::open(reader, &options, Invalid::Keep)?;
+    let plan = Plan { strict, all: true, ..Plan::default() };
+    let mut pass = CheckPass::new(&plan, Some(dialect));
+    session.each(|record| {
+        pass.push(record);
+        Ok(())
+    })?;
+    let lines: HashMap<u64, u64> = (1..).zip(copy.sources).collect();
+    let source = |line: u64| lines.get(&line).copied().unwrap_or(line);
+    let report = pass.finish(&session);
+    let is_rule =
+        |it: &&Finding| !dialect.is_log() && OF_API.iter().any(|rule| rule.as_str() == it.rule);
+    let illegal = report.findings.iter().filter(is_rule);
+    let illegal = illegal.map(|it| (it.line.unwrap_or(0), &it.message));
+    let flaws = session.flaws().iter();
+    let refused = flaws.filter(|(_, flaw)| flaw.effect == Effect::Refused);
+    let refused = refused.map(|(line, flaw)| (*line, &flaw.message));
+    if let Some((line, message)) = refused.chain(illegal).next() {
+        return Err(ErrorKind::Unloadable(message.clone()).at(source(line)));
+    }
+    let has_problem = !report.findings.is_empty();
+    let remarks = report.remarks.into_iter().filter(|it| it.is_warning);
+    let remarks = remarks.map(|remark| remark.finding);
+    let mut left: Vec<Finding> = report.findings.into_iter().chain(remarks).collect();
+    for finding in &mut left {
+        finding.line = finding.line.map(source);
+    }
+    left.sort();
+    Ok(RepairedSession { dialect: dialect.name(), bytes, actions: copy.actions, left, has_problem })
+}

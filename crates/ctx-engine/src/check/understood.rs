@@ -1,0 +1,157 @@
+//! Whether all of a session is understood: lines that are none, what claims to be a message and is
+//! not read, sessions without a message.
+
+use ctx_format::problems::NamedRule;
+use ctx_format::{Class, Dialect, Foreign, Object, Record, Unread};
+
+use super::log::damage;
+use super::{Finding, Remark, Report};
+use crate::Session;
+
+/// Which of what is found is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Listing<'p> {
+    /// Whether each problem is wanted, and not only the first of its rule.
+    pub(super) all: bool,
+    /// Rules that are allowed to be broken.
+    pub(super) allow: &'p [&'static NamedRule],
+}
+
+/// Looks at each record of a session.
+pub(super) struct Understood<'p> {
+    dialect: Option<&'static dyn Dialect>,
+    listing: Listing<'p>,
+    /// How many bad lines are no problem, and those that are not more yet.
+    may_be_bad: u64,
+    bad: Vec<Remark>,
+    bad_lines: u64,
+    /// Whether a tail is a problem.
+    strict: bool,
+    /// The line of the first object.
+    first: Option<u64>,
+    has_message: bool,
+}
+
+impl<'p> Understood<'p> {
+    pub(super) fn new(
+        dialect: Option<&'static dyn Dialect>,
+        listing: Listing<'p>,
+        may_be_bad: u64,
+        strict: bool,
+    ) -> Self {
+        Self {
+            dialect,
+            listing,
+            may_be_bad,
+            bad: Vec::new(),
+            bad_lines: 0,
+            strict,
+            first: None,
+            has_message: false,
+        }
+    }
+
+    /// A record that has no part in a log: its dialect says what it does.
+    pub(super) fn damage(&mut self, record: &Record<'_>, is_batch: bool, report: &mut Report) {
+        let log = self.dialect.filter(|it| it.is_log() && !is_batch);
+        let damage = log.map(|dialect| damage(record, dialect));
+        let message = match &damage {
+            Some((_, what)) => format!("{}: {what}", record.why_bad()),
+            None => record.why_bad(),
+        };
+        let is_warning = damage.is_some_and(|(effect, _)| effect.is_problem());
+        let of = |rule| Remark {
+            finding: Finding::problem(Some(record.line), rule, message),
+            is_warning,
+        };
+        if record.class == Class::Tail {
+            report.tail = Some(record.line);
+            let remark = of("torn-tail");
+            if self.strict {
+                report.add(remark.finding, self.listing);
+            } else if log.is_some() {
+                report.remarks.push(remark);
+            }
+            return;
+        }
+        self.bad_lines += 1;
+        self.bad.push(of("bad-line"));
+        if self.bad_lines > self.may_be_bad {
+            for remark in self.bad.drain(..) {
+                report.add(remark.finding, self.listing);
+            }
+        }
+    }
+
+    /// A whole record of a session; `outline` says whether it is in the context as a message.
+    pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
+        let Some(object) = record.whole_object() else {
+            return;
+        };
+        self.first.get_or_insert(record.line);
+        let Some(dialect) = self.dialect else {
+            return;
+        };
+        self.has_message = self.has_message || is_message || dialect.outline(object).is_some();
+        if let Some(found) = record.unread(dialect) {
+            let finding = unread((record.line, None), object, found, self.dialect, report);
+            report.add(finding, self.listing);
+        }
+    }
+
+    /// The end: a session without a message is not a session.
+    pub(super) fn finish(self, session: &Session, is_batch: bool, report: &mut Report) {
+        let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;
+        report.remarks.extend(self.bad.into_iter().filter(|_| of_log));
+        report.has_bad_lines = self.bad_lines > self.may_be_bad;
+        report.unknown = self.first.filter(|_| self.dialect.is_none());
+        let is_batch = is_batch && self.dialect.is_some();
+        if self.has_message || is_batch {
+            return;
+        }
+        if session.is_other_document() {
+            // Lines of one JSON value are not bad lines.
+            report.findings.retain(|finding| finding.rule != "bad-line");
+            report.unlisted.remove("bad-line");
+        }
+        let mut what = match self.dialect {
+            Some(dialect) => format!("no message of {}", dialect.name()),
+            None if self.first.is_none() && session.foreign().is_none() => {
+                "there is no message in it".to_owned()
+            }
+            None => "no message of a known format".to_owned(),
+        };
+        let foreign = session.foreign();
+        if let Some(foreign) = &foreign {
+            what = format!("{what}: {}", told(foreign));
+        }
+        let finding = Finding::problem(self.first, "no-message", what);
+        report.add(finding, self.listing);
+    }
+}
+
+/// An unread part of an object in that line, which is the message of that number in a batch.
+pub(super) fn unread(
+    (line, number): (u64, Option<usize>),
+    object: &Object<'_>,
+    found: Unread,
+    dialect: Option<&'static dyn Dialect>,
+    report: &Report,
+) -> Finding {
+    let rule = found.rule.as_str();
+    let mut message = match number {
+        Some(number) => format!("message {}: {found}", number + 1),
+        None => found.why,
+    };
+    // Once is enough in a session.
+    if !report.has(rule)
+        && let Some(foreign) = Foreign::of(object, dialect)
+    {
+        message = format!("{message}: {}", told(&foreign));
+    }
+    Finding::problem(Some(line), rule, message)
+}
+
+fn told(foreign: &Foreign) -> String {
+    format!("{foreign}; {}", foreign.remedy)
+}

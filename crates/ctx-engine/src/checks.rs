@@ -1,0 +1,162 @@
+//! The output holds no problem that the input did not hold.
+
+use ctx_format::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counted};
+
+use crate::{ErrorKind, Notes, PassError};
+
+/// The problems of the input and of the output.
+pub struct Checks {
+    input: Validator,
+    output: Validator,
+    /// The rules that the output keeps if the input does.
+    rules: Rules,
+    /// Whether an input that does not begin with the user is wrong, whatever format it is.
+    user_first: bool,
+    /// Whether a message of the conversation is in the output.
+    begun: bool,
+}
+
+impl Checks {
+    /// New checks.
+    pub fn new(dialect: &dyn Dialect) -> Self {
+        let rules = dialect.output_rules();
+        Self {
+            input: Validator::new(rules),
+            output: Validator::new(rules),
+            rules,
+            user_first: dialect.rules().user_first,
+            begun: false,
+        }
+    }
+
+    /// A message that comes in.
+    pub fn input(&mut self, line: u64, outline: &Outline<'_>) {
+        self.input.push(line, outline);
+    }
+
+    /// A message that goes out.
+    pub fn output(&mut self, line: u64, outline: &Outline<'_>) {
+        self.begun |= !outline.role.is_system();
+        self.output.push(line, outline);
+    }
+
+    /// The summary goes out; returns the role it may have there.
+    pub fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
+        let mut role = dialect.summary_role(wanted);
+        if !self.begun && !self.rules.may_begin_with(role) {
+            role = Role::User;
+        }
+        let outline = Outline { role, ..Outline::of_line() };
+        self.output(0, &outline);
+        role
+    }
+
+    /// Each problem of the output must be one of the input. These cause a warning, or with
+    /// `strict` an error.
+    pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<(), PassError> {
+        let mut input = self.input.finish();
+        let is_new = |problem: &Problem| !input.contains(problem);
+        if let Some(problem) = self.output.finish().into_iter().find(is_new) {
+            let line = problem.line;
+            let error = PassError::from(ErrorKind::NewProblem(problem));
+            return Err(if line > 0 { error.at(line) } else { error });
+        }
+        input.retain(|problem| self.user_first || problem.rule != Rule::UserFirst);
+        let Some(first) = input.first() else {
+            return Ok(());
+        };
+        if strict {
+            return Err(ErrorKind::OldProblem(first.clone()).at(first.line));
+        }
+        let problems = counted(input.len(), "problem");
+        let why = first.why();
+        notes.warn(&[first.line], format_args!("{problems} in the input; the first: {why}"));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::dialect::Plain;
+    use ctx_format::{Dialect, Object, Outline, Role, dialect};
+
+    use super::Checks;
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn dialect(name: &str) -> &'static dyn Dialect {
+        dialect::by_name(name).expect("a dialect")
+    }
+
+    const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    const RESULT: &str = r#"{"role":"tool","tool_call_id":"c","content":"done"}"#;
+
+    /// Records that come in, and those of them that go out.
+    fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<(), PassError>, Vec<String>) {
+        let chat = dialect("chat");
+        let mut checks = Checks::new(chat);
+        for (line, text) in (1..).zip(input) {
+            let object = Object::parse(text).expect("an object");
+            let outline = chat.outline(&object).expect("a message");
+            checks.input(line, &outline);
+            if output.contains(&line) {
+                checks.output(line, &outline);
+            }
+        }
+        let mut notes = Notes::new();
+        let checked = checks.finish(strict, &mut notes);
+        let notes = notes.take().into_iter();
+        (checked, notes.map(|note| note.text).collect())
+    }
+
+    #[test]
+    fn what_was_wrong_before_is_told_and_what_is_new_is_refused() {
+        let (checked, notes) = check(&[CALL, RESULT], &[1, 2], true);
+        assert!(checked.is_ok() && notes.is_empty());
+        let (checked, notes) = check(&[RESULT], &[1], false);
+        assert!(checked.is_ok());
+        assert!(notes[0].starts_with("1 problem in the input; the first: "), "{notes:?}");
+        let (checked, _) = check(&[RESULT], &[], true);
+        let error = checked.expect_err("strict");
+        assert!(matches!(error.kind, ErrorKind::OldProblem(_)));
+        assert_eq!(error.lines, [1]);
+        let (checked, _) = check(&[CALL, RESULT], &[2], false);
+        let error = checked.expect_err("an orphan");
+        assert!(matches!(error.kind, ErrorKind::NewProblem(_)));
+        assert_eq!(error.lines, [2]);
+    }
+
+    #[test]
+    fn the_summary_has_the_role_that_the_dialect_allows_there() {
+        let chat = Checks::new(dialect("chat")).summary(dialect("chat"), Role::Assistant);
+        assert_eq!(chat, Role::Assistant);
+        // A summary that only its text marks is never the model's.
+        for dialect in [dialect("anthropic"), &Plain] {
+            let mut checks = Checks::new(dialect);
+            for _ in 0..2 {
+                assert_eq!(checks.summary(dialect, Role::Assistant), Role::User);
+            }
+        }
+    }
+
+    /// A session that could be of two formats keeps what the stricter one demands, and is not
+    /// blamed for what the other one allows.
+    #[test]
+    fn a_session_of_texts_begins_with_the_user_where_it_did() {
+        let outline = |role| Outline { role, ..Outline::of_line() };
+        let check = |input: &[Role], output: &[Role]| {
+            let mut checks = Checks::new(&Plain);
+            for (line, role) in (1..).zip(input) {
+                checks.input(line, &outline(*role));
+            }
+            for (line, role) in (1..).zip(output) {
+                checks.output(line, &outline(*role));
+            }
+            checks.finish(true, &mut Notes::new())
+        };
+        let (user, assistant) = (Role::User, Role::Assistant);
+        assert!(check(&[user, assistant], &[user]).is_ok());
+        assert!(check(&[assistant, user], &[assistant]).is_ok());
+        let error = check(&[user, assistant], &[assistant]).expect_err("no user");
+        assert!(matches!(error.kind, ErrorKind::NewProblem(_)));
+    }
+}

@@ -1,0 +1,160 @@
+//! Batch records: one conversation per line, each compacted separately. A line that cannot be
+//! compacted is copied unchanged, so that one bad record does not stop a million others.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+
+use ctx_format::{Conversation, Dialect, Frame, Object, Origin, Record, Tag, Watch};
+
+use super::content::{Content, temporary};
+use super::options::{Environment, Options};
+use super::report::{Attention, Report};
+use super::stream::compact_stream;
+use crate::count::warn_no_conversation;
+use crate::error::rewritable;
+use crate::in_order::in_order;
+use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+
+/// Takes the lines of a batch in order, with the notes on each.
+pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<(), PassError> + 't;
+
+/// How the conversations of a batch are compacted.
+pub struct BatchPass<'p> {
+    /// The options of each compaction.
+    pub options: &'p Options,
+    /// The environment of each compaction.
+    pub environment: &'p Environment,
+    /// The dialect of all conversations, where the user named it.
+    pub dialect: Option<&'static dyn Dialect>,
+    /// The file as the user named it; `None` for stdin.
+    pub name: Option<String>,
+    /// How many are compacted at a time.
+    pub jobs: NonZeroUsize,
+    /// Whether a conversation that stays gets a tag that tells why.
+    pub tag_failed: bool,
+}
+
+/// A line of the new batch.
+pub struct BatchLine {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How the conversation ended, or why it could not be compacted; `None` where the line holds
+    /// none.
+    pub ended: Option<Result<Report, PassError>>,
+}
+
+/// A thread's result for a line.
+struct Done {
+    line: BatchLine,
+    notes: Notes,
+    /// Whether the line is an object without a conversation.
+    is_other: bool,
+}
+
+impl BatchPass<'_> {
+    /// Compacts each conversation of a batch, which is read as `raw` lines.
+    pub fn compact(
+        &self,
+        batch: &mut Session,
+        take: &mut TakeLine<'_>,
+        notes: &mut Notes,
+    ) -> Result<(), PassError> {
+        let mut no_conversation = 0;
+        in_order(
+            self.jobs,
+            |push| {
+                batch.each(|record| {
+                    let line = (record.origin(), record.untagged().into_owned());
+                    push(line, record.bytes.len())
+                })
+            },
+            |(origin, bytes)| self.line(&origin, bytes),
+            |done| {
+                let Done { line, notes, is_other } = done?;
+                no_conversation += u64::from(is_other);
+                take(line, notes)
+            },
+        )?;
+        batch.bad().report(notes);
+        warn_no_conversation(no_conversation, notes);
+        Ok(())
+    }
+
+    /// Compacts the conversation of a line, whose `bytes` have no tag. A line that is bad, or too
+    /// long to be read, stays.
+    fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done, PassError> {
+        let record = origin.clone().record(&bytes);
+        let mut notes = Notes::new();
+        let tag = |why: &str| if self.tag_failed { tagged(&record, why) } else { None };
+        let object = record.whole_object();
+        let conversation = object.and_then(|object| Some((object, Conversation::of(object)?)));
+        let (new, ended) = match conversation {
+            None => (None, None),
+            Some((object, conversation)) => {
+                match self.conversation(&record, object, &conversation, &mut notes) {
+                    Ok((report, None)) if report.attention != Attention::None => {
+                        (tag(report.outcome.as_str()), Some(Ok(report)))
+                    }
+                    Ok((report, new)) => (new, Some(Ok(report))),
+                    // A full disk would fail the next conversation as well.
+                    Err(error) if matches!(error.kind, ErrorKind::Temporary(_)) => {
+                        return Err(error);
+                    }
+                    Err(error) => (tag(&error.kind.to_string()), Some(Err(error.at(record.line)))),
+                }
+            }
+        };
+        let is_other = object.is_some() && ended.is_none();
+        Ok(Done { line: BatchLine { bytes: new.unwrap_or(bytes), ended }, notes, is_other })
+    }
+
+    /// The report on the conversation of a line, and the new line, if there is one.
+    fn conversation(
+        &self,
+        record: &Record<'_>,
+        object: &Object<'_>,
+        conversation: &Conversation<'_>,
+        notes: &mut Notes,
+    ) -> Result<(Report, Option<Vec<u8>>), PassError> {
+        let mut inner = Notes::new();
+        let compacted = self.messages(object, conversation, &mut inner);
+        notes.extend_within(record.line, inner);
+        let (mut report, list) = compacted?;
+        if let Some(error) = report.no_summary.take() {
+            return Err(error);
+        }
+        report.name.clone_from(&self.name);
+        report.line = Some(record.line);
+        let before = record.bytes.len() - object.text().len();
+        let new = list.map(|list| [&record.bytes[..before], &list].concat());
+        Ok((report, new))
+    }
+
+    /// The report on a conversation, and the line from its object on with the new messages, if
+    /// they differ.
+    fn messages(
+        &self,
+        object: &Object<'_>,
+        conversation: &Conversation<'_>,
+        notes: &mut Notes,
+    ) -> Result<(Report, Option<Vec<u8>>), PassError> {
+        let frame = Frame::of_conversation(object, conversation);
+        let lines = frame.lines();
+        let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
+        let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
+        // The records of an agent's log need their lines, which a list of messages lacks.
+        rewritable(Some(content.dialect), "compacted in a batch", None)?;
+        let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
+        let new = content.bytes()?;
+        Ok((report, (new != lines).then(|| frame.with(&new))))
+    }
+}
+
+/// The line with a tag that tells why it stays.
+fn tagged(record: &Record<'_>, why: &str) -> Option<Vec<u8>> {
+    let why = serde_json::Value::from(why);
+    let tag = Tag { others: vec![format!("\"failed\":{why}")], ..Tag::default() };
+    let mut line = Vec::new();
+    let written = record.splice()?.write(record.bytes, &tag, &mut line);
+    written.ok().map(|()| line)
+}

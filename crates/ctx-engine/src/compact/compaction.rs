@@ -1,0 +1,422 @@
+//! The compaction of one session, from its survey to its new content.
+
+use std::cell::{Cell, RefCell};
+
+use chrono::NaiveDate;
+use ctx_format::{Message, Zone};
+use ctx_llm::Usage;
+use ctx_policy::keep::Keep;
+use ctx_policy::trigger::{Size, Step};
+use ctx_summary::ledger::Ledger;
+
+use super::content::Content;
+use super::forecast::Forecast;
+use super::ladder::{Candidate, Ended, Ladder};
+use super::offloaded::{Offloaded, Originals};
+use super::options::SizeBefore;
+use super::pruning;
+use super::report::{Attempt, Outcome, PRUNED_FIRST, Report, ratio};
+use super::source::Source;
+use super::survey::Survey;
+use crate::score::{self, MOST_SCORED_BYTES};
+use crate::summarize::{Summary, Summing};
+use crate::{Notes, PassError};
+
+/// The compaction of one session.
+pub struct Compaction<'c> {
+    source: &'c Source<'c>,
+    /// The session, or what is left of it after offloading.
+    content: &'c Content,
+    survey: Survey<'c>,
+    before: SizeBefore,
+    /// The large results that were put into files first.
+    offloaded: Option<Offloaded<'c>>,
+    /// Whether a trigger fired, or the budget is exceeded.
+    is_due: bool,
+    scores: bool,
+    /// The ledger of the original session, if it was built for the score.
+    ledger: Option<Ledger>,
+    /// How it ends.
+    pub report: Report,
+}
+
+/// The new content of a session.
+pub struct Compacted {
+    /// Its messages.
+    pub content: Content,
+    /// The summary in it.
+    pub summary: Option<Summary>,
+}
+
+/// Reads messages for the caller, such as for a memory.
+pub trait MessageReader {
+    /// The next message, in the order of the session.
+    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>);
+}
+
+/// [`MessageReader::read`] of a shared reader.
+pub(super) type ReadMessage<'r> = dyn Fn(&Message<'_>, u64, Option<NaiveDate>) + 'r;
+
+/// A reader of all messages during the first reading of a compaction.
+#[derive(Clone, Copy)]
+pub(super) struct Flush<'f> {
+    pub(super) read: &'f ReadMessage<'f>,
+    pub(super) is_done: &'f Cell<bool>,
+}
+
+/// The step before summarizing, which makes a session smaller.
+struct FirstStep {
+    what: &'static str,
+    size: Size,
+    /// Whether nothing has to be summarized after it.
+    is_enough: bool,
+}
+
+impl<'c> Compaction<'c> {
+    /// Surveys a session. `may_score` allows scoring what survives.
+    pub fn survey(
+        source: &'c Source<'c>,
+        name: Option<&str>,
+        may_score: bool,
+    ) -> Result<Self, PassError> {
+        let (plan, content) = (&source.plan, &source.content);
+        let begun = (plan.environment.now)();
+        let scores = may_score
+            && match plan.options.score {
+                Some(scores) => scores,
+                None => content.length()? <= MOST_SCORED_BYTES,
+            };
+        // A session that may not be due gets its ledger once it is.
+        let reads_ledger = scores && !plan.options.only_if_due;
+        let questions = source.prune_first.questions(plan);
+        let mut survey = Survey::of(plan, content, questions, reads_ledger)?;
+        let usage = plan.limits.usage.as_ref();
+        let size = Size {
+            overflow: plan.options.overflow,
+            calibrated: usage.map(|usage| usage.tokens),
+            window: plan.limits.window,
+            ..survey.size
+        };
+        let policy = plan.policy();
+        let report = Report {
+            name: name.map(str::to_owned),
+            preset: policy.name.clone(),
+            known_preset: policy.preset(),
+            begun,
+            success: true,
+            dry_run: plan.options.dry_run,
+            tokens_before: size.tokens,
+            calibrated_tokens: size.calibrated,
+            tokens_after: size.tokens,
+            ratio: ratio(size.tokens, size.tokens),
+            target_tokens: plan.limits.target,
+            limit_tokens: usage.and_then(|usage| usage.target),
+            messages_before: size.messages,
+            messages_after: size.messages,
+            ..Report::default()
+        };
+        Ok(Self {
+            source,
+            content,
+            before: SizeBefore { size, system_tokens: survey.system_tokens },
+            ledger: survey.ledger.take(),
+            survey,
+            offloaded: None,
+            is_due: false,
+            scores,
+            report,
+        })
+    }
+
+    /// The size of the session.
+    pub fn size(&self) -> &Size {
+        &self.before.size
+    }
+
+    /// Whether the session is above a limit at which its items should be in the memory already.
+    pub fn missed_flush(&self) -> bool {
+        let limits = &self.source.plan.limits;
+        limits.triggers.flush_share.is_some() && limits.is_due(&self.before.size)
+    }
+
+    /// The step that is due, and why. A session that would be compacted must be understood.
+    pub fn step(&mut self) -> Result<Step, PassError> {
+        let step = self.due_step();
+        if step == Step::Compact && self.source.plan.policy().enabled {
+            self.content.unread.refuse("compacted")?;
+            self.survey.unread.refuse("compacted")?;
+        }
+        Ok(step)
+    }
+
+    fn due_step(&mut self) -> Step {
+        let plan = &self.source.plan;
+        let options = plan.options;
+        let due = plan.limits.triggers.check(&self.before.size);
+        self.report.triggers = due.fired().map(|reading| reading.trigger.as_str()).collect();
+        let over_budget = options.budget.is_some() && self.is_over_target();
+        if over_budget {
+            self.report.triggers.push("budget");
+        }
+        self.is_due = !self.report.triggers.is_empty();
+        let step = match due.step {
+            _ if over_budget => Step::Compact,
+            step if options.only_if_due => step,
+            _ if options.budget.is_none() || options.force => Step::Compact,
+            _ => Step::None,
+        };
+        if step == Step::Compact && !self.is_due {
+            self.report.triggers.push("manual");
+        }
+        self.report.measure(Usage::default(), (plan.environment.now)());
+        step
+    }
+
+    /// By the API's count if it is recorded; the target for our own count has a margin.
+    fn is_over_target(&self) -> bool {
+        let limits = &self.source.plan.limits;
+        match &limits.usage {
+            Some(usage) => usage.target.is_some_and(|target| usage.tokens > target),
+            None => !limits.fits(self.before.size.tokens),
+        }
+    }
+
+    /// Goes on from what offloading left of the session.
+    pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<(), PassError> {
+        self.offloaded = offloaded;
+        if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
+            self.content = left;
+            self.survey = Survey::of(&self.source.plan, left, None, false)?;
+        }
+        Ok(())
+    }
+
+    /// Hands all messages to `reader` but those of the system and earlier summaries.
+    pub fn read_all(&mut self, reader: &mut dyn MessageReader) -> Result<(), PassError> {
+        let mut zones = self.survey.zones(Keep::default())?;
+        for zone in &mut zones.of {
+            if *zone == Zone::Keep {
+                *zone = Zone::Old;
+            }
+        }
+        let pruned = self.survey.pruned.take();
+        let read = self.ladder(None).read_old(&zones, reader);
+        self.survey.pruned = pruned;
+        read
+    }
+
+    /// Makes the new content, and describes it in the report. `has_store` says that the old
+    /// session will be in a snapshot. All messages go to `flush`, and those that leave to
+    /// `memory`, where the policy wants that.
+    pub fn build(
+        &mut self,
+        has_store: bool,
+        flush: Option<&mut dyn MessageReader>,
+        memory: Option<&mut dyn MessageReader>,
+        notes: &mut Notes,
+    ) -> Result<Option<Compacted>, PassError> {
+        let mut attempts = Vec::new();
+        let ended = match flush {
+            None => self.compacted(has_store, None, memory, &mut attempts, notes)?,
+            Some(reader) => {
+                let is_done = Cell::new(false);
+                let reader = RefCell::new(reader);
+                let read: &ReadMessage<'_> = &|message, line, date| {
+                    reader.borrow_mut().read(message, line, date);
+                };
+                let flush = Some(Flush { read, is_done: &is_done });
+                let ended = self.compacted(has_store, flush, memory, &mut attempts, notes)?;
+                if !is_done.get() {
+                    self.read_all(reader.into_inner())?;
+                }
+                ended
+            }
+        };
+        self.report.attempts = attempts;
+        if let Err(outcome) = &ended {
+            self.report.end(*outcome);
+        }
+        self.report_unreadable(notes);
+        self.report.measure(notes.usage(), (self.source.plan.environment.now)());
+        Ok(ended.ok())
+    }
+
+    fn compacted(
+        &mut self,
+        has_store: bool,
+        flush: Option<Flush<'_>>,
+        memory: Option<&mut dyn MessageReader>,
+        attempts: &mut Vec<Attempt>,
+        notes: &mut Notes,
+    ) -> Result<Ended<Compacted>, PassError> {
+        let plan = &self.source.plan;
+        if let Some(step) = self.first_step(notes) {
+            let (what, tokens) = (step.what, step.size.tokens);
+            attempts.push(Attempt { what, tokens });
+            if step.is_enough {
+                return self.end_first(&step.size, notes);
+            }
+        }
+        if !plan.drops_old() {
+            return Ok(Err(Outcome::NothingToDo));
+        }
+        let ladder = self.ladder(flush);
+        let candidate = match plan.budget() {
+            Some(request) => ladder.budget(&request, attempts, notes),
+            None => ladder.climb(attempts, notes),
+        };
+        let candidate = match candidate {
+            Err(error) if error.kind.is_of_the_model() => return self.without_summary(error),
+            candidate => candidate?,
+        };
+        let candidate = match candidate {
+            Ok(candidate) => candidate,
+            Err(outcome) => return Ok(Err(outcome)),
+        };
+        let extracts = plan.policy().summary.extract && candidate.leaves() && !plan.options.dry_run;
+        if let Some(memory) = memory
+            && extracts
+        {
+            ladder.read_old(&candidate.zones, memory)?;
+        }
+        self.describe(&candidate, has_store)?;
+        Ok(Ok(Compacted { content: candidate.content, summary: candidate.summary }))
+    }
+
+    /// Scores what survives in `new`. A score that cannot be had stops nothing.
+    pub fn score(&mut self, new: &Content) {
+        if !self.scores || !new.length().is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES) {
+            return;
+        }
+        let before = &self.source.content;
+        let ledger = match self.ledger.take() {
+            Some(ledger) => Ok(ledger),
+            None => before
+                .session()
+                .and_then(|mut session| score::read_before(&mut session, None, None)),
+        };
+        let score = ledger
+            .and_then(|ledger| score::score(&ledger, &mut new.session()?, || before.session()));
+        if let Ok(score) = score {
+            self.report.scored(&score);
+        }
+    }
+
+    fn originals(&self) -> Option<&'c dyn Originals> {
+        self.offloaded.and_then(|it| it.originals)
+    }
+
+    fn ladder<'l>(&'l self, flush: Option<Flush<'l>>) -> Ladder<'l, 'c> {
+        Ladder {
+            plan: &self.source.plan,
+            content: self.content,
+            survey: &self.survey,
+            before: &self.before,
+            due: self.is_due,
+            originals: self.originals(),
+            flush,
+        }
+    }
+
+    fn first_step(&mut self, notes: &mut Notes) -> Option<FirstStep> {
+        let (plan, rules) = (&self.source.plan, &self.source.prune_first);
+        let only_if_due = plan.options.only_if_due;
+        let left = self.offloaded.and_then(|offloaded| offloaded.left);
+        if let Some((_, freed_enough)) = left {
+            let size = self.survey.size;
+            return Some(FirstStep {
+                what: "offloaded",
+                size,
+                is_enough: only_if_due && (freed_enough || !plan.limits.is_due(&size)),
+            });
+        }
+        rules.questions(plan)?;
+        let left = pruning::decide(plan, self.content, rules, &mut self.survey, notes);
+        let size = left.unwrap_or(self.survey.size);
+        if size.tokens == self.before.size.tokens && plan.drops_old() {
+            self.survey.pruned = None;
+            return None;
+        }
+        let fits = plan.limits.fits(size.tokens) && !plan.limits.is_due(&size);
+        Some(FirstStep {
+            what: PRUNED_FIRST,
+            size,
+            is_enough: !plan.drops_old() || (only_if_due && fits),
+        })
+    }
+
+    /// Ends with the first step.
+    fn end_first(&mut self, size: &Size, notes: &mut Notes) -> Result<Ended<Compacted>, PassError> {
+        let plan = &self.source.plan;
+        if plan.options.budget.is_some() && !plan.limits.fits(size.tokens) {
+            return Ok(Err(Outcome::Unreachable));
+        }
+        if size.tokens >= self.before.size.tokens {
+            return Ok(Err(Outcome::NoGain));
+        }
+        let content = if self.survey.pruned.is_some() {
+            pruning::carry_out(plan, self.content, &self.survey, notes)?
+        } else {
+            self.content.with(self.content.file()?)
+        };
+        self.report.end_at(Outcome::Compacted, size);
+        Ok(Ok(Compacted { content, summary: None }))
+    }
+
+    /// Ends where no model gave a summary. Results that were put into files stay there.
+    fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>, PassError> {
+        self.report.no_summary = Some(error);
+        let size = self.survey.size;
+        match self.offloaded.and_then(|it| it.left) {
+            Some((left, _)) if size.tokens < self.before.size.tokens => {
+                self.report.end_at(Outcome::SummaryFailed, &size);
+                Ok(Ok(Compacted { content: left.with(left.file()?), summary: None }))
+            }
+            _ => Ok(Err(Outcome::SummaryFailed)),
+        }
+    }
+
+    /// Reports the files of offloaded results that the summary was made without.
+    fn report_unreadable(&mut self, notes: &mut Notes) {
+        if !self.report.outcome.is_compacted() {
+            return;
+        }
+        let unreadable = self.originals().map(Originals::unreadable);
+        for ((line, path), why) in unreadable.into_iter().flatten() {
+            // A preview has not written the files of its own.
+            let is_ours = self.offloaded.is_some_and(|it| it.paths.contains(&path));
+            if self.source.plan.options.dry_run && is_ours {
+                continue;
+            }
+            notes.warn(&[line], format_args!("summarized without the result: {why}"));
+            self.report.unreadable.push(path);
+        }
+    }
+
+    fn describe(&mut self, candidate: &Candidate, has_store: bool) -> Result<(), PassError> {
+        let Candidate { zones, summary, size, .. } = candidate;
+        let plan = &self.source.plan;
+        let report = &mut self.report;
+        let fits = plan.limits.fits(size.tokens);
+        report.end_at(if fits { Outcome::Compacted } else { Outcome::OverTarget }, size);
+        let usage = plan.limits.usage.as_ref();
+        let left = usage.and_then(|usage| usage.after.estimate(size.tokens));
+        report.calibrated_after = left.map(|left| left.tokens);
+        report.kept_records = Some(zones.counts.keep);
+        report.first_kept_index = zones.counts.first_keep;
+        if plan.options.dry_run && candidate.leaves() {
+            let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
+            report.plan = Some(Forecast::of(&self.survey, zones, earlier, has_store)?);
+        }
+        if let Some(summary) = summary {
+            let policy = &plan.policy().summary;
+            // A preview asks no model, and so does not fall back.
+            let wanted = if plan.options.dry_run { summary.method } else { policy.method };
+            report.summing = Summing::new(wanted, Some(summary), Usage::default());
+            report.summary = policy.in_report.then(|| summary.text.clone());
+            report.summary_tokens = Some(plan.environment.counter.text(&summary.text));
+            report.summary_repairs = (summary.repairs > 0).then_some(summary.repairs);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+//! The bytes of a session, which can be read any number of times.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use ctx_format::{Dialect, Frame, FromStart, Options, Record, Watch, dialect, dialect_of_lines};
+
+use crate::Time;
+use crate::error::rewritable;
+use crate::unread::FirstUnread;
+use crate::{ErrorKind, Invalid, PassError, Session};
+
+/// A session in a file, whose format is known.
+pub struct Content {
+    file: File,
+    /// Its dialect, which the new content shares.
+    pub dialect: &'static dyn Dialect,
+    /// Whether the dialect was detected, and not named by the user.
+    pub(super) is_detected: bool,
+    invalid: Invalid,
+    /// Whether it is one JSON document, whose messages are its records.
+    pub is_document: bool,
+    /// When its file was last modified, if that is known.
+    pub last_change: Option<Time>,
+    /// If it was lowered from a log: the line of the log for each record.
+    lines: Option<Arc<[u64]>>,
+    /// The first message of that log that is not understood.
+    pub(super) unread: FirstUnread,
+    /// Follows how far its reading is.
+    pub(super) watch: Watch,
+}
+
+impl Content {
+    /// The bytes of a session file.
+    pub fn open(
+        file: File,
+        dialect: Option<&'static dyn Dialect>,
+        invalid: Invalid,
+        watch: Watch,
+    ) -> Result<Self, PassError> {
+        let session = session(&file, b"", dialect, invalid, &watch)?;
+        let (is_document, foreign) = (session.is_document(), session.foreign());
+        let mut known = session.dialect();
+        if known.is_some_and(|known| !known.is_certain()) && !is_document {
+            // The whole file is there, so the first exchange decides, however late it comes.
+            known = dialect_of_lines(from_start(&file)?).map_err(ErrorKind::Read)?;
+        }
+        let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
+        if known.is_none() && is_empty {
+            known = dialect::by_name("chat");
+        }
+        Ok(Self {
+            dialect: compactable(known).map_err(|error| error.named(foreign))?,
+            is_detected: dialect.is_none(),
+            is_document,
+            invalid,
+            last_change: None,
+            lines: None,
+            unread: FirstUnread::default(),
+            watch,
+            file,
+        })
+    }
+
+    /// A copy of what `input` gives, in a temporary file.
+    pub fn of_stream(
+        input: &mut dyn Read,
+        dialect: Option<&'static dyn Dialect>,
+        invalid: Invalid,
+    ) -> Result<Self, PassError> {
+        let mut buffer = vec![0; BUFFER];
+        let file = temporary(|output| {
+            loop {
+                let count = match input.read(&mut buffer) {
+                    Ok(0) => return Ok(()),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    count => count.map_err(ErrorKind::Read)?,
+                };
+                output.write_all(&buffer[..count]).map_err(PassError::temporary)?;
+            }
+        })?;
+        Self::open(file, dialect, invalid, Watch::default())
+    }
+
+    /// The same session with other bytes.
+    #[must_use]
+    pub fn with(&self, file: File) -> Self {
+        Self {
+            file,
+            is_document: false,
+            lines: None,
+            unread: FirstUnread::default(),
+            watch: self.watch.clone(),
+            ..*self
+        }
+    }
+
+    /// The same session, with the bytes that `change` gives in the place of a record's.
+    pub fn changed(
+        &self,
+        mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>, PassError>,
+    ) -> Result<Self, PassError> {
+        let file = temporary(|output| {
+            self.each(|record| {
+                let changed = change(record)?;
+                let bytes = changed.as_deref().unwrap_or(record.bytes);
+                output.write_all(bytes).map_err(PassError::temporary)
+            })
+        })?;
+        Ok(self.with(file))
+    }
+
+    /// The context of a log in another dialect. `lines` has the line of the log for each record.
+    #[must_use]
+    pub(super) fn lowered(
+        &self,
+        dialect: &'static dyn Dialect,
+        file: File,
+        lines: Arc<[u64]>,
+        unread: FirstUnread,
+    ) -> Self {
+        Self { dialect, is_detected: false, lines: Some(lines), unread, ..self.with(file) }
+    }
+
+    /// Whether its last line has an end.
+    pub(super) fn ends_line(&self) -> Result<bool, PassError> {
+        let length = self.length()?;
+        let mut last = *b"\n";
+        if length > 0 {
+            self.file.read_exact_at(&mut last, length - 1).map_err(ErrorKind::Read)?;
+        }
+        Ok(last == *b"\n")
+    }
+
+    /// Its length in bytes.
+    pub fn length(&self) -> Result<u64, PassError> {
+        let meta = self.file.metadata().map_err(ErrorKind::Read)?;
+        Ok(meta.len())
+    }
+
+    /// Another handle on its file, positioned at the start.
+    pub fn file(&self) -> Result<File, PassError> {
+        let mut file = self.file.try_clone().map_err(ErrorKind::Read)?;
+        file.rewind().map_err(ErrorKind::Read)?;
+        Ok(file)
+    }
+
+    /// Hands each of its records to `handle`.
+    pub fn each(
+        &self,
+        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        self.session()?.each(handle)
+    }
+
+    /// This document with the records of `new` for its messages.
+    pub(super) fn document_with(&self, new: &Self) -> Result<Self, PassError> {
+        let frame = Frame::of_document(self.bytes()?);
+        let lines = new.bytes()?;
+        let document = frame.map(|frame| frame.with(&lines)).unwrap_or_default();
+        let written = Frame::of_document(document.clone()).map(|written| written.lines());
+        if written.is_none_or(|written| written != lines) {
+            return Err(ErrorKind::OtherContext.into());
+        }
+        let file = temporary(|output| output.write_all(&document).map_err(PassError::temporary))?;
+        Ok(Self { is_document: true, ..self.with(file) })
+    }
+
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, PassError> {
+        let mut bytes = Vec::new();
+        self.file()?.read_to_end(&mut bytes).map_err(ErrorKind::Read)?;
+        Ok(bytes)
+    }
+
+    /// Opened from its beginning.
+    pub(super) fn session(&self) -> Result<Session, PassError> {
+        let mut session = self.session_with(b"")?;
+        session.lines.clone_from(&self.lines);
+        Ok(session)
+    }
+
+    /// Opens the content from its beginning, followed by these bytes.
+    pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session, PassError> {
+        let mut session =
+            session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;
+        session.refuses_strangers = self.is_detected;
+        Ok(session)
+    }
+
+    /// Opened from its beginning, as lines of which no context is made.
+    pub(super) fn lines(&self) -> Result<Session, PassError> {
+        if self.is_document {
+            return self.session();
+        }
+        let options = Options { dialect: Some(self.dialect), raw: true, ..Options::default() };
+        Session::open(Box::new(from_start(&self.file)?), &options, self.invalid)
+    }
+}
+
+/// The dialect, where sessions of it can be compacted.
+fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect, PassError> {
+    match dialect {
+        Some(log) if log.is_linked() => Ok(log),
+        plain => rewritable(plain, "compacted", None),
+    }
+}
+
+/// A session in a file, followed by some bytes. A log is opened twice, so that its records need not
+/// wait in memory.
+fn session(
+    file: &File,
+    behind: &[u8],
+    dialect: Option<&'static dyn Dialect>,
+    invalid: Invalid,
+    watch: &Watch,
+) -> Result<Session, PassError> {
+    let options = Options { dialect, ..Options::default() };
+    let length = file.metadata().map_err(ErrorKind::Read)?.len();
+    let reader = || -> Result<Box<dyn Read + Send>, PassError> {
+        // Both readers must see the same bytes, whatever an agent appends meanwhile.
+        let file = from_start(file)?.take(length);
+        Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
+    };
+    let first = Box::new(watch.over(reader()?, length));
+    Session::open_twice(first, reader()?, &options, invalid)
+}
+
+fn from_start(file: &File) -> Result<FromStart, PassError> {
+    let file = file.try_clone().map_err(ErrorKind::Read)?;
+    Ok(FromStart::new(file))
+}
+
+/// Bytes of a temporary file that wait to be written.
+const BUFFER: usize = 256 << 10;
+
+/// A temporary file without a name, filled by `write`.
+pub fn temporary(
+    write: impl FnOnce(&mut BufWriter<&File>) -> Result<(), PassError>,
+) -> Result<File, PassError> {
+    let file = tempfile::tempfile().map_err(PassError::temporary)?;
+    let mut output = BufWriter::with_capacity(BUFFER, &file);
+    write(&mut output)?;
+    output.flush().map_err(PassError::temporary)?;
+    drop(output);
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use ctx_format::Watch;
+
+    use super::super::tests::{content, session, text};
+    use super::{Content, temporary};
+    use crate::{ErrorKind, Invalid, PassError};
+
+    fn open(bytes: &str, invalid: Invalid) -> Result<Content, PassError> {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes.as_bytes()).expect("written");
+        Content::open(file, None, invalid, Watch::default())
+    }
+
+    fn lines(content: &Content) -> Vec<u64> {
+        let mut lines = Vec::new();
+        let read = content.each(|record| {
+            lines.push(record.line);
+            Ok(())
+        });
+        read.expect("from a file");
+        lines
+    }
+
+    #[test]
+    fn only_an_empty_session_needs_no_known_format() {
+        assert_eq!(open("", Invalid::Keep).expect("empty").dialect.name(), "chat");
+        let unknown = open("{\"what\":1}\n", Invalid::Keep);
+        let error = unknown.err().expect("nobody knows it");
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat("compacted")));
+    }
+
+    #[test]
+    fn a_document_is_known_as_one_and_what_is_made_of_it_is_none() {
+        let document = content("{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
+        assert!(document.is_document);
+        assert_eq!(lines(&document).len(), 1);
+        let file = document.file().expect("a handle");
+        assert!(!document.with(file).is_document);
+    }
+
+    #[test]
+    fn the_first_exchange_decides_however_late_it_comes() {
+        let block =
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
+        let text = format!("{{\"role\":\"user\",\"content\":\"{}\"}}\n", "word ".repeat(60_000));
+        let late = open(&(text.repeat(70) + block), Invalid::Keep).expect("known");
+        assert_eq!(late.dialect.name(), "anthropic");
+        assert_eq!(lines(&late).len(), 71);
+    }
+
+    #[test]
+    fn readers_do_not_disturb_each_other() {
+        let content = content(&session(2, 3));
+        let mut seen = 0;
+        let outer = content.each(|_| {
+            seen += 1;
+            assert_eq!(lines(&content).len(), 9);
+            Ok(())
+        });
+        outer.expect("from a file");
+        assert_eq!(seen, 9);
+        assert_eq!(text(&content), session(2, 3));
+        assert_eq!(content.length().expect("a file"), session(2, 3).len() as u64);
+    }
+
+    #[test]
+    fn bad_lines_are_read_as_the_user_wants_them() {
+        let bytes = session(1, 3) + "broken\n";
+        assert_eq!(lines(&open(&bytes, Invalid::Keep).expect("known")).len(), 6);
+        let dropped = open(&bytes, Invalid::Drop).expect("known");
+        assert_eq!(lines(&dropped).len(), 5);
+        let same = dropped.with(dropped.file().expect("a handle"));
+        assert_eq!(lines(&same).len(), 5);
+        let fails = open(&bytes, Invalid::Fail).expect("known").each(|_| Ok(()));
+        assert_eq!(fails.expect_err("a bad line").lines, [6]);
+    }
+
+    #[test]
+    fn what_fails_while_it_is_written_leaves_no_file() {
+        let failed = temporary(|_| Err(ErrorKind::NoFormat.into()));
+        assert!(matches!(failed.err().map(|error| error.kind), Some(ErrorKind::NoFormat)));
+    }
+}

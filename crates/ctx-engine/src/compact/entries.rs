@@ -1,0 +1,226 @@
+//! The facts about each record of a survey. A session can have any number of records, so all but
+//! the last few thousand entries are in a temporary file.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use ctx_format::Role;
+
+use crate::PassError;
+
+/// The facts about a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Independent facts.
+pub(super) struct Entry {
+    pub(super) line: u32,
+    /// Tokens before pruning; 0 for a line without a message.
+    pub(super) tokens: u32,
+    /// The number of the first record of its exchange, from 1; 0 outside any exchange.
+    pub(super) exchange: u32,
+    pub(super) kind: EntryKind,
+    pub(super) role: Option<Role>,
+    /// How many tool results it holds; 255 stands for more.
+    pub(super) results: u8,
+    pub(super) is_summary: bool,
+    pub(super) begins_message: bool,
+    pub(super) begins_turn: bool,
+    pub(super) pinned: bool,
+    /// Whether this piece of a long line is its first, and its last.
+    pub(super) begins: bool,
+    pub(super) ends: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    System,
+    /// Any other message.
+    Message,
+    /// A line that is no message.
+    #[default]
+    Line,
+    Blank,
+    /// A last line that is still being written.
+    Tail,
+}
+
+/// The entries of all records, in order.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    temp: PathBuf,
+    file: Option<File>,
+    /// How many entries are in the file.
+    written: usize,
+    /// The bytes of the others.
+    last: Vec<u8>,
+}
+
+/// Bytes of an entry.
+const LENGTH: usize = 16;
+/// So many entries are in memory at once.
+const BLOCK: usize = 16 << 10;
+
+impl Entries {
+    pub(super) fn new(temp: PathBuf) -> Self {
+        Self { temp, ..Self::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.written + self.last.len() / LENGTH
+    }
+
+    pub(super) fn push(&mut self, entry: &Entry) -> Result<(), PassError> {
+        self.last.extend_from_slice(&entry.to_bytes());
+        if self.last.len() < BLOCK * LENGTH {
+            return Ok(());
+        }
+        self.write().map_err(PassError::temporary)
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            empty => empty.insert(tempfile::tempfile_in(&self.temp)?),
+        };
+        file.write_all_at(&self.last, (self.written * LENGTH) as u64)?;
+        self.written += BLOCK;
+        self.last.clear();
+        Ok(())
+    }
+
+    /// Hands each on, with its number from 0.
+    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+        let mut next = 0;
+        let mut give = |bytes: &[u8]| {
+            for entry in bytes.as_chunks().0 {
+                handle(next, Entry::of_bytes(*entry));
+                next += 1;
+            }
+        };
+        if let Some(file) = &self.file {
+            let mut block = vec![0; BLOCK * LENGTH];
+            for at in (0..self.written).step_by(BLOCK) {
+                let read = file.read_exact_at(&mut block, (at * LENGTH) as u64);
+                read.map_err(PassError::temporary)?;
+                give(&block);
+            }
+        }
+        give(&self.last);
+        Ok(())
+    }
+}
+
+const KINDS: [EntryKind; 5] =
+    [EntryKind::System, EntryKind::Message, EntryKind::Line, EntryKind::Blank, EntryKind::Tail];
+const ROLES: [Option<Role>; 8] = [
+    None,
+    Some(Role::System),
+    Some(Role::Developer),
+    Some(Role::User),
+    Some(Role::Assistant),
+    Some(Role::Tool),
+    Some(Role::Function),
+    Some(Role::Other),
+];
+
+impl Entry {
+    fn flags(&mut self) -> [&mut bool; 6] {
+        [
+            &mut self.is_summary,
+            &mut self.begins_message,
+            &mut self.begins_turn,
+            &mut self.pinned,
+            &mut self.begins,
+            &mut self.ends,
+        ]
+    }
+
+    fn to_bytes(mut self) -> [u8; LENGTH] {
+        let place = |found: Option<usize>| found.unwrap_or(0).to_le_bytes()[0];
+        let flags = self.flags().into_iter().enumerate();
+        let flags = flags.fold(0, |flags, (at, flag)| flags | u8::from(*flag) << at);
+        let kind = place(KINDS.iter().position(|kind| *kind == self.kind));
+        let role = place(ROLES.iter().position(|role| *role == self.role));
+        let parts = [
+            self.line.to_le_bytes(),
+            self.tokens.to_le_bytes(),
+            self.exchange.to_le_bytes(),
+            [kind, role, self.results, flags],
+        ];
+        let mut bytes = [0; LENGTH];
+        bytes.copy_from_slice(parts.as_flattened());
+        bytes
+    }
+
+    fn of_bytes(bytes: [u8; LENGTH]) -> Self {
+        let mut parts = [[0; 4]; LENGTH / 4];
+        parts.as_flattened_mut().copy_from_slice(&bytes);
+        let [line, tokens, exchange, [kind, role, results, flags]] = parts;
+        let mut entry = Self {
+            line: u32::from_le_bytes(line),
+            tokens: u32::from_le_bytes(tokens),
+            exchange: u32::from_le_bytes(exchange),
+            kind: KINDS.get(usize::from(kind)).copied().unwrap_or_default(),
+            role: ROLES.get(usize::from(role)).copied().flatten(),
+            results,
+            ..Self::default()
+        };
+        for (at, flag) in entry.flags().into_iter().enumerate() {
+            *flag = flags >> at & 1 == 1;
+        }
+        entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK, Entries, Entry, KINDS, ROLES};
+
+    /// Entries that differ in everything.
+    fn entry(number: usize) -> Entry {
+        let bit = |at: usize| number >> at & 1 == 1;
+        let small = u32::try_from(number).expect("a small number");
+        Entry {
+            line: small + 1,
+            tokens: small << 8,
+            exchange: u32::MAX - small,
+            kind: KINDS[number % KINDS.len()],
+            role: ROLES[number % ROLES.len()],
+            results: number.to_le_bytes()[0],
+            is_summary: bit(0),
+            begins_message: bit(1),
+            begins_turn: bit(2),
+            pinned: bit(3),
+            begins: bit(4),
+            ends: bit(5),
+        }
+    }
+
+    #[test]
+    fn entries_come_back_as_they_were_from_memory_and_from_the_file() {
+        for count in [0, 100, BLOCK, 2 * BLOCK + 100] {
+            let mut entries = Entries::new(std::env::temp_dir());
+            for number in 0..count {
+                entries.push(&entry(number)).expect("written");
+            }
+            assert_eq!(entries.file.is_some(), count >= BLOCK);
+            assert!(entries.last.capacity() <= 2 * BLOCK * super::LENGTH);
+            assert_eq!(entries.len(), count);
+            let mut next = 0;
+            let read = entries.each(|number, found| {
+                assert_eq!((number, found), (next, entry(next)));
+                next += 1;
+            });
+            read.expect("read");
+            assert_eq!(next, count);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let mut entries = Entries::new("/no/such/folder".into());
+        let failed = (0..BLOCK).find_map(|number| entries.push(&entry(number)).err());
+        assert!(failed.expect("a file is needed").to_string().contains("temporary"));
+    }
+}

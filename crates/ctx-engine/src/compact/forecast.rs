@@ -1,0 +1,207 @@
+//! A preview of a compaction: the zones, and what leaves the session.
+
+use ctx_format::{Role, Zone};
+use serde::Serialize;
+
+use super::entries::{Entry, EntryKind};
+use super::survey::{Survey, Zones};
+use crate::PassError;
+
+/// A preview of a compaction.
+#[derive(Debug, Serialize)]
+pub struct Forecast {
+    /// The zones system, old and keep.
+    pub zones: Vec<ZoneCount>,
+    /// What would be removed.
+    pub leaving: Leaving,
+}
+
+/// The records of one zone.
+#[derive(Debug, Serialize)]
+pub struct ZoneCount {
+    /// The name of the zone.
+    pub zone: &'static str,
+    /// How many records it has.
+    pub records: u64,
+    /// How many of them are messages.
+    pub messages: u64,
+    /// The tokens of the messages.
+    pub tokens: u64,
+    /// The first and the last line of each run of records.
+    pub lines: Vec<(u64, u64)>,
+}
+
+/// What would be removed. A record of several kinds counts once for each.
+#[derive(Debug, Default, Serialize)]
+pub struct Leaving {
+    /// Messages of the user.
+    pub user_messages: u64,
+    /// Messages of the model.
+    pub model_messages: u64,
+    /// Results of tools.
+    pub tool_results: u64,
+    /// Lines that are not messages, and records that pruning drops before the summary.
+    pub other_lines: u64,
+    /// Earlier summaries whose text goes into the new one.
+    pub carried_over: u64,
+    /// Records that the snapshot would have.
+    pub recoverable: u64,
+}
+
+/// The zones in the order of their discriminants.
+const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
+
+impl Forecast {
+    /// The preview for these zones. `earlier` is how many earlier summaries the new one holds,
+    /// `saved` whether a snapshot would be taken.
+    pub(super) fn of(
+        survey: &Survey<'_>,
+        zones: &Zones,
+        earlier: u64,
+        saved: bool,
+    ) -> Result<Self, PassError> {
+        let mut forecast =
+            Self { zones: ZONES.map(ZoneCount::new).into(), leaving: Leaving::default() };
+        let mut dropped = 0;
+        survey.each(|record, entry| {
+            if !entry.begins {
+                return;
+            }
+            if survey.is_dropped(record) {
+                dropped += 1;
+                return;
+            }
+            let zone = zones.of[record];
+            let tokens = entry.role.map(|_| entry.tokens.into());
+            forecast.zones[zone as usize].add(entry.line.into(), tokens);
+            if zone == Zone::Old {
+                forecast.leaving.add(&entry);
+            }
+        })?;
+        let leaving = &mut forecast.leaving;
+        leaving.carried_over = earlier;
+        leaving.other_lines += dropped;
+        if saved {
+            leaving.recoverable = forecast.zones[Zone::Old as usize].records + dropped;
+        }
+        Ok(forecast)
+    }
+}
+
+impl ZoneCount {
+    fn new(zone: Zone) -> Self {
+        Self { zone: zone.as_str(), records: 0, messages: 0, tokens: 0, lines: Vec::new() }
+    }
+
+    fn add(&mut self, line: u64, tokens: Option<u64>) {
+        self.records += 1;
+        self.messages += u64::from(tokens.is_some());
+        self.tokens += tokens.unwrap_or(0);
+        match self.lines.last_mut() {
+            // The messages of a log may come in another order than its lines.
+            Some((_, last)) if line == *last || line == *last + 1 => *last = line,
+            _ => self.lines.push((line, line)),
+        }
+    }
+
+    /// The lines as ranges such as `3-9,12`; only the first few of many.
+    pub fn ranges(&self) -> String {
+        const SHOWN: usize = 8;
+        let range = |(first, last): &(u64, u64)| match last - first {
+            0 => first.to_string(),
+            _ => format!("{first}-{last}"),
+        };
+        let mut ranges: Vec<String> = self.lines.iter().take(SHOWN).map(range).collect();
+        if self.lines.len() > SHOWN {
+            ranges.push("…".to_owned());
+        } else if ranges.is_empty() {
+            return "none".to_owned();
+        }
+        ranges.join(",")
+    }
+}
+
+impl Leaving {
+    fn add(&mut self, entry: &Entry) {
+        self.tool_results += u64::from(entry.results);
+        match entry.role {
+            None => self.other_lines += u64::from(entry.kind != EntryKind::Blank),
+            Some(Role::Assistant) => self.model_messages += 1,
+            Some(Role::User) if !entry.is_summary && entry.results == 0 => self.user_messages += 1,
+            Some(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Zone;
+    use ctx_policy::keep::Keep;
+
+    use super::super::survey::Survey;
+    use super::super::tests::{content, plan, session};
+    use super::{Forecast, ZoneCount};
+
+    fn forecast(text: &str, saved: bool) -> Forecast {
+        let survey = Survey::of(&plan(1).plan(), &content(text), None, false);
+        let survey = survey.expect("from a file");
+        let keep = Keep { turns: Some(1), ..Keep::default() };
+        let zones = survey.zones(keep).expect("from memory");
+        Forecast::of(&survey, &zones, 1, saved).expect("from memory")
+    }
+
+    #[test]
+    fn lines_that_come_in_another_order_are_ranges_of_their_own() {
+        let mut zone = ZoneCount::new(Zone::Old);
+        for line in [5, 6, 6, 3, 4, 9] {
+            zone.add(line, None);
+        }
+        assert_eq!(zone.ranges(), "5-6,3-4,9");
+    }
+
+    #[test]
+    fn what_leaves_is_counted_by_kind() {
+        let text =
+            session(2, 10).replacen("\n{\"role\":\"tool\"", "\n\nbroken\n{\"role\":\"tool\"", 1);
+        let Forecast { zones, leaving } = forecast(&text, true);
+        let counts = |zone: &ZoneCount| (zone.records, zone.messages, zone.ranges());
+        let found: Vec<_> = zones.iter().map(counts).collect();
+        let expected = [(1, 1, "1"), (6, 4, "2-7"), (4, 4, "8-11")];
+        assert_eq!(found, expected.map(|(a, b, lines)| (a, b, lines.to_owned())));
+        assert_eq!((leaving.user_messages, leaving.model_messages), (1, 2));
+        assert_eq!((leaving.tool_results, leaving.other_lines), (1, 1));
+        assert_eq!((leaving.carried_over, leaving.recoverable), (1, 6));
+        let unsaved = forecast(&text, false);
+        assert_eq!(unsaved.leaving.recoverable, 0);
+        let tokens: u64 = zones.iter().map(|zone| zone.tokens).sum();
+        assert_eq!(unsaved.zones.iter().map(|zone| zone.tokens).sum::<u64>(), tokens);
+    }
+
+    #[test]
+    fn an_earlier_summary_was_no_user() {
+        let summary = "{\"role\":\"user\",\"name\":\"ctx_summary\",\"content\":\"x\"}\n";
+        let text = session(2, 10).replacen(
+            "{\"role\":\"user\"",
+            &(summary.to_owned() + "{\"role\":\"user\""),
+            1,
+        );
+        let leaving = forecast(&text, false).leaving;
+        assert_eq!((leaving.user_messages, leaving.model_messages), (1, 2));
+    }
+
+    #[test]
+    fn runs_of_lines_are_ranges() {
+        let mut zone = ZoneCount::new(Zone::Keep);
+        assert_eq!(zone.ranges(), "none");
+        for line in [1, 2, 3, 5, 7, 8] {
+            zone.add(line, Some(2));
+        }
+        assert_eq!(zone.ranges(), "1-3,5,7-8");
+        assert_eq!((zone.records, zone.messages, zone.tokens), (6, 6, 12));
+        for line in (10..40).step_by(2) {
+            zone.add(line, None);
+        }
+        assert_eq!(zone.ranges(), "1-3,5,7-8,10,12,14,16,18,…");
+        assert_eq!((zone.records, zone.messages), (21, 6));
+    }
+}

@@ -1,0 +1,651 @@
+//! The ladder of a compaction, from what the policy asks for down to the last resort. The
+//! next rung is tried when a result is not small enough.
+
+use std::cell::RefCell;
+
+use crate::allocate::LEAST_SUMMARY;
+use crate::counter::PRIMING;
+use ctx_format::{Message, Object, Record, Zone};
+use ctx_policy::keep::Keep;
+use ctx_policy::trigger::Size;
+use ctx_policy::{Fallback, When};
+use ctx_summary::Recognizer;
+
+use super::compaction::{Flush, MessageReader, ReadMessage};
+use super::content::{Content, temporary};
+use super::offloaded::Originals;
+use super::options::{Plan, SizeBefore, scaled};
+use super::pruning::prune;
+use super::report::{Attempt, Outcome};
+use super::survey::{Survey, Zones};
+use super::within;
+use crate::prune::changed_record;
+use crate::summarize::{self, Draft, Edit, Material, Needs, Summary, Writer, ZonePass};
+use crate::{Notes, PassError, Time};
+
+/// A new content for the session, checked.
+pub(super) struct Candidate {
+    pub(super) content: Content,
+    pub(super) size: Size,
+    /// The zones of the records: the old ones were summarized or left out.
+    pub(super) zones: Zones,
+    /// The summary.
+    pub(super) summary: Option<Summary>,
+}
+
+/// The result, or how the compaction ended without one.
+pub(super) type Ended<T> = Result<T, Outcome>;
+
+/// The session that is to become smaller.
+pub(super) struct Ladder<'a, 'p> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) content: &'a Content,
+    pub(super) survey: &'a Survey<'p>,
+    /// The size before any change.
+    pub(super) before: &'a SizeBefore,
+    /// Whether a trigger fired.
+    pub(super) due: bool,
+    /// The offloaded results, if they are summarized.
+    pub(super) originals: Option<&'a dyn Originals>,
+    /// Reads all messages during the first reading of the session.
+    pub(super) flush: Option<Flush<'a>>,
+}
+
+/// The session, read with its zones. Rungs that keep equally much share it.
+pub(super) struct Read<'l> {
+    keep: Keep,
+    needs: Needs,
+    zones: Zones,
+    /// The kept part without a summary.
+    kept: Size,
+    material: Material<'l>,
+}
+
+/// The result of an attempt: the kept records, with a summary if there is one.
+pub(super) struct Built {
+    draft: Option<Draft>,
+    pub(super) size: Size,
+    /// Already written if what stays was pruned.
+    content: Option<Content>,
+}
+
+impl Ladder<'_, '_> {
+    /// Tries one rung after the other until a result is smaller than the session
+    /// and not above the target; where none is, as much of what the policy keeps is kept as
+    /// the target leaves room for.
+    pub(super) fn climb(
+        &self,
+        attempts: &mut Vec<Attempt>,
+        notes: &mut Notes,
+    ) -> Result<Ended<Candidate>, PassError> {
+        let (plan, before) = (self.plan, self.before.size.tokens);
+        // Less than the policy keeps is kept only if nothing else helps.
+        let in_need = self.due || !plan.limits.fits(before);
+        // Minimums are compared first, before anything is tried in vain.
+        let can_share =
+            in_need && plan.summarizes() && !plan.needs_model() && !plan.options.strict_target;
+        let is_hopeless = !plan.limits.fits(self.before.system_tokens + LEAST_SUMMARY);
+        let first = attempts.len();
+        let mut failed_check = false;
+        // The smallest of those that are not small enough.
+        let mut smallest: Option<Candidate> = None;
+        let summary = plan.summary();
+        let mut read: Option<Read<'_>> = None;
+        for rung in self.rungs() {
+            if rung == Rung::LessKept && !failed_check {
+                continue;
+            }
+            // Shorter text does not help where the messages that stay are above the target.
+            let kept = read.as_ref().map(|read| read.kept.tokens);
+            let is_above = kept.is_some_and(|kept| !plan.limits.fits(kept));
+            if can_share
+                && (rung == Rung::Smaller && is_above || rung != Rung::Policy && is_hopeless)
+            {
+                continue;
+            }
+            let Some((mut ready, built)) = self.rung(rung, read.take(), &summary, notes)? else {
+                if !in_need {
+                    break;
+                }
+                continue;
+            };
+            let (what, tokens) = (rung.as_str(), built.size.tokens);
+            attempts.push(Attempt { what, tokens });
+            if built.failed_check() {
+                failed_check = true;
+            } else if tokens < smallest.as_ref().map_or(before, Candidate::tokens)
+                || tokens < before && plan.limits.fits(tokens)
+            {
+                let candidate = self.write(&mut ready, built)?;
+                if plan.limits.fits(tokens) && self.is_clean(&candidate)? {
+                    return Ok(Ok(candidate));
+                }
+                smallest = Some(candidate);
+            }
+            read = Some(ready);
+        }
+        let shared = match in_need {
+            // Code would write it.
+            true if plan.needs_model() => None,
+            true if plan.summarizes() => self.share(attempts, notes)?,
+            true => self.keep_fewer(attempts, &summary, notes)?,
+            false => None,
+        };
+        let least = smallest.as_ref().map_or(u64::MAX, Candidate::tokens);
+        let is_better =
+            |shared: &Candidate| plan.limits.fits(shared.tokens()) || shared.tokens() <= least;
+        Ok(match shared.filter(is_better).or(smallest) {
+            Some(best) if plan.limits.fits(best.tokens()) || !plan.options.strict_target => {
+                Ok(best)
+            }
+            None if attempts.len() == first && !in_need => Err(Outcome::NothingToDo),
+            None if plan.limits.fits(before) || !plan.options.strict_target => Err(Outcome::NoGain),
+            Some(_) | None => Err(Outcome::Unreachable),
+        })
+    }
+
+    /// The result of an attempt; `None` if there is nothing to summarize.
+    fn rung<'l>(
+        &self,
+        rung: Rung,
+        known: Option<Read<'l>>,
+        summary: &'l summarize::Plan,
+        notes: &mut Notes,
+    ) -> Result<Option<(Read<'l>, Built)>, PassError> {
+        let keep = self.keep(rung);
+        let known = known.filter(|read| read.keep == keep);
+        let zones = self.survey.zones(keep)?;
+        // No model is asked.
+        if zones.counts.old == 0 && known.is_none() && !rung.prunes() {
+            return Ok(None);
+        }
+        let writer = self.writer(rung, notes)?;
+        let mut read = match known.filter(|read| read.needs.cover(writer.needs())) {
+            Some(same) => same,
+            None => self.read(keep, zones, writer.needs(), summary, notes)?,
+        };
+        let built = self.build(rung, &mut read, &writer, notes)?;
+        Ok(built.map(|built| (read, built)))
+    }
+
+    /// Reads the session, whose zones are decided.
+    pub(super) fn read<'l>(
+        &self,
+        keep: Keep,
+        zones: Zones,
+        needs: Needs,
+        plan: &'l summarize::Plan,
+        notes: &mut Notes,
+    ) -> Result<Read<'l>, PassError> {
+        let mut pass = ZonePass::new(plan, needs, Some(self.content.dialect));
+        self.each(&zones, |zone, record, edited| {
+            if let Some(zone) = zone {
+                return pass.push_in(zone, record, edited);
+            }
+            pass.drop(record);
+            Ok(())
+        })?;
+        Ok(Read {
+            keep,
+            needs,
+            kept: self.survey.kept(&zones)?,
+            zones,
+            material: pass.gather(notes)?,
+        })
+    }
+
+    /// Passes on each record with its zone (`None` if pruning drops it) and with what pruning makes
+    /// of it. Old records come with their offloaded results restored.
+    pub(super) fn each(
+        &self,
+        zones: &Zones,
+        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<Edit<'_>>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let verdicts = self.survey.pruned.as_ref();
+        if let Some(originals) = self.originals {
+            originals.begin();
+        }
+        let mut number = 0;
+        let flush = self.flush.filter(|flush| !flush.is_done.replace(true));
+        let recognizer = self.plan.recognizer();
+        self.content.each(|record| {
+            let (at, zone) = (number, zones.of[number]);
+            number += 1;
+            if let Some(flush) = flush {
+                let message = record.message(Some(self.content.dialect));
+                let message = message.filter(|message| !message.role.is_system());
+                self.hand_on(record, message, &recognizer, flush.read);
+            }
+            if self.survey.is_dropped(at) {
+                return handle(None, record, None);
+            }
+            let originals = self.originals.filter(|_| zone == Zone::Old);
+            let restored = originals.map(|originals| originals.of(record)).transpose()?;
+            if let Some(bytes) = restored.flatten() {
+                return handle(Some(zone), &record.origin().record(&bytes), None);
+            }
+            let edited = verdicts
+                .and_then(|verdicts| changed_record(verdicts, at, record, self.content.dialect))
+                .map(|(bytes, message)| Edit { bytes, message });
+            handle(Some(zone), record, edited)
+        })
+    }
+
+    /// One rung; `None` when nothing is old but an earlier summary.
+    fn build(
+        &self,
+        rung: Rung,
+        read: &mut Read<'_>,
+        writer: &Writer,
+        notes: &mut Notes,
+    ) -> Result<Option<Built>, PassError> {
+        if !self.plan.summarizes() {
+            return self.sized(rung, read, None, notes).map(Some);
+        }
+        match read.material.draft(writer, notes)? {
+            Some(draft) if !draft.summary.is_only_earlier() => {
+                self.sized(rung, read, Some(draft), notes).map(Some)
+            }
+            // The kept part alone may be too long.
+            _ if rung.prunes() && read.zones.counts.old == 0 => {
+                self.sized(rung, read, None, notes).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether it has no more of tool results than the trigger allows that fired for them.
+    fn is_clean(&self, candidate: &Candidate) -> Result<bool, PassError> {
+        let limit = self.plan.limits.triggers.tool_bytes;
+        let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
+        let Some(limit) = fired.filter(|_| self.due) else {
+            return Ok(true);
+        };
+        let size = within::measure(&candidate.content, &self.plan.environment.counter)?;
+        Ok(size.tool_bytes <= limit)
+    }
+
+    /// The size of the kept part with a summary; the attempt may prune it.
+    pub(super) fn sized(
+        &self,
+        rung: Rung,
+        read: &mut Read<'_>,
+        draft: Option<Draft>,
+        notes: &mut Notes,
+    ) -> Result<Built, PassError> {
+        let mut size = read.kept;
+        size.tokens = size.tokens.max(PRIMING);
+        if let Some(draft) = &draft {
+            self.add_summary(draft, &mut size);
+        }
+        let times = [When::Fallback, When::Before].into_iter();
+        let mut times = times.filter(|when| rung.prunes() && self.plan.prunes(*when));
+        let mut content = None;
+        if let Some(when) = times.next() {
+            let unpruned = self.content_of(read, draft.as_ref())?;
+            content = Some(match prune(self.plan, when, &unpruned, &size, notes)? {
+                Some(pruned) => {
+                    size = pruned.size;
+                    pruned.content
+                }
+                None => unpruned,
+            });
+        }
+        Ok(Built { draft, size, content })
+    }
+
+    fn add_summary(&self, draft: &Draft, size: &mut Size) {
+        let dialect = self.content.dialect;
+        let text = std::str::from_utf8(&draft.record).unwrap_or_default();
+        let object = Object::parse(text.trim_end()).ok();
+        let message = object.as_ref().and_then(|object| dialect.message(object));
+        if let Some(message) = message {
+            size.tokens += self.plan.environment.counter.message(&message).total();
+            size.messages += u64::from(!message.role.is_system());
+        }
+    }
+
+    /// The kept records, with a summary if there is one.
+    fn content_of(&self, read: &mut Read<'_>, draft: Option<&Draft>) -> Result<Content, PassError> {
+        let file = temporary(|output| read.material.write(draft, output))?;
+        Ok(self.content.with(file))
+    }
+
+    /// Writes the result of an attempt to a file.
+    pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate, PassError> {
+        Ok(Candidate {
+            content: match built.content {
+                Some(content) => content,
+                None => self.content_of(read, built.draft.as_ref())?,
+            },
+            size: built.size,
+            zones: read.zones.clone(),
+            summary: built.draft.map(|draft| draft.summary),
+        })
+    }
+
+    /// Hands the messages of the old records to `reader`, as pruning leaves them.
+    pub(super) fn read_old(
+        &self,
+        zones: &Zones,
+        reader: &mut dyn MessageReader,
+    ) -> Result<(), PassError> {
+        let dialect = self.content.dialect;
+        let recognizer = self.plan.recognizer();
+        let reader = RefCell::new(reader);
+        let read: &ReadMessage<'_> = &|message, line, date| {
+            reader.borrow_mut().read(message, line, date);
+        };
+        self.each(zones, |zone, record, edited| {
+            if zone == Some(Zone::Old) {
+                let message = edited.map(|edited| edited.message);
+                let message = message.or_else(|| record.message(Some(dialect)));
+                self.hand_on(record, message, &recognizer, read);
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands a message to `read`, unless it is an earlier summary: the items of that were read
+    /// from its messages when they left.
+    fn hand_on(
+        &self,
+        record: &Record<'_>,
+        message: Option<Message<'_>>,
+        recognizer: &Recognizer,
+        read: &ReadMessage<'_>,
+    ) {
+        let (Some(object), Some(message)) = (record.whole_object(), message) else {
+            return;
+        };
+        if self.content.dialect.summary_text(object).is_none() {
+            let message = recognizer.as_said(&message);
+            read(&message, record.line, Time::of(object).map(Time::date));
+        }
+    }
+
+    /// The attempts, in order.
+    fn rungs(&self) -> Vec<Rung> {
+        let summary = &self.plan.policy().summary;
+        let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
+            Fallback::Smaller => Some(Rung::Smaller),
+            Fallback::Prune => Some(Rung::Pruned),
+            // These name another writer.
+            Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
+        });
+        let less = summary.safeguard.then_some(Rung::LessKept);
+        std::iter::once(Rung::Policy).chain(less).chain(fallbacks).collect()
+    }
+
+    /// What an attempt keeps.
+    fn keep(&self, rung: Rung) -> Keep {
+        let keep = self.plan.keep(self.before);
+        if rung == Rung::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
+    }
+
+    /// The writer of an attempt. A preview asks no model.
+    fn writer(&self, rung: Rung, notes: &mut Notes) -> Result<Writer, PassError> {
+        let tokens = self.plan.summary_length(self.before);
+        let by_model = match rung {
+            Rung::Policy => self.plan.by_model(Some(tokens), notes)?,
+            _ => None,
+        };
+        let tokens = match rung {
+            Rung::Policy | Rung::LessKept => tokens,
+            Rung::Smaller | Rung::Pruned => (tokens / 2).max(1),
+        };
+        Ok(by_model.unwrap_or_else(|| self.plan.by_code(Some(tokens))))
+    }
+}
+
+/// An attempt, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rung {
+    /// By the policy.
+    Policy,
+    /// With half of what the policy keeps, where a model's summary failed its check.
+    LessKept,
+    /// With a summary half as long, written by code.
+    Smaller,
+    /// The same, with the tool results that stay pruned.
+    Pruned,
+}
+
+impl Rung {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::LessKept => "less-kept",
+            Self::Smaller => "smaller-summary",
+            Self::Pruned => "pruned",
+        }
+    }
+
+    /// Whether tool results that stay are pruned.
+    fn prunes(self) -> bool {
+        self == Self::Pruned
+    }
+}
+
+impl Candidate {
+    fn tokens(&self) -> u64 {
+        self.size.tokens
+    }
+
+    /// Whether anything leaves: a budget may only shorten.
+    pub(super) fn leaves(&self) -> bool {
+        self.summary.is_some() || self.zones.counts.old > 0
+    }
+}
+
+impl Built {
+    /// Whether a model's summary was not good enough.
+    fn failed_check(&self) -> bool {
+        let draft = self.draft.as_ref();
+        draft.is_some_and(|draft| draft.summary.failed_check)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Zone;
+    use ctx_policy::{Fallback, Method, When};
+
+    use super::super::options::SizeBefore;
+    use super::super::survey::Survey;
+    use super::super::tests::{Setup, Texts, content, plan, session, text, turn};
+    use super::super::within::measure;
+    use super::{Attempt, Candidate, Ended, Ladder, Rung};
+    use crate::{Notes, compact::Outcome};
+
+    /// Climbs the ladder, or asks for a budget; gives what was tried, too.
+    fn climb(setup: &Setup, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
+        let content = content(session);
+        let plan = &setup.plan();
+        let survey = Survey::of(plan, &content, None, false).expect("from a file");
+        let before = SizeBefore { size: survey.size, system_tokens: survey.system_tokens };
+        let ladder = Ladder {
+            plan,
+            content: &content,
+            survey: &survey,
+            before: &before,
+            due,
+            originals: None,
+            flush: None,
+        };
+        let (mut attempts, mut notes) = (Vec::new(), Notes::new());
+        let ended = match plan.budget() {
+            Some(request) => ladder.budget(&request, &mut attempts, &mut notes),
+            None => ladder.climb(&mut attempts, &mut notes),
+        };
+        let ended = ended.expect("no failure");
+        if let Ok(candidate) = &ended {
+            let measured =
+                measure(&candidate.content, &plan.environment.counter).expect("from a file");
+            assert_eq!(candidate.size.tokens, measured.tokens);
+            assert_eq!(candidate.size.messages, measured.messages);
+        }
+        let tried = attempts.iter().map(|attempt: &Attempt| attempt.what);
+        (ended, tried.collect())
+    }
+
+    #[test]
+    fn the_first_rung_that_helps_is_taken() {
+        let (ended, tried) = climb(&plan(2), &session(6, 100), false);
+        let candidate = ended.expect("it is smaller");
+        assert_eq!(tried, ["policy"]);
+        assert!(candidate.leaves());
+        assert_eq!(candidate.zones.of.iter().filter(|zone| **zone == Zone::Old).count(), 16);
+        assert_eq!(candidate.summary.expect("a summary").messages, 16);
+    }
+
+    #[test]
+    fn without_a_summary_what_is_old_only_leaves() {
+        let mut plan = plan(2);
+        plan.policy.summary.method = Method::None;
+        let candidate = climb(&plan, &session(6, 100), false).0.expect("it is smaller");
+        assert!(candidate.leaves() && candidate.summary.is_none());
+        assert_eq!(text(&candidate.content).lines().count(), 1 + 8);
+    }
+
+    #[test]
+    fn less_is_kept_only_in_need() {
+        let plan = plan(9);
+        let session = session(3, 100);
+        let (ended, tried) = climb(&plan, &session, false);
+        assert_eq!(ended.err(), Some(Outcome::NothingToDo));
+        assert!(tried.is_empty());
+        let (ended, tried) = climb(&plan, &session, true);
+        assert_eq!(tried, ["budget"]);
+        let written = text(&ended.expect("it is smaller").content);
+        assert!(written.contains("Fixed the file number 3") && !written.contains(&turn(1, 100)));
+    }
+
+    #[test]
+    fn a_summary_that_is_longer_is_no_gain() {
+        let session =
+            "{\"role\":\"user\",\"content\":\"Never use the port 8443 for it\"}\n".to_owned();
+        let (ended, tried) = climb(&plan(1), &(session + &turn(1, 2)), false);
+        assert_eq!(ended.err(), Some(Outcome::NoGain));
+        assert_eq!(tried, ["policy"]);
+    }
+
+    #[test]
+    fn below_a_target_out_of_reach_the_least_is_written() {
+        let mut plan = plan(2);
+        plan.policy.target.tokens = Some(20);
+        plan.policy.summary.fallback = vec![Fallback::Smaller];
+        let (ended, tried) = climb(&plan, &session(4, 100), false);
+        let size = ended.expect("it is smaller").size;
+        assert_eq!(tried, ["policy", "budget"]);
+        assert!((20..150).contains(&size.tokens), "{}", size.tokens);
+        plan.strict_target = true;
+        let (ended, _) = climb(&plan, &session(4, 100), false);
+        assert_eq!(ended.err(), Some(Outcome::Unreachable));
+    }
+
+    #[test]
+    fn what_overflows_below_its_target_becomes_plainly_smaller() {
+        let mut plan = plan(9);
+        plan.policy.target.tokens = Some(100_000);
+        let session = session(6, 100);
+        let before = {
+            let content = content(&session);
+            let survey = Survey::of(&plan.plan(), &content, None, false).expect("from a file");
+            survey.size.tokens
+        };
+        let (ended, tried) = climb(&plan, &session, true);
+        assert_eq!(tried, ["budget"]);
+        let after = ended.expect("it is smaller").size.tokens;
+        assert!(after <= before / 2 && after > before / 4, "{after} of {before}");
+    }
+
+    #[test]
+    fn without_a_summary_fewer_turns_are_kept_where_the_target_needs_it() {
+        let mut plan = plan(4);
+        plan.policy.summary.method = Method::None;
+        plan.policy.target.tokens = Some(400);
+        let (ended, tried) = climb(&plan, &session(6, 100), false);
+        let candidate = ended.expect("it is smaller");
+        assert_eq!(tried, ["policy", "fewer-kept"]);
+        assert!(candidate.summary.is_none() && candidate.size.tokens <= 400);
+        assert!(text(&candidate.content).ends_with(&turn(6, 100)));
+    }
+
+    #[test]
+    fn what_is_kept_is_pruned_on_the_rung_that_says_so() {
+        let mut plan = plan(2);
+        plan.policy.target.tokens = Some(450);
+        plan.policy.prune.when = When::Fallback;
+        plan.policy.prune.max_chars = Some(200);
+        plan.policy.prune.protect_last = 0;
+        plan.policy.summary.fallback = vec![Fallback::Prune];
+        let (ended, tried) = climb(&plan, &session(4, 200), false);
+        assert_eq!(tried, ["policy", "pruned"]);
+        let written = text(&ended.expect("it is smaller").content);
+        assert_eq!(written.matches("chars truncated").count(), 2);
+    }
+
+    #[test]
+    fn a_budget_has_one_attempt() {
+        let mut plan = plan(2);
+        let mut budget = |tokens| {
+            plan.budget = Some(tokens);
+            climb(&plan, &session(4, 100), false)
+        };
+        let (ended, tried) = budget(400);
+        assert_eq!(tried, ["budget"]);
+        assert!(ended.expect("there is room").size.tokens <= 400);
+        let (ended, _) = budget(9);
+        assert!(ended.expect("it is smaller").size.tokens > 9);
+        // All of it fits: there is nothing to summarize.
+        assert_eq!(budget(100_000).0.err(), Some(Outcome::NothingToDo));
+    }
+
+    #[test]
+    fn the_messages_that_leave_are_read() {
+        let setup = plan(1);
+        let plan = &setup.plan();
+        let content = content(&session(3, 10));
+        let survey = Survey::of(plan, &content, None, false).expect("from a file");
+        let before = SizeBefore::default();
+        let ladder = Ladder {
+            plan,
+            content: &content,
+            survey: &survey,
+            before: &before,
+            due: false,
+            originals: None,
+            flush: None,
+        };
+        let zones = survey.zones(ladder.keep(Rung::Policy)).expect("from memory");
+        let mut texts = Texts::default();
+        ladder.read_old(&zones, &mut texts).expect("from a file");
+        assert!(texts.0.iter().any(|(_, text)| text.contains("file_2")));
+        assert!(texts.0.iter().all(|(line, _)| *line < 10));
+    }
+
+    #[test]
+    fn fallbacks_are_tried_in_the_order_of_the_policy() {
+        let mut setup = plan(5);
+        setup.policy.keep.messages = Some(9);
+        setup.policy.keep.tokens = Some(1_000);
+        setup.policy.summary.safeguard = true;
+        setup.policy.summary.fallback =
+            vec![Fallback::Extractive, Fallback::Prune, Fallback::Smaller];
+        let (plan, content) = (&setup.plan(), &content(&session(1, 3)));
+        let survey = &Survey::default();
+        let before = &SizeBefore::default();
+        let ladder =
+            Ladder { plan, content, survey, before, due: false, originals: None, flush: None };
+        let rungs = [Rung::Policy, Rung::LessKept, Rung::Pruned, Rung::Smaller];
+        assert_eq!(ladder.rungs(), rungs);
+        let keep = |rung| {
+            let keep = ladder.keep(rung);
+            (keep.messages, keep.turns, keep.tokens)
+        };
+        assert_eq!(keep(Rung::Policy), (Some(9), Some(5), Some(1_000)));
+        assert_eq!(keep(Rung::Pruned), keep(Rung::Policy));
+        assert_eq!(keep(Rung::LessKept), (Some(5), Some(3), Some(500)));
+    }
+}

@@ -1,0 +1,152 @@
+//! Which records of a log stay, and what they become.
+
+use std::collections::{HashMap, HashSet};
+
+use ctx_format::compaction::{CompactionWriter, with_changes};
+use ctx_format::convert::SourceId;
+use ctx_format::{Class, Log, Object, Portion};
+
+use super::super::content::Content;
+use super::marked::{ByRecord, Marked};
+use crate::PassError;
+
+/// The records that stay, in the order of the context.
+pub(super) struct KeptRecords {
+    pub(super) groups: Vec<KeptRecord>,
+    /// How many of them come before the summary.
+    pub(super) before_summary: usize,
+}
+
+/// A record, and which of its messages stay.
+pub(super) struct KeptRecord {
+    pub(super) record: u64,
+    sources: Vec<SourceId>,
+}
+
+impl KeptRecords {
+    /// The records that a compaction left of the plain session.
+    pub(super) fn of(new: &[Marked]) -> Self {
+        let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
+        let mut seen = HashSet::new();
+        for marked in new {
+            if marked.summary.is_some() {
+                before_summary = groups.len();
+            }
+            for source in marked.sources.iter().filter(|source| seen.insert(**source)) {
+                match groups.last_mut() {
+                    Some(last) if last.record == source.record => last.sources.push(*source),
+                    _ => groups.push(KeptRecord { record: source.record, sources: vec![*source] }),
+                }
+            }
+        }
+        Self { groups, before_summary }
+    }
+
+    pub(super) fn sources(&self) -> Vec<SourceId> {
+        self.groups.iter().flat_map(|group| group.sources.clone()).collect()
+    }
+}
+
+impl KeptRecord {
+    /// The numbers of its messages that stay; `None` for all.
+    pub(super) fn messages(&self) -> Option<Vec<usize>> {
+        self.sources.iter().map(|source| source.message).collect()
+    }
+}
+
+/// The texts of the log that a compaction needs, and the writer that has seen all of the log.
+pub(super) struct LogRecords {
+    /// Writes the agent's own compaction; `None` where the session is written again.
+    pub(super) writer: Option<Box<dyn CompactionWriter>>,
+    /// How many records the log has.
+    pub(super) count: u64,
+    texts: HashMap<u64, String>,
+    last: Option<u64>,
+}
+
+impl LogRecords {
+    pub(super) fn read(
+        log: &Content,
+        kept: &KeptRecords,
+        context: &[SourceId],
+    ) -> Result<Self, PassError> {
+        let mut records = Self {
+            writer: log.dialect.log().and_then(Log::compaction_writer),
+            count: 0,
+            texts: HashMap::new(),
+            last: context.last().map(|last| last.record),
+        };
+        let context: HashSet<u64> = context.iter().map(|source| source.record).collect();
+        let groups = kept.groups.iter().map(|group| group.record);
+        let wanted: HashSet<u64> = groups.chain(records.last).collect();
+        log.lines()?.each(|record| {
+            if !record.piece.begins() {
+                return Ok(());
+            }
+            // An agent may read the first of several objects in one line.
+            let is_read = context.contains(&records.count) || record.class == Class::Object;
+            let object = if is_read { record.object() } else { None };
+            if let Some(writer) = &mut records.writer {
+                writer.push(object);
+            }
+            if let Some(object) = object
+                && wanted.contains(&records.count)
+            {
+                records.texts.insert(records.count, object.text().trim().to_owned());
+            }
+            records.count += 1;
+            Ok(())
+        })?;
+        Ok(records)
+    }
+
+    /// The last record of the context.
+    pub(super) fn last(&self) -> &str {
+        let last = self.last.and_then(|last| self.texts.get(&last));
+        last.map_or("", String::as_str)
+    }
+
+    /// The text of a record that was lowered to `before` and is now `after`, and whether it has
+    /// changed. `None` if nothing is left.
+    pub(super) fn text_of(
+        &self,
+        (log, lowered): (&Content, &Content),
+        group: &KeptRecord,
+        before: &ByRecord<'_>,
+        after: &ByRecord<'_>,
+    ) -> Option<(String, bool)> {
+        let text = self.texts.get(&group.record)?;
+        // A record may hold several messages, of which only some were lowered.
+        let lowered_from = before.get(&group.record).into_iter().flatten();
+        let lowered_from = lowered_from
+            .filter(|marked| !marked.text.is_empty())
+            .flat_map(|marked| &marked.sources)
+            .filter(|source| source.record == group.record)
+            .map(|source| source.message)
+            .collect::<Option<Vec<usize>>>();
+        let (before, after) = (objects(before, group.record), objects(after, group.record));
+        if before.iter().map(Object::text).eq(after.iter().map(Object::text)) {
+            return Some((text.clone(), false));
+        }
+        let before = Marked::messages(lowered, &before);
+        let after = Marked::messages(lowered, &after);
+        let object = Object::parse(text).ok()?;
+        let object = match lowered_from {
+            Some(numbers) => object.only(Portion::of(numbers)),
+            None => object,
+        };
+        let message = log.dialect.message(&object)?;
+        let Some(new) = with_changes(&object, &message, &before, &after) else {
+            return Some((text.clone(), false));
+        };
+        let left = Object::parse(&new).ok()?;
+        let is_left = log.dialect.message(&left).is_some_and(|it| !it.parts.is_empty());
+        is_left.then_some((new, true))
+    }
+}
+
+/// The lowered records that come from a record.
+fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
+    let all = all.get(&record).into_iter().flatten();
+    all.filter_map(|marked| Object::parse(&marked.text).ok()).collect()
+}

@@ -1,0 +1,516 @@
+//! The options of a compaction, its resolved limits, and its environment.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::counter::MessageCounter;
+use crate::estimate::Calibrator;
+use chrono::{DateTime, Utc};
+use ctx_format::Saved;
+use ctx_policy::keep::Keep;
+use ctx_policy::trigger::{Size, Step, Trigger, Triggers};
+use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
+use ctx_summary::{Recognizer, USUAL_PERCENT};
+
+use crate::Time;
+use crate::estimate::Calibration;
+use crate::prune::Cache;
+use crate::summarize::{self, BudgetRequest, TellSizes, Writer, recognizer};
+use crate::{Notes, PassError, Pin};
+
+/// The caller's options.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Independent switches.
+pub struct Options {
+    /// The policy, with the flags already laid over it.
+    pub policy: Policy,
+    /// The model refused the session as too long.
+    pub overflow: bool,
+    /// Compact only a session that is due.
+    pub only_if_due: bool,
+    /// Compact whatever triggers and earlier attempts say.
+    pub force: bool,
+    /// Preview: write nothing, ask no model.
+    pub dry_run: bool,
+    /// Score what survives; `None` leaves it to the size of the session.
+    pub score: Option<bool>,
+    /// The most tokens of the whole context, shared between summary and latest messages.
+    pub budget: Option<u64>,
+    /// Write nothing that is above the target.
+    pub strict_target: bool,
+    /// What flags keep. The target never reduces it, unlike the policy's own numbers.
+    pub keep: Keep,
+    /// The length of the summary in tokens, where a flag sets it.
+    pub summary_tokens: Option<u64>,
+    /// Records that stay.
+    pub pins: Vec<Pin>,
+    /// When the model was last called, where the records do not tell.
+    pub last_call: Option<Time>,
+    /// Ignore the usage that an agent recorded, and decide by our own count.
+    pub ignore_usage: bool,
+}
+
+/// What a compaction uses and does not decide.
+#[derive(Clone)]
+pub struct Environment {
+    /// Counts tokens.
+    pub counter: MessageCounter,
+    /// The window of the model that the user named.
+    pub model_window: Option<u64>,
+    /// Makes the writer that asks a model; `None` where no model may be asked.
+    pub model: Option<Arc<MakeWriter>>,
+    /// The headings that a model's summary must have, where the template's are known.
+    pub headings: Vec<String>,
+    /// Whether handles may promise that the original is in the store.
+    pub saved: Saved,
+    /// The clock.
+    pub now: fn() -> DateTime<Utc>,
+    /// The folder for temporary files.
+    pub temp: PathBuf,
+}
+
+/// Makes the writer that asks a model for a summary of this many tokens, or of as many as there is
+/// room for.
+pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer, PassError> + Send + Sync;
+
+impl Environment {
+    /// One without a model.
+    pub fn new(counter: MessageCounter, now: fn() -> DateTime<Utc>, temp: PathBuf) -> Self {
+        Self {
+            counter,
+            model_window: None,
+            model: None,
+            headings: Vec::new(),
+            saved: Saved::Yes,
+            now,
+            temp,
+        }
+    }
+}
+
+/// The numbers that a session is held against.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Limits {
+    /// When the session is due.
+    pub(super) triggers: Triggers,
+    /// The most tokens of the whole context afterwards, by our count. Without a target the
+    /// session only has to get smaller.
+    pub(super) target: Option<u64>,
+    /// The usage that an agent recorded.
+    pub(super) usage: Option<KnownUsage>,
+    /// The window that the log tells.
+    pub(super) window: Option<u64>,
+}
+
+/// Limits in the API's own tokens.
+#[derive(Clone, Debug)]
+pub(super) struct KnownUsage {
+    /// The likely tokens of the session.
+    pub(super) tokens: u64,
+    /// The target.
+    pub(super) target: Option<u64>,
+    /// Estimates what a compaction leaves.
+    pub(super) after: Calibrator,
+}
+
+impl Limits {
+    pub(super) fn new(options: &Options, environment: &Environment) -> Self {
+        let triggers = options.policy.trigger.with_model(environment.model_window);
+        let target = options.budget.or(options.policy.target.max_tokens(triggers.window()));
+        Self { triggers, target, usage: None, window: None }
+    }
+
+    /// Whether the limits depend on what the API counts.
+    pub(super) fn want_usage(&self, options: &Options) -> bool {
+        !options.ignore_usage && (options.only_if_due || self.target.is_some())
+    }
+
+    /// The limits for a log with recorded usage. Limits are then the API's tokens, while what
+    /// is kept is counted in ours.
+    #[must_use]
+    pub(super) fn calibrated(
+        mut self,
+        calibration: &Calibration,
+        options: &Options,
+        notes: &mut Notes,
+    ) -> Self {
+        self.window = calibration.window;
+        if options.budget.is_none() {
+            let window = self.triggers.with_model(self.window).window();
+            self.target = options.policy.target.max_tokens(window);
+        }
+        let limit = self.target;
+        let after = calibration.behind_compaction();
+        let fills = options.budget.is_some() && !options.strict_target;
+        self.target = limit.map(|limit| {
+            if fills {
+                likely_tokens(limit, &after, notes)
+            } else {
+                sure_tokens(limit, &after, options.strict_target, notes)
+            }
+        });
+        self.usage = calibration.estimate.map(|estimate| KnownUsage {
+            tokens: estimate.tokens,
+            target: limit,
+            after,
+        });
+        self
+    }
+
+    /// Whether a context of this size is within the limit.
+    pub(super) fn fits(&self, tokens: u64) -> bool {
+        self.target.is_none_or(|target| tokens <= target)
+    }
+
+    /// Whether a compaction is due at that size.
+    pub(super) fn is_due(&self, size: &Size) -> bool {
+        self.triggers.check(size).step == Step::Compact
+    }
+
+    /// Whether a context is above its target, or above a size trigger.
+    pub(super) fn is_over(&self, size: &Size) -> bool {
+        let by_size = [Trigger::Tokens, Trigger::Share, Trigger::Reserve, Trigger::ToolBytes];
+        let readings = self.triggers.check(size).readings;
+        let mut by_size = readings.iter().filter(|reading| by_size.contains(&reading.trigger));
+        !self.fits(size.tokens) || by_size.any(|reading| reading.value > reading.limit)
+    }
+}
+
+/// A session cannot go on with less than this: messages get as much, or the whole limit where
+/// that is less, even if system prompt and tools leave them less.
+const LEAST_MESSAGES: u64 = 8_000;
+
+/// How many of our tokens certainly stay within `limit` tokens of the API. No compaction shrinks
+/// what the API counts besides the messages, so a limit below that cannot be kept: the messages
+/// then get [`LEAST_MESSAGES`], unless the limit is strict.
+fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
+    let least = limit.min(LEAST_MESSAGES);
+    let sure = after.counted_within(limit, |it| it.high);
+    if sure >= least {
+        return sure;
+    }
+    let what = if is_strict {
+        "nothing above the limit is written".to_owned()
+    } else if after.counted_within(limit, |it| it.tokens) >= least {
+        "the result may be above the limit".to_owned()
+    } else {
+        least_anyway(least, after)
+    };
+    warn_tight(limit, after, &what, notes);
+    if is_strict { sure } else { least }
+}
+
+/// How many of our tokens most likely come to `limit` tokens of the API, with a small margin: a
+/// result that just fills the budget would be above it after the next message.
+fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
+    let least = limit.min(LEAST_MESSAGES);
+    let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);
+    if likely >= least {
+        return likely;
+    }
+    warn_tight(limit, after, &least_anyway(least, after), notes);
+    least
+}
+
+/// The part of a budget that stays free where the API's count is an estimate.
+const MARGIN: u64 = 64;
+
+fn least_anyway(least: u64, after: &Calibrator) -> String {
+    let all = after.estimate(least).map_or(least, |all| all.tokens);
+    format!("the messages get {least} anyway, about {all} in all")
+}
+
+fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {
+    let beside = after.base().unwrap_or_default();
+    notes.warn(
+        &[],
+        format_args!(
+            "the limit of {limit} tokens is tight: the system prompt and the tools take about {beside} of them; {what}"
+        ),
+    );
+}
+
+/// The tokens of a summary where the policy does not set any.
+const SUMMARY_TOKENS: u64 = 2_000;
+
+/// Everything that determines a compaction.
+pub(super) struct Plan<'a> {
+    pub(super) options: &'a Options,
+    pub(super) environment: &'a Environment,
+    pub(super) limits: Limits,
+}
+
+/// The size of a session before anything changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SizeBefore {
+    pub(super) size: Size,
+    /// Tokens of the system messages.
+    pub(super) system_tokens: u64,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(options: &'a Options, environment: &'a Environment) -> Self {
+        Self { options, environment, limits: Limits::new(options, environment) }
+    }
+
+    pub(super) fn policy(&self) -> &'a Policy {
+        &self.options.policy
+    }
+
+    /// The budget that was asked for, in our tokens.
+    pub(super) fn budget(&self) -> Option<BudgetRequest> {
+        let tokens = self.options.budget?;
+        Some(self.budget_of(self.limits.target.unwrap_or(tokens), self.options.keep))
+    }
+
+    /// A budget of `tokens` that keeps at least `keep`.
+    pub(super) fn budget_of(&self, tokens: u64, keep: Keep) -> BudgetRequest {
+        BudgetRequest { tokens, keep, pins: self.options.pins.clone() }
+    }
+
+    /// What the policy keeps.
+    pub(super) fn keep(&self, before: &SizeBefore) -> Keep {
+        let keep = &self.policy().keep;
+        Keep { messages: keep.messages, turns: keep.turns, tokens: self.recent_tokens(before) }
+    }
+
+    /// Smaller amounts to keep if the policy keeps too much, largest first. What flags keep does
+    /// not shrink.
+    pub(super) fn smaller_keeps(&self, before: &SizeBefore) -> Vec<Keep> {
+        if self.options.keep.is_some() {
+            return vec![self.options.keep];
+        }
+        let all = self.keep(before);
+        let mut keeps: Vec<Keep> =
+            (1..=8).rev().map(|eighths| scaled(all, |n| n * eighths / 8)).collect();
+        keeps.push(Keep::default());
+        keeps.dedup();
+        keeps
+    }
+
+    /// How many tokens the latest messages may have: as many as the policy says, and no more
+    /// than the target leaves for them.
+    fn recent_tokens(&self, before: &SizeBefore) -> Option<u64> {
+        let system = before.system_tokens;
+        let recent = self.policy().recent_tokens(self.environment.model_window, system)?;
+        let others = system + self.summary_length(before);
+        let room = self.limits.target.map_or(u64::MAX, |target| target.saturating_sub(others));
+        Some(recent.min(room))
+    }
+
+    /// The length to ask for.
+    pub(super) fn summary_length(&self, before: &SizeBefore) -> u64 {
+        let length = self.policy().summary.length(before.size.tokens);
+        length.unwrap_or(SUMMARY_TOKENS).max(1)
+    }
+
+    /// The writer within a budget. The summary gets the room that the budget leaves, unless a flag
+    /// sets its length.
+    pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer, PassError> {
+        let length = self.options.summary_tokens;
+        let mut writer = self.by_model(length, notes)?;
+        let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
+        // Models cannot count, so the budget is the limit and not the policy's factor.
+        if let Some(model) = model {
+            model.most_percent = model.most_percent.max(USUAL_PERCENT);
+        }
+        Ok(writer.unwrap_or_else(|| self.by_code(length)))
+    }
+
+    /// The model that summarizes, if one may be asked.
+    pub(super) fn by_model(
+        &self,
+        tokens: Option<u64>,
+        notes: &mut Notes,
+    ) -> Result<Option<Writer>, PassError> {
+        let Some(make) = &self.environment.model else {
+            return Ok(None);
+        };
+        let mut writer = make(tokens, notes)?;
+        let summary = &self.policy().summary;
+        writer.completes = summary.complete;
+        if let Some(model) = &mut writer.model {
+            model.most_percent = summary.max_output(100).unwrap_or(model.most_percent);
+            model.headings = summary.safeguard.then(|| self.environment.headings.clone());
+        }
+        Ok(Some(writer))
+    }
+
+    /// A summary by code of at most so many tokens.
+    pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
+        Writer::offline(self.policy().summary.offline(), tokens)
+    }
+
+    /// Whether only a model may write the summary.
+    pub(super) fn needs_model(&self) -> bool {
+        self.environment.model.is_some() && self.policy().summary.on_failure() == Fallback::Fail
+    }
+
+    /// How the session is summarized, whatever writes the summary.
+    pub(super) fn summary(&self) -> summarize::Plan {
+        let summary = &self.policy().summary;
+        summarize::Plan {
+            recognizer: self.recognizer(),
+            role: summary.role.into(),
+            counter: self.environment.counter,
+            strict: false,
+            // Bad lines were dropped when the session was read.
+            drop_bad: false,
+            tell_sizes: TellSizes::Never,
+            saved: self.environment.saved,
+            temp: self.environment.temp.clone(),
+        }
+    }
+
+    /// Recognises the summaries of earlier compactions.
+    pub(super) fn recognizer(&self) -> Recognizer {
+        recognizer(self.policy().summary.header.as_deref())
+    }
+
+    /// Whether old records leave the session.
+    pub(super) fn drops_old(&self) -> bool {
+        self.policy().mode != Mode::PruneOnly
+    }
+
+    /// Whether the records that leave are summarized.
+    pub(super) fn summarizes(&self) -> bool {
+        self.policy().summary.method != Method::None
+    }
+
+    /// Whether the policy prunes at that time. A policy that only prunes has no summary to wait
+    /// for.
+    pub(super) fn prunes(&self, when: When) -> bool {
+        match (self.policy().mode, self.policy().prune.when) {
+            (Mode::SummaryOnly, _) => false,
+            (Mode::PruneOnly, When::Fallback) => when == When::Before,
+            (_, policy) => policy == when,
+        }
+    }
+
+    /// The cache that must be cold before anything is pruned. `last_change` is the fallback for the
+    /// time of the last call.
+    pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
+        Some(Cache {
+            ttl: self.policy().prune.cache_ttl?.0,
+            last_call: self.options.last_call.or(last_change),
+            now: (self.environment.now)(),
+        })
+    }
+
+    /// Whether old results are cleared, where trimming leaves so much.
+    pub(super) fn clears(&self, left: &Size) -> bool {
+        self.policy().prune.clear == Clear::Always || self.limits.is_over(left)
+    }
+}
+
+/// `keep` with all its numbers changed.
+pub(super) fn scaled(keep: Keep, scale: impl Fn(u64) -> u64) -> Keep {
+    Keep {
+        messages: keep.messages.map(&scale),
+        turns: keep.turns.map(&scale),
+        tokens: keep.tokens.map(&scale),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use chrono::DateTime;
+    use ctx_policy::duration::FixedSpan;
+    use ctx_policy::trigger::Size;
+    use ctx_policy::{Clear, Method, Mode, When};
+
+    use super::super::tests::{Setup, plan};
+    use super::SizeBefore;
+    use crate::Time;
+
+    fn before(tokens: u64) -> SizeBefore {
+        SizeBefore { size: Size { tokens, ..Size::default() }, system_tokens: 100 }
+    }
+
+    #[test]
+    fn what_the_policy_keeps_shrinks_step_by_step_and_what_a_flag_keeps_does_not() {
+        let mut plan = plan(2);
+        let turns = |plan: &Setup| -> Vec<Option<u64>> {
+            let keeps = plan.plan().smaller_keeps(&before(10_000)).into_iter();
+            keeps.map(|keep| keep.turns).collect()
+        };
+        assert_eq!(turns(&plan), [Some(2), Some(1), Some(0), None]);
+        plan.keep.turns = Some(7);
+        assert_eq!(turns(&plan), [Some(7)]);
+    }
+
+    #[test]
+    fn the_target_leaves_less_for_the_latest_messages() {
+        let mut plan = plan(1);
+        plan.policy.keep.tokens = Some(1_000);
+        plan.policy.summary.tokens = Some(300);
+        let mut recent = |target| {
+            plan.policy.target.tokens = target;
+            plan.plan().keep(&before(10_000)).tokens
+        };
+        assert_eq!(recent(None), Some(1_000));
+        assert_eq!(recent(Some(900)), Some(500));
+        assert_eq!(recent(Some(50)), Some(0));
+    }
+
+    #[test]
+    fn pruning_has_one_time() {
+        let mut plan = plan(1);
+        let times = |plan: &Setup| {
+            [When::Before, When::Fallback, When::Sent].map(|when| plan.plan().prunes(when))
+        };
+        assert_eq!(times(&plan), [true, false, false]);
+        plan.policy.prune.when = When::Fallback;
+        assert_eq!(times(&plan), [false, true, false]);
+        plan.policy.mode = Mode::PruneOnly;
+        assert_eq!(times(&plan), [true, false, false]);
+        plan.policy.prune.when = When::Sent;
+        assert_eq!(times(&plan), [false, false, true]);
+        plan.policy.mode = Mode::SummaryOnly;
+        assert_eq!(times(&plan), [false; 3]);
+    }
+
+    #[test]
+    fn old_results_are_cleared_as_the_policy_says() {
+        let mut plan = plan(1);
+        let size = &before(500).size;
+        plan.policy.prune.clear = Clear::IfNeeded;
+        assert!(!plan.plan().clears(size));
+        plan.policy.target.tokens = Some(500);
+        assert!(!plan.plan().clears(size));
+        plan.policy.target.tokens = Some(499);
+        assert!(plan.plan().clears(size));
+        plan.policy.target.tokens = None;
+        plan.policy.trigger.tokens = Some(499);
+        assert!(plan.plan().clears(size));
+        (plan.policy.trigger.tokens, plan.policy.trigger.messages) = (None, Some(0));
+        assert!(!plan.plan().clears(&Size { messages: 9, ..*size }));
+        plan.policy.prune.clear = Clear::Always;
+        assert!(plan.plan().clears(size));
+    }
+
+    #[test]
+    fn a_cache_matters_only_where_the_policy_names_its_life() {
+        let mut plan = plan(1);
+        let changed = Some(Time(DateTime::UNIX_EPOCH));
+        assert!(plan.plan().cache(changed).is_none());
+        plan.policy.prune.cache_ttl = Some(FixedSpan(Duration::from_secs(300)));
+        assert_eq!(plan.plan().cache(changed).expect("a cache").last_call, changed);
+        let told = Time(DateTime::UNIX_EPOCH + Duration::from_secs(9));
+        plan.last_call = Some(told);
+        assert_eq!(plan.plan().cache(changed).expect("a cache").last_call, Some(told));
+    }
+
+    #[test]
+    fn a_policy_may_drop_without_a_summary() {
+        let mut plan = plan(1);
+        let does = |plan: &Setup| (plan.plan().summarizes(), plan.plan().drops_old());
+        assert_eq!(does(&plan), (true, true));
+        plan.policy.summary.method = Method::None;
+        assert_eq!(does(&plan), (false, true));
+        plan.policy.mode = Mode::PruneOnly;
+        assert!(!plan.plan().drops_old());
+    }
+}

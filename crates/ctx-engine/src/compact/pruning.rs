@@ -1,0 +1,323 @@
+//! Pruning as the policy says: long results are trimmed; if that is not enough, old ones
+//! are cleared.
+
+use crate::counter::MessageCounter;
+use crate::prune::{Options, Verdicts};
+use ctx_policy::trigger::Size;
+use ctx_policy::{Clear, When};
+
+use super::content::{Content, temporary};
+use super::options::Plan;
+use super::survey::Survey;
+use crate::bound::BoundReasoning;
+use crate::checks::Checks;
+use crate::outlet::Outlet;
+use crate::prune::{
+    self, PrunePass, changed_record, changes_context, report_small_gain, report_sums,
+};
+use crate::{Notes, PassError};
+
+/// A session after pruning.
+pub(super) struct Pruned {
+    pub(super) content: Content,
+    pub(super) size: Size,
+}
+
+/// The rules of a policy, without and with the clearing of old results.
+pub(super) struct Rules {
+    trims: Option<Options>,
+    clears: Option<Options>,
+}
+
+impl Rules {
+    /// What is pruned before everything else.
+    pub(super) fn first(plan: &Plan<'_>, content: &Content) -> Self {
+        Self::at(plan, When::Before, content)
+    }
+
+    /// What is pruned at that time.
+    fn at(plan: &Plan<'_>, when: When, content: &Content) -> Self {
+        let rules = |clears, never| {
+            let wanted = plan.policy().prune.clear != never && plan.prunes(when);
+            let rules = || {
+                Options::of_policy(plan.policy(), clears, content.dialect, plan.environment.saved)
+            };
+            wanted.then(rules).flatten()
+        };
+        Self { trims: rules(false, Clear::Always), clears: rules(true, Clear::Never) }
+    }
+
+    /// What a survey must find out for the rules; `None` without rules.
+    pub(super) fn questions(&self, plan: &Plan) -> Option<(&Options, MessageCounter)> {
+        Some((self.clears.as_ref().or(self.trims.as_ref())?, plan.environment.counter))
+    }
+}
+
+/// Whether anything may be pruned. If nothing says when the last call was, the cache may
+/// be warm, and nothing is pruned.
+fn may_change(
+    plan: &Plan<'_>,
+    content: &Content,
+    last_call: prune::LastCall,
+    notes: &mut Notes,
+) -> bool {
+    let cache = plan.cache(content.last_change);
+    prune::is_cold(cache.as_ref(), last_call).unwrap_or_else(|| {
+        notes.warn(
+            &[],
+            "nothing tells when the last call was: nothing is pruned; --last-call TIME tells",
+        );
+        false
+    })
+}
+
+/// Decides what pruning does to a surveyed session, and returns the size that is left. The survey
+/// keeps the verdicts only if they are to be applied.
+pub(super) fn decide<'p>(
+    plan: &Plan<'_>,
+    content: &Content,
+    rules: &'p Rules,
+    survey: &mut Survey<'p>,
+    notes: &mut Notes,
+) -> Option<Size> {
+    let may = may_change(plan, content, survey.last_call, notes);
+    let mut verdicts = survey.pruned.take()?;
+    let mut judged = None;
+    if let Some(trims) = &rules.trims {
+        if rules.clears.is_some() {
+            verdicts = verdicts.under(trims);
+        }
+        judged = judge(plan, &verdicts, may, notes);
+    }
+    let size = judged.unwrap_or(survey.size);
+    if let Some(clears) = &rules.clears
+        && plan.clears(&size)
+    {
+        // Decided from the original results, so that each handle names the original.
+        verdicts = verdicts.under(clears);
+        judged = judge(plan, &verdicts, may, notes);
+    }
+    survey.pruned = judged.is_some().then_some(verdicts);
+    judged
+}
+
+/// The size that is left; `None` if too little is freed.
+fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
+    if !may {
+        return None;
+    }
+    let sums = verdicts.sums();
+    report_sums(&sums, notes);
+    if sums.total().gain() < plan.policy().prune.min_gain.unwrap_or(0) {
+        report_small_gain(&sums, notes);
+        return None;
+    }
+    Some(verdicts.size())
+}
+
+/// Carries out the verdicts of a survey, and changes nothing else.
+pub(super) fn carry_out(
+    plan: &Plan<'_>,
+    content: &Content,
+    survey: &Survey<'_>,
+    notes: &mut Notes,
+) -> Result<Content, PassError> {
+    let dialect = content.dialect;
+    let mut checks = Checks::new(dialect);
+    let mut bound = BoundReasoning::default();
+    let file = temporary(|output| {
+        let mut outlet = Outlet::new(output, survey.announced, &plan.environment.temp);
+        let mut next = 0;
+        content.each(|record| {
+            let number = next;
+            next += 1;
+            let outline = record.outline(Some(dialect));
+            if let Some(outline) = &outline {
+                checks.input(record.line, outline);
+            }
+            let verdicts = survey.pruned.as_ref();
+            let changes = verdicts.is_some_and(|it| changes_context(it, number));
+            if survey.is_dropped(number) {
+                if changes {
+                    bound.change();
+                }
+                outlet.skip(record.piece);
+                return Ok(());
+            }
+            if let Some(outline) = &outline {
+                checks.output(record.line, outline);
+            }
+            let new = verdicts.and_then(|it| changed_record(it, number, record, dialect));
+            let new = new.map(|(bytes, _)| bytes);
+            bound.write(record, new.as_deref(), dialect, changes);
+            outlet.write(record, new)
+        })?;
+        outlet.finish(0).map(|_| ())
+    })?;
+    checks.finish(false, notes)?;
+    bound.warn(notes);
+    Ok(content.with(file))
+}
+
+/// Prunes the result of a rung, or what is sent, if the policy prunes at that time.
+pub(super) fn prune(
+    plan: &Plan<'_>,
+    when: When,
+    content: &Content,
+    size: &Size,
+    notes: &mut Notes,
+) -> Result<Option<Pruned>, PassError> {
+    let Rules { trims, clears } = Rules::at(plan, when, content);
+    let mut run = |rules: &Options| run(plan, rules, content, size, notes);
+    let trimmed = trims.as_ref().map(&mut run).transpose()?;
+    let left = trimmed.as_ref().map_or(size, |pruned| &pruned.size);
+    match clears.filter(|_| plan.clears(left)) {
+        Some(clears) => run(&clears).map(Some),
+        None => Ok(trimmed),
+    }
+}
+
+fn run(
+    plan: &Plan<'_>,
+    policy: &Options,
+    content: &Content,
+    size: &Size,
+    notes: &mut Notes,
+) -> Result<Pruned, PassError> {
+    let rules = prune::Plan {
+        options: policy.clone(),
+        pins: plan.options.pins.clone(),
+        zone: None,
+        min_gain: plan.policy().prune.min_gain.unwrap_or(0),
+        counter: plan.environment.counter,
+        report_changes: false,
+        count_all: true,
+        strict: false,
+        cache: plan.cache(content.last_change),
+        temp: plan.environment.temp.clone(),
+    };
+    let mut pass = PrunePass::new(&rules, Some(content.dialect), false);
+    content.each(|record| pass.push(record))?;
+    let may = may_change(plan, content, pass.last_call(), notes);
+    let mut decision = pass.finish(may, notes)?;
+    let size = if decision.changes() { decision.verdicts().size() } else { *size };
+    let file = temporary(|output| decision.write(0, output).map(|_| ()))?;
+    Ok(Pruned { content: content.with(file), size })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ctx_policy::duration::FixedSpan;
+    use ctx_policy::{Clear, When};
+
+    use super::super::survey::Survey;
+    use super::super::tests::{Setup, content, plan, session, text};
+    use super::{Rules, carry_out, decide, prune};
+    use crate::Notes;
+
+    /// Trims results of more than 400 characters.
+    fn trims() -> Setup {
+        let mut plan = plan(1);
+        plan.policy.prune.max_chars = Some(400);
+        plan.policy.prune.protect_last = 0;
+        plan
+    }
+
+    /// The session after the first pruning, and the notes.
+    fn first(setup: &Setup, session: &str) -> (Option<String>, Vec<String>) {
+        let plan = &setup.plan();
+        let content = content(session);
+        let rules = Rules::first(plan, &content);
+        let survey = Survey::of(plan, &content, rules.questions(plan), false);
+        let mut survey = survey.expect("from a file");
+        let mut notes = Notes::new();
+        let left = decide(plan, &content, &rules, &mut survey, &mut notes);
+        let written = left.map(|size| {
+            let new = carry_out(plan, &content, &survey, &mut notes).expect("legal");
+            let measured = Survey::of(plan, &new, None, false).expect("from a file");
+            assert_eq!(measured.size.tokens, size.tokens);
+            text(&new)
+        });
+        (written, notes.take().into_iter().map(|note| note.text).collect())
+    }
+
+    #[test]
+    fn a_policy_that_prunes_at_another_time_has_no_rules() {
+        let mut plan = trims();
+        let session = content(&session(1, 3));
+        let has_rules = |setup: &Setup| {
+            let plan = setup.plan();
+            Rules::first(&plan, &session).questions(&plan).is_some()
+        };
+        assert!(has_rules(&plan));
+        plan.policy.prune.when = When::Sent;
+        assert!(!has_rules(&plan));
+    }
+
+    #[test]
+    fn results_are_trimmed_and_every_other_byte_stays() {
+        let session = session(2, 200);
+        let (new, notes) = first(&trims(), &session);
+        let new = new.expect("something is long");
+        for (old, new) in session.lines().zip(new.lines()) {
+            assert_eq!(old == new, !old.contains("\"tool\""));
+        }
+        assert!(notes[0].starts_with("trim: 2 changes: "), "{notes:?}");
+    }
+
+    #[test]
+    fn too_little_gain_changes_nothing() {
+        let mut plan = trims();
+        plan.policy.prune.min_gain = Some(1_000_000);
+        let (new, notes) = first(&plan, &session(2, 200));
+        assert_eq!(new, None);
+        let last = notes.last().expect("it is told");
+        assert!(last.ends_with("fewer than --min-gain: nothing was changed"), "{last}");
+    }
+
+    #[test]
+    fn old_results_go_only_where_trimming_is_not_enough() {
+        let mut plan = trims();
+        plan.policy.prune.clear = Clear::IfNeeded;
+        let cleared = |plan: &Setup| {
+            let new = first(plan, &session(2, 200)).0.expect("something is long");
+            new.matches("[Old tool result content cleared]").count()
+        };
+        assert_eq!(cleared(&plan), 0);
+        plan.policy.target.tokens = Some(100);
+        assert_eq!(cleared(&plan), 2);
+        plan.policy.target.tokens = None;
+        plan.policy.prune.clear = Clear::Always;
+        assert_eq!(cleared(&plan), 2);
+    }
+
+    #[test]
+    fn nothing_is_pruned_while_the_cache_may_be_warm() {
+        let mut plan = trims();
+        plan.policy.prune.cache_ttl = Some(FixedSpan(Duration::from_secs(300)));
+        let (new, notes) = first(&plan, &session(2, 200));
+        assert_eq!(new, None);
+        assert!(notes[0].starts_with("nothing tells when the last call was"), "{notes:?}");
+        let said = session(2, 200).replace("\"Fixed", "\"x\",\"ts\":-900,\"y\":\"Fixed");
+        assert!(first(&plan, &said).0.is_some());
+    }
+
+    #[test]
+    fn what_was_made_of_a_session_is_pruned_in_the_same_way() {
+        let mut plan = trims();
+        let session = content(&session(2, 200));
+        let size = Survey::of(&plan.plan(), &session, None, false).expect("read").size;
+        let mut notes = Notes::new();
+        let sent = prune(&plan.plan(), When::Sent, &session, &size, &mut notes);
+        assert!(sent.expect("no failure").is_none());
+        plan.policy.prune.when = When::Sent;
+        let sent = prune(&plan.plan(), When::Sent, &session, &size, &mut notes);
+        let sent = sent.expect("no failure").expect("pruned");
+        assert!(sent.size.tokens < size.tokens);
+        plan.policy.prune.when = When::Before;
+        let first = first(&plan, &text(&session)).0.expect("pruned");
+        assert_eq!(text(&sent.content), first);
+    }
+}

@@ -1,0 +1,398 @@
+//! How the compaction of one session ended.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use ctx_llm::Usage;
+use ctx_policy::trigger::Size;
+use ctx_summary::ledger::score::{Score, rounded};
+use serde::Serialize;
+
+use super::forecast::Forecast;
+use crate::PassError;
+use crate::summarize::{Summing, milliseconds};
+
+/// The outcome for a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is smaller.
+    Compacted,
+    /// It is smaller, but above the target, because what must stay takes more.
+    OverTarget,
+    /// Nothing was summarized; the request to the model is smaller.
+    Pruned,
+    /// It kept everything.
+    #[default]
+    NothingToDo,
+    /// No trigger fired.
+    NotDue,
+    /// Items went into the memory; the session is unchanged.
+    Flushed,
+    /// The policy is switched off.
+    Disabled,
+    /// The result would not be smaller.
+    NoGain,
+    /// What must stay is above the target, and nothing was written.
+    Unreachable,
+    /// No model gave a usable summary, and the policy takes no other. Results that were put into
+    /// files stay there, so that the session may be smaller all the same.
+    SummaryFailed,
+    /// Earlier attempts failed, and the session has not grown since.
+    GivenUp,
+}
+
+impl Outcome {
+    const ALL: [Self; 11] = [
+        Self::Compacted,
+        Self::OverTarget,
+        Self::Pruned,
+        Self::NothingToDo,
+        Self::NotDue,
+        Self::Flushed,
+        Self::Disabled,
+        Self::NoGain,
+        Self::Unreachable,
+        Self::SummaryFailed,
+        Self::GivenUp,
+    ];
+
+    /// The word in reports and in the audit log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Compacted => "compacted",
+            Self::OverTarget => "over-target",
+            Self::Pruned => "pruned",
+            Self::NothingToDo => "nothing-to-do",
+            Self::NotDue => "not-due",
+            Self::Flushed => "flushed",
+            Self::Disabled => "disabled",
+            Self::NoGain => "no-gain",
+            Self::Unreachable => "unreachable",
+            Self::SummaryFailed => "summary-failed",
+            Self::GivenUp => "given-up",
+        }
+    }
+
+    /// The outcome of that word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
+    }
+
+    /// Whether a compaction was tried in vain: the audit log has a record of that.
+    pub fn is_without_result(self) -> bool {
+        matches!(self, Self::NoGain | Self::Unreachable | Self::SummaryFailed)
+    }
+
+    /// Whether the session was compacted.
+    pub fn is_compacted(self) -> bool {
+        matches!(self, Self::Compacted | Self::OverTarget)
+    }
+
+    /// Whether nothing is left that a person should look at.
+    pub fn is_good(self) -> bool {
+        !self.is_without_result() && self != Self::GivenUp
+    }
+}
+
+/// Whether a person should look at a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attention {
+    /// No.
+    #[default]
+    None,
+    /// It could not be made smaller.
+    Needed,
+    /// The same, and it is left alone from now on, until it has grown.
+    LastTime,
+}
+
+/// One thing that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attempt {
+    /// Its name.
+    pub what: &'static str,
+    /// The tokens that it came to.
+    pub tokens: u64,
+}
+
+/// The first step, where the policy prunes before it summarizes.
+pub const PRUNED_FIRST: &str = "pruned-first";
+
+/// What happened to the ledger's items of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Survivors {
+    /// The new session has them.
+    pub retained: u64,
+    /// The new session refers to them.
+    pub recoverable: u64,
+    /// Only a snapshot of the old session has them.
+    pub lost: u64,
+}
+
+/// The report on one session. The keys are a contract: keys may be added, never removed. The
+/// audit log has its figures under the same names.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// The session as the user named it; `None` for stdin.
+    pub name: Option<String>,
+    /// The line of a conversation in a batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// Its id in the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The policy.
+    pub preset: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// [`Outcome::is_good`].
+    pub success: bool,
+    /// Whether it was a preview.
+    pub dry_run: bool,
+    /// The triggers that fired, or `manual` if none did and the user requested it.
+    pub triggers: Vec<&'static str>,
+    /// Tokens before.
+    pub tokens_before: u64,
+    /// Tokens after.
+    pub tokens_after: u64,
+    /// The difference.
+    pub freed_tokens: u64,
+    /// The tokens after, divided by those before; `None` for an empty session.
+    pub ratio: Option<f64>,
+    /// The upper bound of the API's count before, by recorded usage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated_tokens: Option<u64>,
+    /// The API's likely count after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated_after: Option<u64>,
+    /// The most tokens that the whole context may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_tokens: Option<u64>,
+    /// The same as the API counts, where an agent recorded usage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_tokens: Option<u64>,
+    /// Messages before, without system messages.
+    pub messages_before: u64,
+    /// Messages after.
+    pub messages_after: u64,
+    /// Records that are kept, without system messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_records: Option<u64>,
+    /// The number of the first kept record, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_kept_index: Option<u64>,
+    /// The method of the summary, and the cost of the model.
+    #[serde(flatten)]
+    pub summing: Summing,
+    /// Milliseconds until the new content was ready to be written.
+    pub duration_ms: u64,
+    /// The summary, where the policy wants it here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Its tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_tokens: Option<u64>,
+    /// The file of the store with the summaries of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_file: Option<String>,
+    /// How many places of a model's answer were repaired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_repairs: Option<usize>,
+    /// The plan, in a preview.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Forecast>,
+    /// The attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// The snapshot of what was replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// Files of offloaded results that went into the trash because nothing refers to them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_files: Option<Vec<String>>,
+    /// Files of offloaded results that could not be read, so that the summary was made without
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
+    /// The share of the ledger's items that survived, as `ctx-score` has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_kept: Option<f64>,
+    /// The same by class.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub survived: BTreeMap<&'static str, Survivors>,
+    /// Bytes that were appended meanwhile, and carried over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late_bytes: u64,
+    /// Why there is no summary.
+    #[serde(skip)]
+    pub no_summary: Option<PassError>,
+    /// Whether a person should look at it.
+    #[serde(skip)]
+    pub attention: Attention,
+    /// When it began.
+    #[serde(skip)]
+    pub begun: DateTime<Utc>,
+    /// The name of the preset, where the policy is a built-in one: the audit log takes no other
+    /// words.
+    #[serde(skip)]
+    pub known_preset: Option<&'static str>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde's signature.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Report {
+    /// Sets how it ended.
+    pub fn end(&mut self, outcome: Outcome) {
+        self.outcome = outcome;
+        self.success = outcome.is_good();
+        self.attention = if self.success { Attention::None } else { Attention::Needed };
+    }
+
+    /// Sets how it ended, and the size that is left.
+    pub(super) fn end_at(&mut self, outcome: Outcome, size: &Size) {
+        self.end(outcome);
+        self.tokens_after = size.tokens;
+        self.freed_tokens = self.tokens_before - size.tokens;
+        self.ratio = ratio(size.tokens, self.tokens_before);
+        self.messages_after = size.messages;
+    }
+
+    /// Adds the figures of another conversation of the same batch.
+    pub fn add(&mut self, next: &Self) {
+        self.tokens_before += next.tokens_before;
+        self.tokens_after += next.tokens_after;
+        self.freed_tokens += next.freed_tokens;
+        self.ratio = ratio(self.tokens_after, self.tokens_before);
+        self.messages_before += next.messages_before;
+        self.messages_after += next.messages_after;
+        for trigger in &next.triggers {
+            if !self.triggers.contains(trigger) {
+                self.triggers.push(trigger);
+            }
+        }
+        self.summing.add(&next.summing);
+        self.duration_ms += next.duration_ms;
+    }
+
+    /// Takes note of what models were asked until `now`, and of the time.
+    pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
+        self.summing = Summing {
+            method: self.summing.method,
+            fell_back: self.summing.fell_back,
+            ..Summing::of_usage(usage)
+        };
+        // A clock that was set back measures nothing.
+        self.duration_ms = milliseconds((now - self.begun).to_std().unwrap_or_default());
+    }
+
+    /// Takes note of how many of the items of the ledger survived.
+    pub fn scored(&mut self, score: &Score) {
+        self.items_kept = Some(rounded(score.items_kept()));
+        let rows = score.rows().into_iter().filter(|row| row.total > 0);
+        let survivors = rows.map(|row| {
+            let (retained, recoverable, lost) = (row.retained, row.recoverable, row.lost);
+            (row.class.as_str(), Survivors { retained, recoverable, lost })
+        });
+        self.survived = survivors.collect();
+    }
+
+    /// The fewest tokens that any attempt came to.
+    pub fn best(&self) -> u64 {
+        let tokens = self.attempts.iter().map(|attempt| attempt.tokens);
+        tokens.min().unwrap_or(self.tokens_before)
+    }
+}
+
+/// The share that is left; `None` of an empty session.
+pub(super) fn ratio(after: u64, before: u64) -> Option<f64> {
+    (before > 0).then(|| rounded(after as f64 / before as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{TimeDelta, Utc};
+    use ctx_llm::Usage;
+    use ctx_policy::trigger::Size;
+    use serde_json::json;
+
+    use super::{Attempt, Outcome, Report};
+
+    #[test]
+    fn a_failed_attempt_is_no_success_and_what_needs_none_is() {
+        for (outcome, good) in [
+            (Outcome::NothingToDo, true),
+            (Outcome::Flushed, true),
+            (Outcome::NoGain, false),
+            (Outcome::Unreachable, false),
+            (Outcome::GivenUp, false),
+        ] {
+            let mut report = Report::default();
+            report.end(outcome);
+            assert_eq!((report.outcome, report.success), (outcome, good));
+        }
+    }
+
+    #[test]
+    fn what_is_freed_is_the_difference() {
+        let mut report = Report { tokens_before: 50, messages_before: 9, ..Report::default() };
+        let size = Size { tokens: 20, messages: 4, ..Size::default() };
+        report.end_at(Outcome::Pruned, &size);
+        assert_eq!((report.tokens_after, report.freed_tokens), (20, 30));
+        assert_eq!((report.messages_after, report.success), (4, true));
+    }
+
+    #[test]
+    fn of_a_batch_the_figures_are_those_of_all_together() {
+        let one = |tokens_before, tokens_after, triggers, tokens_in| {
+            let mut report = Report { triggers, tokens_before, tokens_after, ..Report::default() };
+            report.summing.model_calls = 1;
+            report.summing.model_tokens_in = tokens_in;
+            report
+        };
+        let mut all = Report::default();
+        all.add(&one(30, 10, vec!["tokens"], None));
+        all.add(&one(70, 40, vec!["tokens", "messages"], Some(7)));
+        all.add(&one(0, 0, vec![], Some(3)));
+        assert_eq!((all.tokens_before, all.ratio), (100, Some(0.5)));
+        assert_eq!(all.triggers, ["tokens", "messages"]);
+        let summing = all.summing;
+        assert_eq!((summing.model_calls, summing.model_tokens_in), (3, Some(10)));
+    }
+
+    #[test]
+    fn the_best_attempt_is_the_smallest_and_without_any_nothing_changes() {
+        let mut report = Report { tokens_before: 50, ..Report::default() };
+        assert_eq!(report.best(), 50);
+        let attempt = |tokens| Attempt { what: "", tokens };
+        report.attempts = [70, 60, 65].map(attempt).into();
+        assert_eq!(report.best(), 60);
+    }
+
+    #[test]
+    fn programs_see_what_is_known_and_nothing_else() {
+        let report = serde_json::to_string(&Report::default()).expect("JSON");
+        assert_eq!(
+            report,
+            r#"{"name":null,"preset":"","outcome":"nothing-to-do","success":false,"dry_run":false,"triggers":[],"tokens_before":0,"tokens_after":0,"freed_tokens":0,"ratio":null,"messages_before":0,"messages_after":0,"method":"none","fell_back":false,"model_calls":0,"model_tokens_in":null,"model_tokens_out":null,"model_ms":0,"duration_ms":0,"attempts":[]}"#
+        );
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_measures_nothing() {
+        let mut report = Report { begun: Utc::now(), ..Report::default() };
+        report.measure(Usage::default(), report.begun + TimeDelta::milliseconds(80));
+        assert_eq!(report.duration_ms, 80);
+        report.measure(Usage::default(), report.begun - TimeDelta::days(1));
+        assert_eq!(report.duration_ms, 0);
+    }
+
+    #[test]
+    fn an_outcome_is_one_word_everywhere() {
+        for outcome in Outcome::ALL {
+            assert_eq!(json!(outcome), outcome.as_str());
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! The first reading of a session: all facts about its records that the decisions of a
+//! compaction need.
+
+use crate::counter::MessageCounter;
+use crate::counter::PRIMING;
+use crate::counter::tool_bytes;
+use crate::prune::{Options, Pruner, Verdicts};
+use crate::zones::{ExchangeFinder, Joined, Known, KnownFacts, TailFinder};
+use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};
+use ctx_policy::keep::Keep;
+use ctx_policy::trigger::Size;
+use ctx_summary::Recognizer;
+use ctx_summary::ledger::Ledger;
+
+use super::content::Content;
+use super::entries::{Entries, Entry, EntryKind};
+use super::options::Plan;
+use crate::ledger::LedgerReader;
+use crate::outlet::Announced;
+use crate::prune::LastCall;
+use crate::split::ZoneCounts;
+use crate::summarize::recognizer;
+use crate::unread::FirstUnread;
+use crate::{PassError, pins};
+
+/// The facts about a session.
+#[derive(Default)]
+pub(super) struct Survey<'p> {
+    entries: Entries,
+    joined: Joined,
+    pub(super) size: Size,
+    /// Tokens of the system messages, including the priming if one of them comes first.
+    pub(super) system_tokens: u64,
+    /// What pruning does to each record; `None` without pruning.
+    pub(super) pruned: Option<Verdicts<'p>>,
+    pub(super) last_call: LastCall,
+    pub(super) announced: Announced,
+    pub(super) ledger: Option<Ledger>,
+    /// The first message that is not understood; for a log, `Content::unread` has it.
+    pub(super) unread: FirstUnread,
+}
+
+/// The zone of each record, and how many records each zone has.
+#[derive(Clone)]
+pub(super) struct Zones {
+    pub(super) of: Vec<Zone>,
+    pub(super) counts: ZoneCounts,
+}
+
+impl<'p> Survey<'p> {
+    /// Reads a session. `pruning` is what pruning needs to know. A session that is `scored` gets
+    /// its ledger as well.
+    pub(super) fn of(
+        plan: &Plan<'_>,
+        content: &Content,
+        pruning: Option<(&'p Options, MessageCounter)>,
+        scored: bool,
+    ) -> Result<Self, PassError> {
+        let mut surveyor = Surveyor {
+            plan,
+            dialect: content.dialect,
+            survey: Survey {
+                entries: Entries::new(plan.environment.temp.clone()),
+                ..Survey::default()
+            },
+            pruner: pruning.map(|(options, counter)| Pruner::new(options, counter, true)),
+            exchanges: ExchangeFinder::default(),
+            records: 0,
+            recognizer: recognizer(None),
+            reader: scored.then(LedgerReader::default),
+        };
+        content.each(|record| surveyor.record(record))?;
+        Ok(surveyor.finish())
+    }
+
+    pub(super) fn records(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Hands on the facts about each record, with its number from 0. Its tokens are those that
+    /// pruning leaves.
+    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+        self.entries.each(|record, entry| {
+            let left = self.pruned.as_ref().map(|it| compact(it.tokens(record)));
+            let exchange = self.joined.first_of(entry.exchange.into());
+            let entry = Entry {
+                tokens: left.unwrap_or(entry.tokens),
+                exchange: compact(exchange),
+                ..entry
+            };
+            handle(record, entry);
+        })
+    }
+
+    /// [`Self::each`] without the records that pruning drops.
+    fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+        self.each(|record, entry| {
+            if !self.is_dropped(record) {
+                handle(record, entry);
+            }
+        })
+    }
+
+    pub(super) fn is_dropped(&self, record: usize) -> bool {
+        let verdicts = self.pruned.as_ref();
+        verdicts.is_some_and(|verdicts| verdicts.is_dropped(record))
+    }
+
+    /// Decides the zone of each record.
+    pub(super) fn zones(&self, keep: Keep) -> Result<Zones, PassError> {
+        let number = |record: usize| record as u64 + 1;
+        let mut tail = TailFinder::new(keep);
+        self.each_left(|record, entry| tail.push(number(record), &entry.facts()))?;
+        let mut kept = tail.finish();
+        self.each_left(|record, entry| kept.push(number(record), &entry.facts()))?;
+        let mut known = kept.zones();
+        let mut zones =
+            Zones { of: vec![Zone::Keep; self.records()], counts: ZoneCounts::default() };
+        self.each_left(|record, entry| {
+            let zone = known.next(number(record), &entry.facts()).zone;
+            zones.of[record] = zone;
+            if entry.ends {
+                zones.counts.add(zone);
+            }
+        })?;
+        Ok(zones)
+    }
+
+    /// Tokens and messages of the records that stay, without a summary.
+    pub(super) fn kept(&self, zones: &Zones) -> Result<Size, PassError> {
+        let mut size = Size::default();
+        self.each_left(|record, entry| {
+            if let Some(role) = entry.role.filter(|_| zones.of[record] != Zone::Old) {
+                size.tokens = size.tokens.max(PRIMING) + u64::from(entry.tokens);
+                size.messages += u64::from(entry.begins_message && !role.is_system());
+            }
+        })?;
+        Ok(size)
+    }
+}
+
+impl Entry {
+    fn facts(&self) -> KnownFacts {
+        match self.kind {
+            EntryKind::Tail => KnownFacts::Tail,
+            EntryKind::Line | EntryKind::Blank => KnownFacts::Line,
+            EntryKind::System | EntryKind::Message => KnownFacts::Message(Known {
+                is_system: self.kind == EntryKind::System,
+                begins_message: self.begins_message,
+                begins_turn: self.begins_turn,
+                tokens: self.tokens.into(),
+                pinned: self.pinned,
+                exchange: (self.exchange > 0).then_some(self.exchange.into()),
+            }),
+        }
+    }
+}
+
+/// Reads records into a survey.
+struct Surveyor<'a, 'p> {
+    plan: &'a Plan<'a>,
+    dialect: &'static dyn Dialect,
+    survey: Survey<'p>,
+    pruner: Option<Pruner<'p>>,
+    exchanges: ExchangeFinder,
+    records: u64,
+    recognizer: Recognizer,
+    reader: Option<LedgerReader>,
+}
+
+impl<'p> Surveyor<'_, 'p> {
+    fn record(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        self.records += 1;
+        self.survey.announced.read(record.tag().as_ref());
+        let dialect = self.dialect;
+        self.survey.unread.look_at(record, Some(dialect));
+        let found = record.whole_object().and_then(|object| {
+            let outline = record.outline(Some(dialect))?;
+            Some((object, outline, record.message(Some(dialect))?))
+        });
+        let entry = match found {
+            Some((object, outline, message)) => {
+                let pins = &self.plan.options.pins;
+                let pin = pins::first(pins, record, outline.role, || Some(message.clone()));
+                let pinned = pin.is_some();
+                let tokens = match &mut self.pruner {
+                    Some(pruner) => {
+                        let stays = pinned || outline.role.is_system();
+                        pruner.message(&outline, &message, object, stays)
+                    }
+                    None => self.plan.environment.counter.message(&message).total(),
+                };
+                self.survey.last_call.message(outline.role, object);
+                self.size(&outline, &message, tokens);
+                if let Some(reader) = &mut self.reader {
+                    if let Some(text) = self.recognizer.summary_in(dialect, object, &message) {
+                        reader.push_earlier(&text);
+                    } else {
+                        let message = self.recognizer.as_said(&message);
+                        reader.push(record.line, &message, object.text().len(), Zone::Old);
+                    }
+                }
+                self.message(record, &outline, tokens, pinned)
+            }
+            None => self.line(record),
+        };
+        self.survey.entries.push(&entry)
+    }
+
+    fn size(&mut self, outline: &Outline<'_>, message: &Message<'_>, tokens: u64) {
+        let survey = &mut self.survey;
+        survey.size.add_outline(outline);
+        let others = survey.size.tokens;
+        survey.size.tokens = others.max(PRIMING) + tokens;
+        survey.size.tool_bytes += tool_bytes(message);
+        if outline.role.is_system() && !outline.is_summary {
+            survey.system_tokens += survey.size.tokens - others;
+        }
+    }
+
+    fn message(
+        &mut self,
+        record: &Record<'_>,
+        outline: &Outline<'_>,
+        tokens: u64,
+        pinned: bool,
+    ) -> Entry {
+        let exchange = self.exchanges.push(self.records, outline).unwrap_or(0);
+        let is_system = outline.role.is_system() && !outline.is_summary;
+        Entry {
+            tokens: compact(tokens),
+            exchange: compact(exchange),
+            kind: if is_system { EntryKind::System } else { EntryKind::Message },
+            role: Some(outline.role),
+            results: u8::try_from(outline.results.len()).unwrap_or(u8::MAX),
+            is_summary: outline.is_summary,
+            begins_message: outline.begins_message(),
+            begins_turn: outline.begins_turn,
+            pinned,
+            ..Self::entry(record)
+        }
+    }
+
+    fn line(&mut self, record: &Record<'_>) -> Entry {
+        let is_tail = record.class == Class::Tail;
+        if let Some(pruner) = &mut self.pruner {
+            if is_tail {
+                pruner.tail();
+            } else {
+                pruner.line();
+            }
+        }
+        Entry {
+            kind: match record.class {
+                Class::Tail => EntryKind::Tail,
+                Class::Blank => EntryKind::Blank,
+                _ => EntryKind::Line,
+            },
+            ..Self::entry(record)
+        }
+    }
+
+    fn entry(record: &Record<'_>) -> Entry {
+        Entry {
+            line: compact(record.line),
+            begins: record.piece.begins(),
+            ends: record.piece.ends(),
+            ..Entry::default()
+        }
+    }
+
+    fn finish(self) -> Survey<'p> {
+        Survey {
+            joined: self.exchanges.finish(),
+            pruned: self.pruner.map(Pruner::finish),
+            ledger: self.reader.map(LedgerReader::finish),
+            ..self.survey
+        }
+    }
+}
+
+/// No session has four billion records, and no record so many tokens.
+fn compact(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Role, Zone};
+    use ctx_policy::keep::Keep;
+    use ctx_policy::trigger::Size;
+
+    use super::super::pruning::Rules;
+    use super::super::tests::{SYSTEM, content, plan, session, turn};
+    use super::{Entry, EntryKind, Survey, Zones};
+
+    fn survey(text: &str) -> Survey<'static> {
+        Survey::of(&plan(1).plan(), &content(text), None, false).expect("from a file")
+    }
+
+    fn entries(survey: &Survey<'_>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let read = survey.each(|_, entry| entries.push(entry));
+        read.expect("from memory");
+        entries
+    }
+
+    fn zones(survey: &Survey<'_>, keep: Keep) -> Zones {
+        survey.zones(keep).expect("from memory")
+    }
+
+    fn kept(survey: &Survey<'_>, turns: u64) -> Size {
+        let kept = survey.kept(&zones(survey, keep(turns)));
+        kept.expect("from memory")
+    }
+
+    fn keep(turns: u64) -> Keep {
+        Keep { turns: Some(turns), ..Keep::default() }
+    }
+
+    #[test]
+    fn each_record_is_what_it_is() {
+        let text = session(1, 3) + "\n[1]\n{\"half";
+        let kinds: Vec<EntryKind> = entries(&survey(&text)).iter().map(|it| it.kind).collect();
+        let message = EntryKind::Message;
+        let (line, blank, tail) = (EntryKind::Line, EntryKind::Blank, EntryKind::Tail);
+        let expected = [EntryKind::System, message, message, message, message];
+        assert_eq!(kinds[..5], expected);
+        assert_eq!(kinds[5..], [blank, line, tail]);
+        assert_eq!(survey("").records(), 0);
+        assert_eq!(survey("").size, Size::default());
+    }
+
+    #[test]
+    fn sizes_are_the_sums_of_the_records() {
+        let survey = survey(&session(2, 30));
+        let entries = entries(&survey);
+        let sum: u64 = entries.iter().map(|it| u64::from(it.tokens)).sum();
+        assert_eq!(survey.size.tokens, 3 + sum);
+        assert_eq!((survey.size.messages, survey.size.turns), (8, 2));
+        assert_eq!(survey.system_tokens, 3 + u64::from(entries[0].tokens));
+        assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
+        assert_eq!(entries[3].results, 1);
+        assert_eq!(entries[3].role, Some(Role::Tool));
+    }
+
+    #[test]
+    fn zones_keep_turns_and_the_size_of_what_stays_is_theirs() {
+        let survey = survey(&session(3, 10));
+        let zones = self::zones(&survey, keep(1));
+        let mut expected = vec![Zone::Old; 13];
+        expected[0] = Zone::System;
+        expected[9..].fill(Zone::Keep);
+        assert_eq!(zones.of, expected);
+        assert_eq!((zones.counts.old, zones.counts.keep), (8, 4));
+        let kept = self::kept(&survey, 1);
+        let alone = self::survey(&(SYSTEM.to_owned() + &turn(3, 10)));
+        assert_eq!(kept.tokens, alone.size.tokens);
+        assert_eq!(kept.messages, 4);
+        assert_eq!(self::kept(&survey, 9).tokens, survey.size.tokens);
+    }
+
+    #[test]
+    fn an_exchange_is_not_cut() {
+        let survey = survey(&session(2, 10));
+        let last_two = Keep { messages: Some(2), ..Keep::default() };
+        // The call comes with its result, which is one of the last two.
+        assert_eq!(zones(&survey, last_two).of[6..], [Zone::Keep; 3]);
+        assert_eq!(zones(&survey, last_two).of[2], Zone::Old);
+    }
+
+    #[test]
+    fn pins_stay() {
+        let mut plan = plan(1);
+        plan.pins = vec!["line:2".parse().expect("a selector")];
+        let content = content(&session(3, 10));
+        let survey = Survey::of(&plan.plan(), &content, None, false).expect("from a file");
+        let zones = zones(&survey, keep(1));
+        assert_eq!(zones.of[1..4], [Zone::Keep, Zone::Old, Zone::Old]);
+    }
+
+    #[test]
+    fn pruned_records_have_the_tokens_that_are_left() {
+        let mut plan = plan(1);
+        plan.policy.prune.max_chars = Some(100);
+        plan.policy.prune.protect_last = 0;
+        let content = content(&session(2, 100));
+        let plan = &plan.plan();
+        let rules = Rules::first(plan, &content);
+        let read = |questions| Survey::of(plan, &content, questions, false);
+        let pruned = read(rules.questions(plan)).expect("from a file");
+        let whole = read(None).expect("from a file");
+        let tokens = |survey: &Survey<'_>, record: usize| entries(survey)[record].tokens;
+        assert!(tokens(&pruned, 3) < tokens(&whole, 3));
+        assert_eq!(tokens(&pruned, 1), tokens(&whole, 1));
+        assert_eq!(pruned.size, whole.size);
+        assert!(kept(&pruned, 1).tokens < kept(&whole, 1).tokens);
+    }
+
+    #[test]
+    fn the_ledger_is_read_where_it_is_asked_for() {
+        assert!(survey(&session(1, 3)).ledger.is_none());
+        let content = content(&session(2, 3));
+        let survey = Survey::of(&plan(1).plan(), &content, None, true).expect("from a file");
+        let ledger = survey.ledger.expect("it was asked for");
+        assert!(ledger.items().iter().any(|item| item.text.contains("file_2")));
+    }
+}

@@ -1,0 +1,240 @@
+//! One number for the whole context, divided between the latest messages and a summary of the
+//! others. The session is read once; which budget and how much of the tail there is room for is
+//! decided from its entries alone.
+
+use crate::allocate::{LEAST_SUMMARY, TooSmall};
+use crate::counter::MessageCounter;
+use ctx_format::Zone;
+use ctx_policy::keep::Keep;
+use ctx_policy::trigger::Size;
+
+use super::content::{Content, temporary};
+use super::ladder::{Candidate, Ended, Ladder, Rung};
+use super::report::{Attempt, Outcome};
+use super::survey::Zones;
+use crate::split::ZoneCounts;
+use crate::summarize::{self, BudgetPass, BudgetRequest, Needs, Summary, Writer};
+use crate::{ErrorKind, Notes, PassError};
+
+/// A budget that is too small is raised so often.
+const RAISES: usize = 3;
+
+impl Ladder<'_, '_> {
+    /// The target as a budget, which keeps as much of what the policy keeps as there is room
+    /// for; where the target is too small for what has to stay, the least budget that is not.
+    /// `None` where the result is not smaller than the session.
+    pub(super) fn share(
+        &self,
+        attempts: &mut Vec<Attempt>,
+        notes: &mut Notes,
+    ) -> Result<Option<Candidate>, PassError> {
+        let (summary, writer) = (self.plan.summary(), self.plan.by_code(None));
+        let request = self.plan.budget_of(0, Keep::default());
+        let pass = self.read_for_budget(&summary, &writer, &request)?;
+        self.share_of(pass, (&summary, &writer), attempts, notes)
+    }
+
+    /// The same of a session that was read already.
+    fn share_of<'s>(
+        &self,
+        mut pass: BudgetPass<'s>,
+        (summary, writer): (&'s summarize::Plan, &'s Writer),
+        attempts: &mut Vec<Attempt>,
+        notes: &mut Notes,
+    ) -> Result<Option<Candidate>, PassError> {
+        let (plan, before) = (self.plan, self.before.size.tokens);
+        // A session that is due below its target has to become plainly smaller: the model
+        // refused it.
+        let target = plan.limits.target.filter(|target| *target < before);
+        let tokens = target.unwrap_or(before / 2);
+        let keeps = plan.smaller_keeps(self.before);
+        let least = keeps.last().copied().unwrap_or_default();
+        let raises = if plan.options.strict_target { 0 } else { RAISES };
+        let first_raise = keeps.len();
+        let choices = keeps.into_iter().chain(std::iter::repeat_n(least, raises));
+        let mut more = tokens;
+        for (number, keep) in choices.enumerate() {
+            let limit = if number < first_raise { tokens } else { more };
+            let too_small = match pass.fits(limit, keep) {
+                Err(error) => error,
+                Ok(()) => match self.made(pass, notes)? {
+                    Ok(candidate) => {
+                        let tokens = candidate.size.tokens;
+                        attempts.push(Attempt { what: "budget", tokens });
+                        return Ok(self.is_gain(&candidate).then_some(candidate));
+                    }
+                    // Its summary could not be made short enough.
+                    Err(error) => {
+                        let request = plan.budget_of(0, Keep::default());
+                        pass = self.read_for_budget(summary, writer, &request)?;
+                        error
+                    }
+                },
+            };
+            let needed = too_small.needed.max(limit);
+            let others = needed.saturating_sub(self.before.system_tokens);
+            more = needed + others / 3 + LEAST_SUMMARY;
+        }
+        Ok(None)
+    }
+
+    /// Without a summary: as much of what the policy keeps as the target leaves room for.
+    pub(super) fn keep_fewer(
+        &self,
+        attempts: &mut Vec<Attempt>,
+        summary: &summarize::Plan,
+        notes: &mut Notes,
+    ) -> Result<Option<Candidate>, PassError> {
+        let mut least: Option<(Keep, Size)> = None;
+        for keep in self.plan.smaller_keeps(self.before) {
+            let size = self.survey.kept(&self.survey.zones(keep)?)?;
+            let before = least.map_or(self.before.size.tokens, |(_, size)| size.tokens);
+            if size.tokens < before {
+                least = Some((keep, size));
+            }
+            if self.plan.limits.fits(size.tokens) {
+                break;
+            }
+        }
+        let Some((keep, _)) = least else {
+            return Ok(None);
+        };
+        let zones = self.survey.zones(keep)?;
+        let mut read = self.read(keep, zones, Needs::default(), summary, notes)?;
+        let built = self.sized(Rung::Policy, &mut read, None, notes)?;
+        let (what, tokens) = ("fewer-kept", built.size.tokens);
+        attempts.push(Attempt { what, tokens });
+        self.write(&mut read, built).map(Some)
+    }
+
+    /// Whether a session is smaller, by more than a shorter form of its earlier summary where
+    /// it is above the target still: that would go on for ever.
+    fn is_gain(&self, candidate: &Candidate) -> bool {
+        let tokens = candidate.size.tokens;
+        let summary = candidate.summary.as_ref();
+        let is_new = !summary.is_some_and(Summary::is_only_earlier);
+        tokens < self.before.size.tokens && (is_new || self.plan.limits.fits(tokens))
+    }
+
+    /// One number for the whole context, instead of the attempts of the policy. Nothing else is
+    /// tried, unless what has to stay takes more.
+    pub(super) fn budget(
+        &self,
+        request: &BudgetRequest,
+        attempts: &mut Vec<Attempt>,
+        notes: &mut Notes,
+    ) -> Result<Ended<Candidate>, PassError> {
+        let (summary, by_code) = (self.plan.summary(), self.plan.by_code(None));
+        let writer = self.plan.writer_within(notes)?;
+        let mut pass = self.read_for_budget(&summary, &writer, request)?;
+        let (error, pass) = match pass.fits(request.tokens, request.keep) {
+            Err(error) => (error, Some(pass)),
+            Ok(()) => match self.made(pass, notes)? {
+                Err(error) => (error, None),
+                Ok(candidate) => {
+                    let tokens = candidate.size.tokens;
+                    attempts.push(Attempt { what: "budget", tokens });
+                    return Ok(self.judged(candidate));
+                }
+            },
+        };
+        if self.plan.needs_model() {
+            return Err(ErrorKind::TooSmall(error).into());
+        }
+        if !self.plan.options.strict_target {
+            let mut pass = match pass {
+                Some(pass) => pass,
+                None => self.read_for_budget(&summary, &by_code, request)?,
+            };
+            pass.write_by(&by_code);
+            let shared = self.share_of(pass, (&summary, &by_code), attempts, notes)?;
+            if let Some(candidate) = shared {
+                return Ok(Ok(candidate));
+            }
+        }
+        attempts.push(Attempt { what: "budget", tokens: error.needed });
+        Ok(Err(Outcome::Unreachable))
+    }
+
+    fn judged(&self, candidate: Candidate) -> Ended<Candidate> {
+        let after = candidate.size.tokens;
+        let summary = candidate.summary.as_ref();
+        if !self.plan.limits.fits(after) && self.plan.options.strict_target {
+            Err(Outcome::Unreachable)
+        } else if after < self.before.size.tokens {
+            Ok(candidate)
+        } else if summary.is_none_or(Summary::is_only_earlier) {
+            Err(Outcome::NothingToDo)
+        } else {
+            Err(Outcome::NoGain)
+        }
+    }
+
+    /// Reads the session for a budget.
+    fn read_for_budget<'s>(
+        &self,
+        summary: &'s summarize::Plan,
+        writer: &'s Writer,
+        request: &BudgetRequest,
+    ) -> Result<BudgetPass<'s>, PassError> {
+        let mut pass = BudgetPass::new(summary, writer, request, Some(self.content.dialect));
+        let all =
+            Zones { of: vec![Zone::Keep; self.survey.records()], counts: ZoneCounts::default() };
+        self.each(&all, |zone, record, edited| match (zone, edited) {
+            (None, _) => Ok(()),
+            (Some(_), None) => pass.push(record),
+            (Some(_), Some(edited)) => pass.push(&record.origin().record(&edited.bytes)),
+        })?;
+        Ok(pass)
+    }
+
+    /// The session within the budget that was decided; the inner error where its summary does
+    /// not fit.
+    fn made(
+        &self,
+        pass: BudgetPass<'_>,
+        notes: &mut Notes,
+    ) -> Result<Result<Candidate, TooSmall>, PassError> {
+        let (mut session, zones) = match pass.finish(notes) {
+            Err(PassError { kind: ErrorKind::TooSmall(error), .. }) => return Ok(Err(error)),
+            finished => finished?,
+        };
+        let file = temporary(|output| session.write(output))?;
+        let content = self.content.with(file);
+        Ok(Ok(Candidate {
+            size: measure(&content, &self.plan.environment.counter)?,
+            content,
+            zones: self.spread(&zones),
+            summary: session.draft.map(|draft| draft.summary),
+        }))
+    }
+
+    /// The zones of all records, given those of the records that pruning did not drop.
+    fn spread(&self, zones: &[Zone]) -> Zones {
+        let mut zones = zones.iter();
+        let mut counts = ZoneCounts::default();
+        let of = (0..self.survey.records()).map(|record| {
+            if self.survey.is_dropped(record) {
+                return Zone::Keep;
+            }
+            let zone = zones.next().copied().unwrap_or(Zone::Keep);
+            counts.add(zone);
+            zone
+        });
+        let of = of.collect();
+        Zones { of, counts }
+    }
+}
+
+/// Counts a session.
+pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Size, PassError> {
+    let mut size = Size::default();
+    content.each(|record| {
+        let dialect = Some(content.dialect);
+        if let Some((outline, message)) = record.outline(dialect).zip(record.message(dialect)) {
+            crate::counter::add_to_size(&mut size, &outline, &message, counter);
+        }
+        Ok(())
+    })?;
+    Ok(size)
+}

@@ -1,0 +1,163 @@
+//! A session in another dialect. It waits until all of it is read, and until it is known what
+//! of it could not be carried.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use ctx_format::convert::{Converter, Loss, Reading, Report};
+use ctx_format::{Dialect, Spool, Unread};
+use serde::Serialize;
+
+use crate::unread::holds_vendor_summary;
+use crate::{ErrorKind, Level, Notes, PassError, Session};
+
+/// A session that was converted.
+pub struct Conversion {
+    from: &'static dyn Dialect,
+    to: &'static dyn Dialect,
+    report: Report,
+    records: Spool,
+}
+
+/// The report for programs. The keys are a contract: keys may be added, but none is removed.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    name: Option<&'a str>,
+    from: &'static str,
+    to: &'static str,
+    output: Option<String>,
+    messages: u64,
+    records: u64,
+    losses: Vec<ToldLoss<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldLoss<'a> {
+    #[serde(flatten)]
+    loss: &'a Loss,
+    lost: bool,
+}
+
+impl Conversion {
+    /// Reads all of `session`, which is not a batch; temporary files are created in `temp`.
+    pub fn of(
+        session: &mut Session,
+        converter: Converter<'_>,
+        temp: &Path,
+    ) -> Result<Self, PassError> {
+        let to = converter.to;
+        let from = session.dialect();
+        let from = from.ok_or(ErrorKind::UnknownFormat("converted"))?;
+        let mut reading = Reading::new(converter, from, Spool::new(temp));
+        let mut summary = None;
+        session.each(|record| {
+            let is_summary = || holds_vendor_summary(record, from);
+            summary = summary.or_else(|| is_summary().then_some(record.line));
+            Ok(reading.push(record)?)
+        })?;
+        let mut records = Spool::new(temp);
+        let report = reading.write(&mut records)?;
+        let mut losses = report.losses.iter();
+        if let Some(line) = summary
+            && losses.any(|loss| loss.name.contains("compaction"))
+        {
+            let kind = ErrorKind::Unread {
+                unread: Unread::vendor_summary(),
+                foreign: None,
+                done: "converted",
+            };
+            return Err(kind.at(line));
+        }
+        Ok(Self { from, to, report, records })
+    }
+
+    /// Reports what was dropped or changed.
+    pub fn report(&self, notes: &mut Notes) {
+        for loss in &self.report.losses {
+            let level = if loss.kind.is_loss() { Level::Warning } else { Level::Info };
+            notes.add(level, &[loss.first_line], loss.say());
+        }
+    }
+
+    /// Refuses one of which something of the context is not there any more.
+    pub fn refuse_losses(&self) -> Result<(), PassError> {
+        if self.report.lost_something() {
+            return Err(ErrorKind::NotCarried.into());
+        }
+        Ok(())
+    }
+
+    /// The report about the session `name`, written to `output`.
+    pub fn told<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> Told<'a> {
+        let losses =
+            self.report.losses.iter().map(|loss| ToldLoss { loss, lost: loss.kind.is_loss() });
+        Told {
+            name,
+            from: self.from.name(),
+            to: self.to.name(),
+            output: output.map(|path| path.display().to_string()),
+            messages: self.report.messages,
+            records: self.report.records,
+            losses: losses.collect(),
+        }
+    }
+
+    /// Writes the new session.
+    pub fn write_to(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.records.write_to(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env::temp_dir;
+
+    use ctx_format::convert::Converter;
+    use ctx_format::{Options, dialect};
+
+    use super::Conversion;
+    use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+
+    fn convert(input: &'static str, to: &str) -> Result<Conversion, PassError> {
+        let reader = Box::new(input.as_bytes());
+        let session = Session::open(reader, &Options::default(), Invalid::Keep);
+        let to = dialect::by_name(to).expect("a dialect");
+        let temp = temp_dir();
+        Conversion::of(&mut session.expect("memory"), Converter::new(to), &temp)
+    }
+
+    const CHAT: &str = "{\"role\":\"system\",\"content\":\"be good\"}\n\
+        {\"role\":\"user\",\"content\":\"go\"}\n";
+
+    #[test]
+    fn what_is_lost_is_said_with_its_line_and_can_be_refused() {
+        let conversion = convert(CHAT, "pi").expect("known");
+        let mut notes = Notes::new();
+        conversion.report(&mut notes);
+        let notes = notes.take();
+        assert_eq!(notes.len(), 1);
+        assert_eq!(notes[0].lines, [1]);
+        let refused = conversion.refuse_losses().expect_err("the system message");
+        assert!(matches!(refused.kind, ErrorKind::NotCarried));
+        let whole = convert(CHAT, "anthropic").expect("known");
+        assert!(whole.refuse_losses().is_ok());
+    }
+
+    #[test]
+    fn what_was_done_is_told_and_the_session_is_whole() {
+        let conversion = convert(CHAT, "gemini").expect("known");
+        let told = serde_json::to_value(conversion.told(Some("a"), None)).expect("JSON");
+        let (records, lost) = (&told["records"], &told["losses"][0]["lost"]);
+        assert_eq!((records.as_u64(), lost.as_bool()), (Some(2), Some(true)));
+        let mut out = Vec::new();
+        conversion.write_to(&mut out).expect("memory");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert_eq!(text.lines().count(), 2);
+    }
+
+    #[test]
+    fn a_session_of_no_known_format_is_refused() {
+        let refused = convert("{\"a\":1}\n", "chat").err().expect("unknown");
+        assert!(matches!(refused.kind, ErrorKind::UnknownFormat("converted")));
+    }
+}

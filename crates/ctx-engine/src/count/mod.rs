@@ -1,0 +1,243 @@
+//! Counting: messages, tokens and bytes of a session.
+
+mod annotate;
+mod batch;
+mod breakdown;
+mod calibrated;
+mod of_session;
+mod reach;
+mod slices;
+mod tally;
+mod told;
+
+use std::io::Read;
+
+use crate::counter::MessageCounter;
+use ctx_format::{Conversation, Dialect, Message, Object, Options, Record};
+
+use crate::estimate::CalibrationPass;
+use crate::in_turn::InTurn;
+use crate::{BadLines, Invalid, Notes, PassError, Session};
+pub use annotate::AnnotatePass;
+use batch::Counting;
+pub use breakdown::{Breakdown, Row};
+pub use calibrated::Calibrated;
+pub use of_session::OfSession;
+pub use reach::{Reach, Volume};
+pub use slices::Slice;
+pub use tally::{Share, Tally};
+pub use told::{OfModel, Telling, Told};
+
+/// The counts of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Records, whatever they hold.
+    pub records: u64,
+    /// Size of the original records, with tags and line ends.
+    pub bytes: u64,
+    /// The messages.
+    pub tally: Tally,
+    /// Where the bytes are, if requested.
+    pub reach: Reach,
+    /// What the session says about its model, if requested.
+    pub of_session: OfSession,
+    /// Lines that are no JSON object.
+    pub bad: BadLines,
+    /// Objects in a format we do not know, counted as text.
+    unknown: u64,
+    /// In a batch: objects without a list of messages.
+    no_conversation: u64,
+}
+
+impl Counts {
+    /// A text that is no session. Bytes that are not UTF-8 count as U+FFFD.
+    pub fn of_text(bytes: &[u8], counter: &MessageCounter) -> Self {
+        let mut counts = Self { bytes: bytes.len() as u64, ..Self::default() };
+        counts.tally.text(counter, &String::from_utf8_lossy(bytes));
+        counts
+    }
+
+    /// Adds those of other conversations.
+    pub fn merge(&mut self, other: &Self) {
+        self.records += other.records;
+        self.bytes += other.bytes;
+        self.tally.merge(&other.tally);
+        self.reach.merge(&other.reach);
+        self.bad.count_in(&other.bad);
+        self.unknown += other.unknown;
+        self.no_conversation += other.no_conversation;
+    }
+
+    /// Warns of what was not counted as messages.
+    pub fn report(&self, notes: &mut Notes) {
+        self.bad.report(notes);
+        if self.unknown > 0 {
+            notes.warn(
+                &[],
+                "unknown format, each line is counted as plain text; \
+                 --dialect or --batch says how to read it",
+            );
+        }
+        warn_no_conversation(self.no_conversation, notes);
+    }
+
+    fn seen(&mut self, record: &Record<'_>) {
+        self.records += u64::from(record.piece.begins());
+        self.bytes += record.bytes.len() as u64;
+    }
+
+    fn conversation(
+        &mut self,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        counter: &MessageCounter,
+    ) -> u64 {
+        let Some(conversation) = Conversation::of(object) else {
+            self.no_conversation += 1;
+            return 0;
+        };
+        let before = self.tally.tokens.total();
+        self.tally.begin();
+        for object in &conversation.messages {
+            self.message(dialect.message(object), counter);
+        }
+        self.tally.tokens.total() - before
+    }
+
+    fn message(&mut self, message: Option<Message<'_>>, counter: &MessageCounter) -> u64 {
+        let Some(message) = message else {
+            return 0;
+        };
+        if self.tally.conversations == 0 {
+            self.tally.begin();
+        }
+        self.tally.message(counter, &message).total()
+    }
+}
+
+/// Warns of objects of a batch that hold no list of messages.
+pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
+    if count > 0 {
+        notes.warn(&[], format_args!("lines that hold no conversation (\"messages\"): {count}"));
+    }
+}
+
+/// The tokens of a session; `None` where its dialect is not known.
+pub fn tokens(
+    session: Box<dyn Read + Send>,
+    counter: &MessageCounter,
+) -> Result<Option<u64>, PassError> {
+    let mut session = Session::open(session, &Options::default(), Invalid::Keep)?;
+    if session.dialect().is_none() {
+        return Ok(None);
+    }
+    let plan =
+        Plan { counter: *counter, batch: false, threads: 1, reach: false, of_session: false };
+    let mut pass = CountPass::new(&plan, session.dialect());
+    session.each(|record| -> Result<(), PassError> {
+        pass.push(record);
+        Ok(())
+    })?;
+    let counts = pass.finish(session.bad());
+    Ok(Some(counts.tally.tokens.total()))
+}
+
+/// How records are counted.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    /// Counts the messages.
+    pub counter: MessageCounter,
+    /// Whether each record is a conversation.
+    pub batch: bool,
+    /// How many threads count the conversations of a batch.
+    pub threads: usize,
+    /// Whether it is asked where the bytes are.
+    pub reach: bool,
+    /// Whether to read what the session says about its model.
+    pub of_session: bool,
+}
+
+/// Counts the records of a session.
+pub struct CountPass {
+    plan: Plan,
+    dialect: Option<&'static dyn Dialect>,
+    counts: Counts,
+    batch: Option<InTurn<Counting>>,
+    calibration: Option<CalibrationPass>,
+}
+
+impl CountPass {
+    /// New counts.
+    pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
+        let start = |dialect| {
+            let counter = plan.counter;
+            InTurn::start_on(plan.threads, Counting { dialect, counter }, Counts::default())
+        };
+        Self {
+            plan: *plan,
+            dialect,
+            counts: Counts::default(),
+            batch: threaded.map(start),
+            calibration: (plan.of_session && !plan.batch)
+                .then(|| CalibrationPass::new(plan.counter, dialect)),
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) {
+        if self.plan.reach {
+            self.counts.reach.record(record, self.dialect);
+        }
+        match &mut self.batch {
+            None => {
+                let tokens = self.count(record);
+                if let Some(calibration) = &mut self.calibration {
+                    // What is outside the context does not count.
+                    calibration.push(record, Some(tokens).filter(|_| !record.is_outside()));
+                }
+            }
+            Some(batch) => {
+                self.counts.seen(record);
+                if let Some(object) = record.whole_object() {
+                    let text = object.text();
+                    batch.push(text.to_owned(), text.len());
+                }
+            }
+        }
+    }
+
+    /// Counts one record here and now; returns its tokens.
+    fn count(&mut self, record: &Record<'_>) -> u64 {
+        let counter = &self.plan.counter;
+        self.counts.seen(record);
+        let Some(object) = record.whole_object() else {
+            return 0;
+        };
+        match self.dialect {
+            None => {
+                self.counts.unknown += 1;
+                let text = record.untagged();
+                let text = String::from_utf8_lossy(text.trim_ascii_end());
+                self.counts.tally.text(counter, &text)
+            }
+            Some(dialect) if self.plan.batch => self.counts.conversation(object, dialect, counter),
+            Some(_) => self.counts.message(record.message(self.dialect), counter),
+        }
+    }
+
+    /// The counts; `bad` are the bad lines of the session.
+    pub fn finish(mut self, bad: &BadLines) -> Counts {
+        if let Some(batch) = self.batch {
+            self.counts.merge(&batch.finish());
+        }
+        if let Some(calibration) = self.calibration {
+            self.counts.of_session = OfSession::of(calibration.finish());
+        }
+        self.counts.bad = bad.clone();
+        self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! Sums over many messages: by role, by kind of content, by tool.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ctx_format::{Message, Part, Role, ToolResult};
+use serde::Serialize;
+
+use crate::counter::{ByKind, MessageCounter, PRIMING};
+
+/// A number of occurrences, and their tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// How many there are: messages, parts, or calls, as the table says.
+    pub count: u64,
+    /// Their tokens.
+    pub tokens: u64,
+}
+
+impl Share {
+    fn add(&mut self, count: u64, tokens: u64) {
+        self.count += count;
+        self.tokens += tokens;
+    }
+}
+
+/// The messages of a role.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfRole {
+    messages: u64,
+    tokens: ByKind,
+}
+
+/// The messages of some conversations, counted.
+///
+/// Whichever way they are cut (by role, by kind, by tool), the tokens add up to
+/// [`Tally::tokens`].
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Conversations begun.
+    pub conversations: u64,
+    /// Messages counted.
+    pub messages: u64,
+    /// All tokens, by kind.
+    pub tokens: ByKind,
+    parts: ByKind,
+    roles: BTreeMap<Role, OfRole>,
+    tools: BTreeMap<String, Share>,
+    /// Calls that wait for their result: id to tool. An id may come again; the
+    /// nearest earlier call is meant.
+    open: HashMap<String, String>,
+}
+
+impl Tally {
+    /// A conversation begins: its reply is primed, and no call of the one before is open.
+    pub fn begin(&mut self) {
+        self.conversations += 1;
+        self.tokens.overhead += PRIMING;
+        self.open.clear();
+    }
+
+    /// Counts one message, or what continues one.
+    pub fn message(&mut self, counter: &MessageCounter, message: &Message<'_>) -> ByKind {
+        let tokens = counter.message_of(message, |part| {
+            let tokens = counter.part(part);
+            self.part(part, tokens, message.name.as_deref());
+            tokens
+        });
+        let begun = u64::from(!message.continues);
+        self.messages += begun;
+        self.parts.overhead += begun;
+        self.tokens += tokens;
+        let role = self.roles.entry(message.role).or_default();
+        role.messages += begun;
+        role.tokens += tokens;
+        tokens
+    }
+
+    /// Counts a text that is no message.
+    pub fn text(&mut self, counter: &MessageCounter, text: &str) -> u64 {
+        let tokens = counter.text(text);
+        self.parts.text += 1;
+        self.tokens.text += tokens;
+        tokens
+    }
+
+    fn part(&mut self, part: &Part<'_>, tokens: ByKind, name: Option<&str>) {
+        match part {
+            Part::Text(_) | Part::Refusal(_) => self.parts.text += 1,
+            Part::Reasoning(_) => self.parts.reasoning += 1,
+            Part::Call(call) => {
+                self.parts.calls += 1;
+                self.tool(&call.name).add(1, tokens.total());
+                if let Some(id) = &call.id {
+                    let (id, tool) = (id.clone().into_owned(), call.name.clone().into_owned());
+                    self.open.insert(id, tool);
+                }
+            }
+            Part::Result(result) => {
+                self.parts.results += 1;
+                for inner in &result.parts {
+                    match inner {
+                        Part::Media(_) => self.parts.media += 1,
+                        Part::Opaque(_) => self.parts.other += 1,
+                        _ => {}
+                    }
+                }
+                let tool = self.tool_of(result, name);
+                self.tool(&tool).add(0, tokens.total());
+            }
+            Part::Media(_) => self.parts.media += 1,
+            Part::Opaque(_) => self.parts.other += 1,
+        }
+    }
+
+    fn tool(&mut self, name: &str) -> &mut Share {
+        self.tools.entry(name.to_owned()).or_default()
+    }
+
+    /// The tool a result comes from: that of the call it answers, else the name it bears.
+    fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
+        let called = result.id.as_deref().and_then(|id| self.open.remove(id));
+        called
+            .or_else(|| result.name.as_deref().map(str::to_owned))
+            .or_else(|| name.map(str::to_owned))
+            .unwrap_or_else(|| "(unknown)".to_owned())
+    }
+
+    /// Adds another tally, of other conversations.
+    pub fn merge(&mut self, other: &Self) {
+        self.conversations += other.conversations;
+        self.messages += other.messages;
+        self.tokens += other.tokens;
+        self.parts += other.parts;
+        for (role, theirs) in &other.roles {
+            let mine = self.roles.entry(*role).or_default();
+            mine.messages += theirs.messages;
+            mine.tokens += theirs.tokens;
+        }
+        for (tool, share) in &other.tools {
+            self.tool(tool).add(share.count, share.tokens);
+        }
+    }
+
+    /// Messages by role; `(other)` has the rest: the priming of replies, and texts outside
+    /// messages.
+    pub fn by_role(&self) -> Vec<(String, Share)> {
+        let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
+        let rows = self.roles.iter();
+        let rows = rows.map(|(role, it)| (role.as_str().to_owned(), share(it)));
+        self.with_rest(rows)
+    }
+
+    /// The tokens of the messages of each role, by kind.
+    pub fn kinds_of_roles(&self) -> impl Iterator<Item = (Role, ByKind)> + '_ {
+        self.roles.iter().map(|(role, it)| (*role, it.tokens))
+    }
+
+    /// Parts by kind; for the overhead, messages.
+    pub fn by_kind(&self) -> Vec<(String, Share)> {
+        let kinds = self.tokens.rows().into_iter().zip(self.parts.rows());
+        kinds
+            .map(|((kind, tokens), (_, count))| (kind.to_owned(), Share { count, tokens }))
+            .filter(|(_, share)| *share != Share::default())
+            .collect()
+    }
+
+    /// Calls by tool, with the tokens of the calls and of their results;
+    /// `(other)` holds all that is neither.
+    pub fn by_tool(&self) -> Vec<(String, Share)> {
+        let rows = self.tools.iter();
+        self.with_rest(rows.map(|(tool, share)| (tool.clone(), *share)))
+    }
+
+    /// The rows, and one more for tokens outside them.
+    fn with_rest(&self, rows: impl Iterator<Item = (String, Share)>) -> Vec<(String, Share)> {
+        let mut rows: Vec<_> = rows.collect();
+        let counted: u64 = rows.iter().map(|(_, share)| share.tokens).sum();
+        let tokens = self.tokens.total() - counted;
+        if tokens > 0 {
+            rows.push(("(other)".to_owned(), Share { count: 0, tokens }));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+    use ctx_tokens::Encoding;
+
+    use super::{Share, Tally};
+    use crate::counter::MessageCounter;
+
+    fn call(id: &'static str, tool: &'static str) -> Message<'static> {
+        Message::new(
+            Role::Assistant,
+            vec![Part::Call(Call {
+                id: Some(id.into()),
+                name: tool.into(),
+                arguments: "{}".into(),
+                slot: None,
+            })],
+        )
+    }
+
+    fn result(id: &'static str, name: Option<&'static str>) -> Message<'static> {
+        Message::new(
+            Role::Tool,
+            vec![Part::Result(ToolResult {
+                id: Some(id.into()),
+                name: name.map(Into::into),
+                is_error: false,
+                denial: Denial::None,
+                parts: vec![Part::Text("hello world".into())],
+                slot: None,
+            })],
+        )
+    }
+
+    fn tally(messages: &[Message<'_>]) -> Tally {
+        let counter = MessageCounter::new(Encoding::O200kBase);
+        let mut tally = Tally::default();
+        tally.begin();
+        for message in messages {
+            tally.message(&counter, message);
+        }
+        tally
+    }
+
+    fn rows(rows: &[(String, Share)]) -> Vec<(&str, u64, u64)> {
+        rows.iter().map(|(key, share)| (key.as_str(), share.count, share.tokens)).collect()
+    }
+
+    #[test]
+    fn an_id_that_comes_again_belongs_to_the_nearest_earlier_call() {
+        let tally = tally(&[
+            call("call_0", "ls"),
+            result("call_0", None),
+            call("call_0", "cat"),
+            result("call_0", None),
+            result("call_0", Some("grep")),
+            result("lost", None),
+        ]);
+        assert_eq!(
+            rows(&tally.by_tool()),
+            [
+                ("(unknown)", 0, 2),
+                ("cat", 1, 4),
+                ("grep", 0, 2),
+                ("ls", 1, 4),
+                ("(other)", 0, 6 * 4 + 3),
+            ]
+        );
+    }
+
+    #[test]
+    fn roles_and_kinds_have_their_rows() {
+        let tally = tally(&[call("a", "ls"), result("a", None)]);
+        assert_eq!(
+            rows(&tally.by_role()),
+            [("assistant", 1, 6), ("tool", 1, 6), ("(other)", 0, 3)]
+        );
+        assert_eq!(
+            rows(&tally.by_kind()),
+            [("calls", 1, 2), ("results", 1, 2), ("overhead", 2, 11)]
+        );
+    }
+
+    #[test]
+    fn calls_do_not_wait_beyond_their_conversation() {
+        let mut tally = tally(&[call("a", "ls")]);
+        tally.begin();
+        tally.message(&MessageCounter::new(Encoding::O200kBase), &result("a", None));
+        assert_eq!(tally.conversations, 2);
+        assert!(rows(&tally.by_tool()).contains(&("(unknown)", 0, 2)));
+    }
+}

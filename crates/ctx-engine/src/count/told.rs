@@ -1,0 +1,123 @@
+//! The counts for programs. The keys are a contract: keys may be added, but none is removed.
+
+use std::collections::BTreeMap;
+
+use ctx_tokens::Encoding;
+use serde::Serialize;
+
+use super::{Breakdown, Counts};
+
+/// The object of a file, or of the total.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    /// `file` or `total`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The name of the file as given; null for stdin and the total.
+    name: Option<&'a str>,
+    /// In the total: the number of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<usize>,
+    conversations: u64,
+    messages: u64,
+    tokens: u64,
+    bytes: u64,
+    records: u64,
+    bad_lines: u64,
+    encoding: &'static str,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    model: Option<OfModel<'a>>,
+    /// Tokens by kind of content.
+    kinds: BTreeMap<&'static str, u64>,
+    /// By what, and the rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<Row>>,
+}
+
+/// The format of the output.
+#[derive(Clone, Copy)]
+pub struct Telling<'a> {
+    /// The tokenizer.
+    pub encoding: Encoding,
+    /// The model that is counted for, or its window, if one was named.
+    pub model: Option<OfModel<'a>>,
+    /// The breakdown of the rows, if requested.
+    pub by: Option<Breakdown>,
+}
+
+/// The model that is counted for, or the window alone.
+#[derive(Clone, Copy, Serialize)]
+pub struct OfModel<'a> {
+    /// The name as given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<&'a str>,
+    /// Its window.
+    pub window: u64,
+    /// For a file: tokens / window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Whether the encoding is the model's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    key: String,
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+impl<'a> Telling<'a> {
+    /// The counts of the file `name`.
+    pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> Told<'a> {
+        let told = self.told("file", counts);
+        let share = |model: OfModel<'a>| OfModel {
+            share: Some(told.tokens as f64 / model.window as f64),
+            ..model
+        };
+        Told { name, model: self.model.map(share), ..told }
+    }
+
+    /// The total of this many files. Sessions are sent separately, so together they fill no window.
+    pub fn total(&self, files: usize, counts: &Counts) -> Told<'a> {
+        Told { files: Some(files), ..self.told("total", counts) }
+    }
+
+    fn told(&self, kind: &'static str, counts: &Counts) -> Told<'a> {
+        let tally = &counts.tally;
+        Told {
+            kind,
+            name: None,
+            files: None,
+            conversations: tally.conversations,
+            messages: tally.messages,
+            tokens: tally.tokens.total(),
+            bytes: counts.bytes,
+            records: counts.records,
+            bad_lines: counts.bad.count(),
+            encoding: self.encoding.name(),
+            model: self.model,
+            kinds: tally.tokens.rows().into_iter().collect(),
+            by: self.by.map(Breakdown::as_str),
+            rows: self.by.map(|by| rows(by, counts)),
+        }
+    }
+}
+
+fn rows(by: Breakdown, counts: &Counts) -> Vec<Row> {
+    let is_of_bytes = by.is_of_bytes();
+    let rows = by.rows(counts).into_iter();
+    let rows = rows.map(|row| Row {
+        key: row.key,
+        count: row.count,
+        tokens: (!is_of_bytes).then_some(row.size),
+        bytes: is_of_bytes.then_some(row.size),
+    });
+    rows.collect()
+}

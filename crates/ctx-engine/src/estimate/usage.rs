@@ -1,0 +1,370 @@
+//! Compares a session's recorded usage with our count of the same requests.
+//!
+//! A request contained the path before its reply. That includes records in the context and records
+//! that compactions replaced, but not abandoned branches or other agents. So the sum of the tokens
+//! so far is that of the request; after a compaction it starts again with what is left.
+//!
+//! If a result was pruned or moved out, the file does not hold what was sent. Such a step between
+//! two replies teaches nothing, and its reply is not predicted.
+
+use std::ops::RangeInclusive;
+
+use crate::counter::{MessageCounter, PRIMING};
+use crate::estimate::{Calibrator, Estimate, Request};
+use ctx_format::view::{Outside, Presence};
+use ctx_format::{Dialect, Object, Outline, Record, Role, Usage, UsageOf};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use crate::placeholder::ReplacedResults;
+
+/// What a session's usage taught.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Our count of the context.
+    pub counted: u64,
+    /// The estimate; `None` without recorded usage.
+    pub estimate: Option<Estimate>,
+    /// The API's tokens per token of ours.
+    pub factor: f64,
+    /// What a request has besides its messages.
+    pub base: Option<u64>,
+    /// The model of the last reply with usage, or else the last one named.
+    pub model: Option<String>,
+    /// The window of that model: the session's own figure, or else that of the list of models.
+    pub window: Option<u64>,
+    /// The replies with usage, in their order.
+    pub replies: Vec<Reply>,
+    /// The last one, unless a compaction followed it.
+    pub last: Option<LastReply>,
+    calibrator: Calibrator,
+}
+
+/// The reply by which an agent knows how long its context is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastReply {
+    /// Which one it is.
+    pub of: UsageOf,
+    /// The line that it begins in; everything before it was sent.
+    pub begins: u64,
+    /// From the first line that has its usage to the last one.
+    pub lines: RangeInclusive<u64>,
+    /// Its usage.
+    pub usage: Usage,
+}
+
+/// A reply with usage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Its line, from 1.
+    pub line: u64,
+    /// Our count of the messages of its request.
+    pub counted: u64,
+    /// The API's count of the request.
+    pub prompt: u64,
+    /// The prediction from earlier replies; `None` for the first.
+    pub estimate: Option<Estimate>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+impl Calibration {
+    /// The prompt of the last reply without this many of our tokens; `None` if there is no such
+    /// reply.
+    pub fn without(&self, freed: u64) -> Option<u64> {
+        self.last.as_ref()?;
+        self.calibrator.without(freed)
+    }
+
+    /// A calibrator for the context that a compaction will leave.
+    pub fn behind_compaction(&self) -> Calibrator {
+        let mut calibrator = self.calibrator.clone();
+        calibrator.compacted();
+        calibrator
+    }
+
+    /// How many of the replies were foretold, and in how many of these the range held what the
+    /// API said.
+    pub fn foretold(&self) -> (usize, usize) {
+        let foretold = self.replies.iter().filter_map(|reply| {
+            let estimate = reply.estimate?;
+            Some(estimate.holds(reply.prompt))
+        });
+        foretold.fold((0, 0), |(all, held), is_held| (all + 1, held + usize::from(is_held)))
+    }
+}
+
+/// The prediction of the first reply is null.
+impl Serialize for Reply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut reply = serializer.serialize_struct("Reply", 7)?;
+        reply.serialize_field("line", &self.line)?;
+        reply.serialize_field("model", &self.model)?;
+        reply.serialize_field("counted", &self.counted)?;
+        reply.serialize_field("prompt", &self.prompt)?;
+        reply.serialize_field("low", &self.estimate.map(|it| it.low))?;
+        reply.serialize_field("tokens", &self.estimate.map(|it| it.tokens))?;
+        reply.serialize_field("high", &self.estimate.map(|it| it.high))?;
+        reply.end()
+    }
+}
+
+/// Reads the records of a session.
+pub struct CalibrationPass {
+    counter: MessageCounter,
+    dialect: Option<&'static dyn Dialect>,
+    calibrator: Calibrator,
+    /// The tokens of the path so far, since the last compaction.
+    sum: u64,
+    /// Those in the context.
+    inside: u64,
+    model: Option<String>,
+    window: Option<u64>,
+    run: Run,
+    /// The last reply, whose usage may come again.
+    open: Option<Open>,
+    replies: Vec<Reply>,
+    replaced: ReplacedResults,
+    /// How many results so far differ from what was sent.
+    pruned: u64,
+    /// The same before the last reply that was learned from.
+    pruned_before: u64,
+}
+
+/// A reply whose usage may come again.
+struct Open {
+    key: Key,
+    reply: Reply,
+    last: LastReply,
+    /// How many results before it differ from what was sent.
+    pruned: u64,
+}
+
+/// What a model says until another message comes: a reply, once usage follows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    number: u64,
+    /// The sum before it; `None` before the first and off the path.
+    before: Option<u64>,
+    /// The line that it begins in.
+    line: u64,
+    /// How many results before it differ from what was sent.
+    pruned: u64,
+    /// Whether nothing else has come yet.
+    goes_on: bool,
+}
+
+/// Which reply it is; with a number where the record does not say it.
+type Key = (UsageOf, u64);
+
+/// Where a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Inside,
+    BeforeCompaction,
+    OffPath,
+}
+
+impl Place {
+    fn of(record: &Record<'_>) -> Self {
+        match record.presence {
+            None | Some(Presence::Inside(_)) => Self::Inside,
+            Some(Presence::Outside(Outside::BeforeCompaction)) => Self::BeforeCompaction,
+            Some(Presence::Outside(_)) => Self::OffPath,
+        }
+    }
+}
+
+impl CalibrationPass {
+    /// A calibration that has learned nothing.
+    pub fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>) -> Self {
+        Self {
+            counter,
+            dialect,
+            calibrator: Calibrator::new(counter.encoding()),
+            sum: 0,
+            inside: 0,
+            model: None,
+            window: None,
+            run: Run::default(),
+            open: None,
+            replies: Vec::new(),
+            replaced: ReplacedResults::default(),
+            pruned: 0,
+            pruned_before: 0,
+        }
+    }
+
+    /// Adds a record, with its tokens if it is in the context and they are known.
+    pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
+        let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
+            return;
+        };
+        let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
+        let place = Place::of(record);
+        if place == Place::OffPath {
+            return self.off_path(record, object, dialect, usage);
+        }
+        if let Some(model) = dialect.model(object) {
+            self.model = Some(model.into_owned());
+        }
+        let outline = dialect.outline(object);
+        let is_inside = place == Place::Inside;
+        if outline.as_ref().is_some_and(replaces_what_was_before) {
+            self.compacted(is_inside);
+        }
+        if let Some(usage) = usage {
+            self.usage(&usage, record.line);
+        }
+        if let Some(outline) = outline {
+            self.run.said(outline.role, self.sum, record.line, self.pruned);
+            let tokens = tokens.unwrap_or_else(|| self.tokens(record, object, dialect));
+            if !outline.results.is_empty() {
+                self.pruned += self.replaced.count(object, dialect);
+            }
+            self.sum += tokens;
+            self.inside += if is_inside { tokens } else { 0 };
+        }
+    }
+
+    /// A record that is not sent may show what was.
+    fn off_path(
+        &mut self,
+        record: &Record<'_>,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        usage: Option<Usage>,
+    ) {
+        if record.presence != Some(Presence::Outside(Outside::NeverSent)) {
+            let outline = dialect.outline(object);
+            if outline.is_some_and(|outline| outline.role == Role::Assistant) {
+                self.run.before = None;
+                self.run.goes_on = false;
+            }
+            return;
+        }
+        if let Some(model) = dialect.model(object) {
+            self.model = Some(model.into_owned());
+        }
+        if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
+            self.usage(&usage, record.line);
+        }
+    }
+
+    fn tokens(&self, record: &Record<'_>, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
+        let message = if record.is_outside() {
+            dialect.message(object)
+        } else {
+            record.message(self.dialect)
+        };
+        message.map_or(0, |message| self.counter.message(&message).total())
+    }
+
+    /// The path continues after a compaction: with a summary, and with what precedes it in the
+    /// context.
+    fn compacted(&mut self, is_inside: bool) {
+        self.close();
+        self.calibrator.compacted();
+        self.sum = if is_inside { self.inside } else { 0 };
+        self.run = Run { number: self.run.number, ..Run::default() };
+    }
+
+    fn usage(&mut self, usage: &Usage, line: u64) {
+        self.window = usage.window.or(self.window);
+        let (counted, number) = match usage.of {
+            UsageOf::Record => (Some(self.sum), line),
+            UsageOf::Reply(_) => (Some(self.sum), 0),
+            UsageOf::Before => (self.run.before, self.run.number),
+        };
+        let (begins, pruned) = match usage.of {
+            UsageOf::Before => (self.run.line, self.run.pruned),
+            UsageOf::Record | UsageOf::Reply(_) => (line, self.pruned),
+        };
+        let Some(counted) = counted else {
+            return;
+        };
+        let key = (usage.of, number);
+        match &mut self.open {
+            // The first fragment says where the reply begins, the last one the numbers.
+            Some(open) if open.key == key => {
+                open.reply.prompt = usage.prompt;
+                open.last.lines = *open.last.lines.start()..=line;
+                open.last.usage = *usage;
+            }
+            _ => {
+                self.close();
+                let reply = Reply {
+                    line,
+                    counted,
+                    prompt: usage.prompt,
+                    estimate: None,
+                    model: self.model.clone(),
+                };
+                self.open = Some(Open {
+                    key,
+                    reply,
+                    last: LastReply { of: usage.of, begins, lines: line..=line, usage: *usage },
+                    pruned,
+                });
+            }
+        }
+    }
+
+    /// Compares the last reply with its prediction, and learns from it.
+    fn close(&mut self) {
+        let Some(Open { mut reply, pruned, .. }) = self.open.take() else {
+            return;
+        };
+        let as_sent = pruned == self.pruned_before;
+        self.pruned_before = pruned;
+        let foretold = self.calibrator.estimate(reply.counted);
+        reply.estimate = foretold.filter(|_| as_sent);
+        self.calibrator.learn(&Request {
+            counted: reply.counted,
+            prompt: reply.prompt,
+            model: reply.model.as_deref(),
+            as_sent,
+        });
+        self.replies.push(reply);
+    }
+
+    /// The calibration.
+    pub fn finish(mut self) -> Calibration {
+        let last = self.open.as_ref().map(|open| open.last.clone());
+        self.close();
+        let counted = self.inside;
+        let model = self.calibrator.model().map(str::to_owned).or(self.model);
+        Calibration {
+            counted: if counted == 0 { 0 } else { counted + PRIMING },
+            estimate: self.calibrator.estimate(counted),
+            factor: self.calibrator.factor(),
+            base: self.calibrator.base(),
+            window: self.window.or_else(|| Some(ctx_tokens::model(model.as_deref()?)?.window)),
+            model,
+            replies: self.replies,
+            last,
+            calibrator: self.calibrator,
+        }
+    }
+}
+
+/// Whether the request starts over with it: a summary, or a list of messages with several roles.
+fn replaces_what_was_before(outline: &Outline<'_>) -> bool {
+    outline.is_summary || outline.role == Role::Other
+}
+
+impl Run {
+    /// A message in that line, after a total of `sum` tokens.
+    fn said(&mut self, role: Role, sum: u64, line: u64, pruned: u64) {
+        let is_reply = role == Role::Assistant;
+        if is_reply && !self.goes_on {
+            self.number += 1;
+            self.before = Some(sum);
+            (self.line, self.pruned) = (line, pruned);
+        }
+        self.goes_on = is_reply;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The ledger of a session, read while the session passes. A long session is read by
+//! threads of its own, since that takes longer than everything else done with a record.
+
+use ctx_format::{Message, Zone};
+use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
+
+use crate::in_turn::{InTurn, Work};
+
+/// Reads messages in their order.
+#[derive(Default)]
+pub struct LedgerReader {
+    /// The ledger before threads were started.
+    ledger: Ledger,
+    /// Bytes of the records in it.
+    bytes: usize,
+    threads: Option<InTurn<Reader>>,
+    calls: OpenCalls,
+}
+
+/// A message to the threads.
+enum Entry {
+    /// A message of this line.
+    Message(u64, Message<'static>, Zone),
+    /// The text of an earlier summary.
+    Earlier(String),
+}
+
+/// Reads portions of entries.
+struct Reader;
+
+impl Work for Reader {
+    type Item = Entry;
+    type Done = Vec<(u64, Reading)>;
+    type State = Ledger;
+
+    fn work(&self, portion: Vec<Entry>) -> Vec<(u64, Reading)> {
+        let read = |entry| match entry {
+            Entry::Earlier(text) => (0, Reading::of_earlier(&text)),
+            Entry::Message(line, message, zone) => (line, Reading::of(&message, zone)),
+        };
+        portion.into_iter().map(read).collect()
+    }
+
+    fn absorb(&self, ledger: &mut Ledger, done: Vec<(u64, Reading)>) {
+        for (line, reading) in done {
+            ledger.absorb(line, reading);
+        }
+    }
+}
+
+/// Up to so many bytes of records, threads would cost more than they save.
+const MANY_BYTES: usize = 1 << 20;
+
+impl LedgerReader {
+    /// The next message, from this line of the session, whose record has so many bytes.
+    pub fn push(&mut self, line: u64, message: &Message<'_>, bytes: usize, zone: Zone) {
+        let message = self.calls.name_tools(message);
+        if let Some(threads) = &mut self.threads {
+            let message = message.into_owned().into_owned();
+            return threads.push(Entry::Message(line, message, zone), bytes);
+        }
+        self.ledger.push(line, &message, zone);
+        self.bytes += bytes;
+        if self.bytes > MANY_BYTES {
+            let ledger = std::mem::take(&mut self.ledger);
+            self.threads = Some(InTurn::start(Reader, ledger));
+        }
+    }
+
+    /// The text of an earlier summary.
+    pub fn push_earlier(&mut self, text: &str) {
+        match &mut self.threads {
+            None => self.ledger.push_earlier(text),
+            Some(threads) => threads.push(Entry::Earlier(text.to_owned()), text.len()),
+        }
+    }
+
+    /// The ledger, once everything was read.
+    pub fn finish(self) -> Ledger {
+        self.threads.map_or(self.ledger, InTurn::finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::dialect::Chat;
+    use ctx_format::{Dialect, Object, Zone};
+
+    use super::{LedgerReader, MANY_BYTES};
+
+    /// The ledger of requests, and of an earlier summary before the last one.
+    fn items(requests: usize, filler: usize) -> (Vec<String>, bool) {
+        let mut reader = LedgerReader::default();
+        for number in 0..requests {
+            if number + 1 == requests {
+                reader.push_earlier("- Keep port 8443.");
+            }
+            let filler = "x ".repeat(filler);
+            let record = format!(
+                r#"{{"role":"user","content":"Please fix src/file_{number}.rs now. {filler}"}}"#
+            );
+            let object = Object::parse(&record).expect("an object");
+            let message = Chat.message(&object).expect("a message");
+            reader.push(number as u64 + 1, &message, record.len(), Zone::Old);
+        }
+        let threaded = reader.threads.is_some();
+        let ledger = reader.finish();
+        let items = ledger.items().iter().map(|item| item.text.clone());
+        (items.collect(), threaded)
+    }
+
+    #[test]
+    fn threads_find_the_same_in_the_same_order() {
+        let (few, threaded) = items(40, 10);
+        assert!(!threaded);
+        assert!(few.len() >= 40, "{few:?}");
+        let (many, threaded) = items(40, MANY_BYTES / 20);
+        assert!(threaded);
+        assert_eq!(many.len(), few.len());
+    }
+}

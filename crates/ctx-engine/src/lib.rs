@@ -1,0 +1,49 @@
+//! Operations on a session: records in, records out, notes as data.
+//!
+//! An operation takes the records one by one, decides, and gives the new session complete and
+//! checked, or an error; it writes nothing before. Anything else it has to report is in [`Notes`].
+//! Nothing here prints, reads the environment or the clock, or knows a tool: tools are thin shells
+//! over the operations, and a compaction is a list of them.
+
+pub mod allocate;
+mod bad;
+mod bound;
+mod call_names;
+pub mod calls;
+pub mod check;
+mod checks;
+pub mod compact;
+pub mod convert;
+pub mod count;
+pub mod counter;
+mod error;
+pub mod estimate;
+mod in_order;
+mod in_turn;
+pub mod ledger;
+mod note;
+pub mod offload;
+mod outlet;
+pub mod pins;
+pub mod placeholder;
+pub mod prune;
+pub mod score;
+
+mod session;
+pub mod split;
+pub mod stats;
+pub mod summarize;
+mod tagged;
+mod time;
+mod unread;
+pub mod zones;
+
+pub use bad::{BadLines, Fate};
+pub use call_names::CallNames;
+pub use checks::Checks;
+pub use error::{ErrorKind, PassError};
+pub use note::{Level, Note, Notes};
+pub use pins::Pin;
+pub use session::{Invalid, Session};
+pub use tagged::TaggedWriter;
+pub use time::Time;

@@ -1,0 +1,142 @@
+//! Remarks and warnings of an operation.
+
+use std::fmt;
+
+use ctx_format::Watch;
+use ctx_llm::Usage;
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The user should know, although the pass goes on.
+    Warning,
+    /// A remark.
+    Info,
+    /// A change of one record.
+    Detail,
+}
+
+/// One note about a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// How much it matters.
+    pub level: Level,
+    /// The lines it is about, from the outside in: a record's, and of a batch record
+    /// the message's; none when it is about the whole session.
+    pub lines: Vec<u64>,
+    /// The message.
+    pub text: String,
+}
+
+/// The notes of a pass, in the order in which they came up, and what models were asked; and who
+/// watches how far it is.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    all: Vec<Note>,
+    usage: Usage,
+    watch: Watch,
+}
+
+impl Notes {
+    /// No notes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Empty notes of an operation with a progress display.
+    pub fn watched(watch: Watch) -> Self {
+        Self { watch, ..Self::default() }
+    }
+
+    /// The observer of the pass.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// Something that the user should know.
+    pub fn warn(&mut self, lines: &[u64], text: impl fmt::Display) {
+        self.add(Level::Warning, lines, text);
+    }
+
+    /// Something that was done.
+    pub fn info(&mut self, text: impl fmt::Display) {
+        self.add(Level::Info, &[], text);
+    }
+
+    /// One more.
+    pub fn add(&mut self, level: Level, lines: &[u64], text: impl fmt::Display) {
+        self.all.push(Note { level, lines: lines.to_vec(), text: text.to_string() });
+    }
+
+    /// Adds the notes of a part of the session that is in this line.
+    pub fn extend_within(&mut self, line: u64, inner: Self) {
+        self.usage += inner.usage;
+        self.all.extend(inner.all.into_iter().map(|mut note| {
+            note.lines.insert(0, line);
+            note
+        }));
+    }
+
+    /// The notes of what came next.
+    pub fn append(&mut self, mut next: Self) {
+        self.usage += next.usage;
+        self.all.append(&mut next.all);
+    }
+
+    /// Takes them out.
+    pub fn take(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.all)
+    }
+
+    /// A model was asked.
+    pub(crate) fn asked(&mut self, usage: Usage) {
+        self.usage += usage;
+    }
+
+    /// The cost of models so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_llm::Usage;
+
+    use super::{Level, Notes};
+
+    #[test]
+    fn what_models_took_adds_up_whoever_noted_it() {
+        let took = |calls| {
+            let mut notes = Notes::new();
+            notes.asked(Usage { calls, tokens_in: Some(10 * calls), ..Usage::default() });
+            notes
+        };
+        let mut notes = took(1);
+        notes.append(took(2));
+        notes.extend_within(3, took(4));
+        let Usage { calls, tokens_in, tokens_out, .. } = notes.usage();
+        assert_eq!((calls, tokens_in, tokens_out), (7, Some(70), None));
+    }
+
+    #[test]
+    fn notes_keep_their_order_and_the_way_to_their_line() {
+        let mut inner = Notes::new();
+        inner.warn(&[2], "a result is missing");
+        inner.info("done");
+        let mut notes = Notes::new();
+        notes.info("begun");
+        notes.extend_within(7, inner);
+        let found: Vec<_> =
+            notes.take().into_iter().map(|note| (note.level, note.lines, note.text)).collect();
+        assert_eq!(
+            found,
+            [
+                (Level::Info, vec![], "begun".to_owned()),
+                (Level::Warning, vec![7, 2], "a result is missing".to_owned()),
+                (Level::Info, vec![7], "done".to_owned()),
+            ]
+        );
+        assert!(notes.take().is_empty());
+    }
+}

@@ -1,0 +1,180 @@
+//! The text in the place of a result, which names its file.
+
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// A text with a placeholder for the path of a file, and others for facts about it.
+#[derive(Clone, Debug)]
+pub struct Template {
+    text: String,
+    /// Matches what [`Template::fill`] writes.
+    matcher: Regex,
+}
+
+/// The placeholders of a template.
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
+});
+
+/// The facts about a file that a template may tell.
+#[derive(Clone, Copy, Debug)]
+pub struct FileFacts<'a> {
+    /// The path of the file.
+    pub path: &'a str,
+    /// The short name of the answered call; empty if unknown.
+    pub call: &'a str,
+    /// The hash of the result.
+    pub sha256: &'a str,
+    /// The tokens of the result.
+    pub tokens: u64,
+    /// The bytes of the file.
+    pub bytes: u64,
+}
+
+impl Template {
+    /// The default of `ctx-offload`.
+    pub const DEFAULT: &'static str = "Tool result ({call}, {bytes} bytes) is at: {path}";
+    /// The default of older versions.
+    pub const OLDER: &'static str = "Tool result is at: {path}";
+
+    /// Whether it names the call that a result answers.
+    pub fn names_call(&self) -> bool {
+        self.text.contains("{call}")
+    }
+
+    /// The reference to a file.
+    pub fn fill(&self, file: &FileFacts<'_>) -> String {
+        let fact = |place: &Captures<'_>| match &place[0] {
+            "{path}" => file.path.to_owned(),
+            "{call}" if file.call.is_empty() => "an unknown call".to_owned(),
+            "{call}" => file.call.to_owned(),
+            "{sha256}" => file.sha256.to_owned(),
+            "{tokens}" => file.tokens.to_string(),
+            _ => file.bytes.to_string(),
+        };
+        PLACEHOLDER.replace_all(&self.text, fact).into_owned()
+    }
+
+    /// The path in a text that is a reference and nothing more. The default template also reads
+    /// references of older versions.
+    pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+        static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
+        let found = self.matcher.captures(text).and_then(|it| it.name("path"));
+        let older = || {
+            let older = OLDER.as_ref().filter(|_| self.text == Self::DEFAULT)?;
+            older.matcher.captures(text)?.name("path")
+        };
+        found.or_else(older).map(|path| path.as_str())
+    }
+}
+
+impl FromStr for Template {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.matches("{path}").count() != 1 {
+            return Err("expected {path} once: without it the file cannot be found".to_owned());
+        }
+        let mut pattern = "^".to_owned();
+        let mut end = 0;
+        for place in PLACEHOLDER.find_iter(text) {
+            pattern.push_str(&regex::escape(&text[end..place.start()]));
+            pattern.push_str(match place.as_str() {
+                "{path}" => r"(?P<path>[^\n]+?)",
+                // Greedy: a command may contain the text that follows.
+                "{call}" => r"[^\n]+",
+                "{sha256}" => "[0-9a-f]{64}",
+                _ => "[0-9]+",
+            });
+            end = place.end();
+        }
+        pattern.push_str(&regex::escape(&text[end..]));
+        pattern.push('$');
+        Ok(Self {
+            text: text.to_owned(),
+            matcher: Regex::new(&pattern).map_err(|error| error.to_string())?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileFacts, Template};
+
+    const FACTS: FileFacts<'_> = FileFacts {
+        path: "/s/offloaded/demo/x y.txt",
+        call: "Bash cat a, 3 bytes) is at: /b",
+        sha256: "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+        tokens: 2_301,
+        bytes: 9_021,
+    };
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (template, text) in [
+            (
+                Template::DEFAULT,
+                "Tool result (Bash cat a, 3 bytes) is at: /b, 9021 bytes) is at: /s/offloaded/demo/x y.txt",
+            ),
+            (Template::OLDER, "Tool result is at: /s/offloaded/demo/x y.txt"),
+            ("{path}", "/s/offloaded/demo/x y.txt"),
+            (
+                "[{tokens} tokens ({bytes} bytes) are in {path}]",
+                "[2301 tokens (9021 bytes) are in /s/offloaded/demo/x y.txt]",
+            ),
+            ("see {path} {{bytes}}", "see /s/offloaded/demo/x y.txt {9021}"),
+            (
+                "a.c {x} {}\n{path} {sha256} {tokens}{bytes}",
+                "a.c {x} {}\n/s/offloaded/demo/x y.txt 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 23019021",
+            ),
+        ] {
+            let template: Template = template.parse().expect(template);
+            assert_eq!(template.fill(&FACTS), text);
+            assert_eq!(template.path_in(text), Some(FACTS.path));
+        }
+    }
+
+    #[test]
+    fn what_older_versions_wrote_by_default_is_read() {
+        let path_in = |template: &str| {
+            let template: Template = template.parse().expect("a template");
+            let path = template.path_in("Tool result is at: /a b");
+            path.map(str::to_owned)
+        };
+        assert_eq!(path_in(Template::DEFAULT).as_deref(), Some("/a b"));
+        assert_eq!(path_in("at {path}"), None);
+    }
+
+    #[test]
+    fn a_call_that_is_not_known_is_said_to_be() {
+        let template: Template = Template::DEFAULT.parse().expect("a template");
+        let unknown = FileFacts { call: "", ..FACTS };
+        let text = template.fill(&unknown);
+        assert!(text.starts_with("Tool result (an unknown call, 9021 bytes) is at: /"));
+        assert_eq!(template.path_in(&text), Some(FACTS.path));
+    }
+
+    #[test]
+    fn a_text_with_more_in_it_is_no_reference() {
+        let template: Template = Template::DEFAULT.parse().expect("a template");
+        for text in [
+            "",
+            "Tool result is at: ",
+            "Tool result is at: /a\n/b",
+            "Tool result is at: /a\n",
+            " Tool result is at: /a",
+            "tool result is at: /a",
+        ] {
+            assert_eq!(template.path_in(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_template_names_the_path_once() {
+        for bad in ["", "at {sha256}", "{path}{path}"] {
+            assert!(bad.parse::<Template>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Records on their way out: the tags that they came with are kept true.
+
+use std::io::Write;
+use std::path::Path;
+
+use ctx_format::{Piece, Record, Tag};
+
+use crate::{PassError, TaggedWriter};
+
+/// Writes the records that stay, changed or not.
+pub(crate) struct Outlet<W> {
+    writer: TaggedWriter<W>,
+    announced: Announced,
+    came: u64,
+    written: u64,
+}
+
+/// How many records the tags of a stream announce.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Announced {
+    /// Whether there are tags.
+    tagged: bool,
+    records: Option<u64>,
+}
+
+impl Announced {
+    /// The tag of the next record, if it has one.
+    pub(crate) fn read(&mut self, tag: Option<&Tag>) {
+        self.tagged |= tag.is_some();
+        self.records = tag.and_then(|tag| tag.end).or(self.records);
+    }
+}
+
+impl<W: Write> Outlet<W> {
+    /// Writes to `output` and keeps waiting records in `temp`. `announced` is what the tags say
+    /// about records that will not be written.
+    pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
+        Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
+    }
+
+    /// A record is left out.
+    pub(crate) fn skip(&mut self, piece: Piece) {
+        self.came += u64::from(piece.begins());
+    }
+
+    /// Writes a record, with new bytes if there are any; these have no tag.
+    pub(crate) fn write(
+        &mut self,
+        record: &Record<'_>,
+        new: Option<Vec<u8>>,
+    ) -> Result<(), PassError> {
+        let length = new.as_ref().map(Vec::len);
+        let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
+        self.write_with(record, bytes, |tag| {
+            let mut tag = tag?;
+            if let Some(length) = length {
+                // Its size is no longer valid.
+                tag.bytes = Some((length - record.line_end().len()) as u64);
+                (tag.tokens, tag.encoding) = (None, None);
+            }
+            Some(tag)
+        })
+    }
+
+    /// Writes a record with these bytes, and with what `retag` makes of its tag.
+    pub(crate) fn write_with(
+        &mut self,
+        record: &Record<'_>,
+        untagged: Vec<u8>,
+        retag: impl FnOnce(Option<Tag>) -> Option<Tag>,
+    ) -> Result<(), PassError> {
+        let begins = u64::from(record.piece.begins());
+        self.came += begins;
+        self.written += begins;
+        let tag = record.tag();
+        self.announced.read(tag.as_ref());
+        self.writer.write(untagged, record.splice().zip(retag(tag)))
+    }
+
+    /// Writes the rest and gives the output back. `left_out` is how many records of the
+    /// input did not come here. A tagged stream keeps its end, or the lack of one: if the
+    /// tool before died, the tool after must notice.
+    pub(crate) fn finish(self, left_out: u64) -> Result<W, PassError> {
+        let Announced { tagged, records } = self.announced;
+        let is_whole = !tagged || records == Some(self.came + left_out);
+        self.writer.finish(is_whole.then_some(self.written))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ctx_format::{Options, Piece, Records};
+
+    use super::{Announced, Outlet};
+
+    /// The records of `input` that pass: one with `drop` in it is removed, one with `old` changes.
+    fn pass(input: &str, left_out: u64) -> String {
+        let options = Options { raw: true, ..Options::default() };
+        let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
+        let mut outlet = Outlet::new(Vec::new(), Announced::default(), Path::new("/tmp"));
+        while let Some(record) = records.next().expect("from memory") {
+            let text = String::from_utf8_lossy(&record.untagged()).into_owned();
+            if text.contains("drop") {
+                outlet.announced.read(record.tag().as_ref());
+                outlet.skip(record.piece);
+                continue;
+            }
+            let new = text.contains("old").then(|| text.replace("old", "newer"));
+            let written = outlet.write(&record, new.map(String::into_bytes));
+            written.expect("to memory");
+        }
+        let written = outlet.finish(left_out).expect("to memory");
+        String::from_utf8(written).expect("text")
+    }
+
+    #[test]
+    fn a_stream_without_tags_gets_none() {
+        let input = "{\"a\":1}\nbroken\n\n{\"a\":\"drop\"}\n{\"a\":\"old\"}\n{\"half";
+        let expected = "{\"a\":1}\nbroken\n\n{\"a\":\"newer\"}\n{\"half";
+        assert_eq!(pass(input, 0), expected);
+    }
+
+    #[test]
+    fn a_changed_record_has_another_size() {
+        let input =
+            "{\"_ctx\":{\"line\":7,\"bytes\":1,\"tokens\":5,\"encoding\":\"x\"},\"a\":\"old\"}\r\n";
+        let expected = "{\"_ctx\":{\"line\":7,\"bytes\":13},\"a\":\"newer\"}\r\n";
+        assert_eq!(pass(input, 0), expected);
+        let unchanged = input.replace("old", "new");
+        assert_eq!(pass(&unchanged, 0), unchanged);
+    }
+
+    #[test]
+    fn the_end_counts_what_goes_on() {
+        let end = |end: &str| format!("{{\"_ctx\":{{\"zone\":\"keep\"{end}}},\"a\":1}}\n");
+        let before = "{\"_ctx\":{\"zone\":\"keep\"},\"drop\":1}\nbroken\n";
+        let of = |announced: &str, left_out| pass(&(before.to_owned() + &end(announced)), left_out);
+        assert_eq!(of(",\"end\":3", 0), "broken\n".to_owned() + &end(",\"end\":2"));
+        assert_eq!(of(",\"end\":4", 1), "broken\n".to_owned() + &end(",\"end\":2"));
+        // A stream that was cut before stays cut.
+        assert_eq!(of(",\"end\":4", 0), "broken\n".to_owned() + &end(""));
+        assert_eq!(of("", 0), "broken\n".to_owned() + &end(""));
+    }
+
+    #[test]
+    fn a_long_line_counts_once() {
+        let mut outlet = Outlet::new(Vec::new(), Announced::default(), Path::new("/tmp"));
+        for piece in [Piece::First, Piece::Middle, Piece::Last, Piece::Whole] {
+            outlet.skip(piece);
+        }
+        assert_eq!(outlet.came, 2);
+    }
+}

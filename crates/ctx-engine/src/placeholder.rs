@@ -1,0 +1,175 @@
+//! What takes the place of a tool result: a note or a shortened text, which ends with a handle, or
+//! a reference to the file that `ctx-offload` wrote the result to.
+
+use ctx_format::{Dialect, Handle, Object, Part, ToolResult};
+use ctx_policy::Offload;
+
+use crate::offload::Template;
+
+/// The longest placeholder, in bytes.
+pub const MAX_PLACEHOLDER: usize = 500;
+
+/// How a handle begins.
+const HANDLE: &str = "⟦ctx:";
+
+/// Splits a text that was shortened before from its handle. A handle that names fewer bytes than
+/// the text has is part of the text.
+pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
+    match Handle::split(text) {
+        Some((body, handle)) if handle.bytes > text.len() as u64 => (body, Some(handle)),
+        _ => (text, None),
+    }
+}
+
+/// Whether `text` is a placeholder: one short line with a handle, or a reference.
+pub(crate) fn is_placeholder(text: &str, references: &[ReferencePattern]) -> bool {
+    let (body, handle) = split_handle(text);
+    let is_short_line = !body.contains('\n') && body.len() <= MAX_PLACEHOLDER;
+    is_short_line && (handle.is_some() || references.iter().any(|it| it.matches(body)))
+}
+
+/// The references that a session may hold: those of the policy `offload`, and those that
+/// `ctx-offload` writes by default or wrote in older versions.
+pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
+    let built_in = ctx_policy::Policy::default().offload;
+    let templates = [
+        offload.reference.as_str(),
+        &offload.unavailable,
+        &built_in.reference,
+        &built_in.unavailable,
+        Template::OLDER,
+    ];
+    templates.into_iter().filter_map(ReferencePattern::new).collect()
+}
+
+/// A line that says where a result lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReferencePattern {
+    /// The texts around the slots of the template.
+    parts: Vec<String>,
+}
+
+impl ReferencePattern {
+    /// The pattern of a template such as `Tool result ({call}) is at: {path}`. `None` if the
+    /// template has nothing but slots.
+    pub fn new(template: &str) -> Option<Self> {
+        let mut parts = Vec::new();
+        let mut rest = template;
+        while let Some((before, slot)) = rest.split_once('{') {
+            parts.push(before.to_owned());
+            rest = slot.split_once('}').map_or("", |(_, after)| after);
+        }
+        parts.push(rest.to_owned());
+        let has_text = parts.iter().any(|part| !part.is_empty());
+        has_text.then_some(Self { parts })
+    }
+
+    /// Whether `text` fits the template.
+    pub fn matches(&self, text: &str) -> bool {
+        let [first, parts @ ..] = &self.parts[..] else {
+            return false;
+        };
+        let Some(mut rest) = text.strip_prefix(first.as_str()) else {
+            return false;
+        };
+        let Some((last, middle)) = parts.split_last() else {
+            return rest.is_empty();
+        };
+        for part in middle {
+            let Some(at) = rest.find(part.as_str()) else {
+                return false;
+            };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last.as_str())
+    }
+}
+
+/// Counts the results that a placeholder or a shortened text has replaced: they are not what the
+/// agent sent.
+pub(crate) struct ReplacedResults {
+    references: Vec<ReferencePattern>,
+}
+
+impl Default for ReplacedResults {
+    fn default() -> Self {
+        let offload = ctx_policy::Policy::default().offload;
+        let templates = [offload.reference.as_str(), Template::OLDER];
+        Self { references: templates.into_iter().filter_map(ReferencePattern::new).collect() }
+    }
+}
+
+impl ReplacedResults {
+    /// How many results of a record were replaced.
+    pub(crate) fn count(&self, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
+        // Most records hold neither a handle nor a reference, so they need not be decoded.
+        let may_hold = |text: &str| object.text().contains(text);
+        let starts = self.references.iter().map(|it| it.parts[0].as_str());
+        if !may_hold(HANDLE) && !starts.into_iter().any(may_hold) {
+            return 0;
+        }
+        let Some(message) = dialect.message(object) else {
+            return 0;
+        };
+        message.results().filter(|result| self.was_replaced(result)).count() as u64
+    }
+
+    fn was_replaced(&self, result: &ToolResult<'_>) -> bool {
+        let Some(Part::Text(text)) = result.parts.last() else {
+            return false;
+        };
+        Handle::split(text).is_some() || self.references.iter().any(|it| it.matches(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_PLACEHOLDER, ReferencePattern, is_placeholder, references, split_handle};
+
+    #[test]
+    fn a_reference_is_known_by_the_text_around_its_slots() {
+        let matches = |template: &str, text: &str| {
+            ReferencePattern::new(template).expect("there is text").matches(text)
+        };
+        assert!(matches("at {path} of {tokens}.", "at /a of 9."));
+        assert!(matches("no slot", "no slot"));
+        assert!(matches("see {path}", "see "));
+        let call = "Tool result ({call}, {bytes} bytes) is at: {path}";
+        assert!(matches(call, "Tool result (ls, 9 bytes) is at: /a"));
+        assert!(!matches(call, "Tool result (ls) is at: /a"));
+        assert!(!matches("no slot", "no slot at all"));
+        assert!(!matches("at {path}.", "at /a"));
+        assert!(!matches("see {path}", "I see /a"));
+        assert_eq!(ReferencePattern::new("{path}"), None);
+        assert_eq!(ReferencePattern::new(""), None);
+    }
+
+    #[test]
+    fn references_of_the_policy_and_of_the_tool_are_known() {
+        let mut offload = ctx_policy::Policy::default().offload;
+        assert_eq!(references(&offload).len(), 5);
+        offload.reference = "{path}".to_owned();
+        assert_eq!(references(&offload).len(), 4);
+    }
+
+    #[test]
+    fn a_handle_of_fewer_bytes_than_the_text_has_is_text() {
+        let text = |bytes| format!("a\n⟦ctx:ba7816bf8f01 {bytes} bytes 3 tokens⟧");
+        let (larger, smaller) = (text(900), text(20));
+        assert_eq!(split_handle(&larger).0, "a");
+        assert_eq!(split_handle(&larger).1.map(|handle| handle.bytes), Some(900));
+        assert_eq!(split_handle(&smaller), (smaller.as_str(), None));
+        assert_eq!(split_handle("a"), ("a", None));
+    }
+
+    #[test]
+    fn a_placeholder_is_one_short_line_with_a_handle_or_a_reference() {
+        let references: Vec<_> = ReferencePattern::new("at {path}").into_iter().collect();
+        let is = |text: &str| is_placeholder(text, &references);
+        let with_handle = |body: &str| format!("{body}\n⟦ctx:ba7816bf8f01 9999 bytes 3 tokens⟧");
+        let longest = "x".repeat(MAX_PLACEHOLDER);
+        assert!(is("at /a") && is(&with_handle("[gone]")) && is(&with_handle(&longest)));
+        assert!(!is("[gone]") && !is(&with_handle(&(longest + "x"))));
+        assert!(!is(&with_handle("two\nlines")) && !is("at /a\nand more"));
+    }
+}

@@ -1,0 +1,293 @@
+//! Decides about all records by their facts alone.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use ctx_format::files::Access;
+use ctx_format::{Role, ShortHash};
+use ctx_policy::Rule;
+
+use super::facts::{Facts, RecordFacts, Replacement, ResultFacts};
+use super::{Options, window};
+use crate::counter::MessageCounter;
+
+/// The verdict on a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Keep,
+    Drop(Rule),
+    /// Some of its results change, or its reasoning or call arguments.
+    Change {
+        reasoning: bool,
+        arguments: bool,
+    },
+}
+
+/// The verdicts on all records and results.
+#[derive(Debug)]
+pub(super) struct Decisions {
+    pub(super) records: Vec<Verdict>,
+    pub(super) results: Vec<Option<Replacement>>,
+    /// From this record on all stay unchanged.
+    pub(super) protected_from: usize,
+}
+
+impl Decisions {
+    pub(super) fn new(facts: &Facts, options: &Options, counter: MessageCounter) -> Self {
+        let decider = Decider {
+            facts,
+            options,
+            counter,
+            before_window: window::records_before(facts, options),
+            protected_from: protected_from(facts, options.protect_last),
+        };
+        let results = decider.replacements();
+        let records = decider.verdicts(&results);
+        Self { records, results, protected_from: decider.protected_from }
+    }
+}
+
+/// The first of the last `replies` assistant messages. If there are fewer, all is protected.
+fn protected_from(facts: &Facts, replies: usize) -> usize {
+    let Some(before) = replies.checked_sub(1) else {
+        return facts.records.len();
+    };
+    let is_reply = |index: &usize| {
+        let record = facts.records[*index];
+        record.role == Some(Role::Assistant) && record.begins_message
+    };
+    (0..facts.records.len()).rev().filter(is_reply).nth(before).unwrap_or(0)
+}
+
+struct Decider<'f> {
+    facts: &'f Facts,
+    options: &'f Options,
+    counter: MessageCounter,
+    /// By record, if there is a window.
+    before_window: Vec<bool>,
+    protected_from: usize,
+}
+
+impl Decider<'_> {
+    fn is_before_window(&self, record: usize) -> bool {
+        self.before_window.get(record) == Some(&true)
+    }
+
+    /// Whether a record may change: it is a message that nothing protects.
+    fn may_change(&self, index: usize) -> bool {
+        let record = self.facts.records[index];
+        record.is_conversation() && !record.is_fixed && index < self.protected_from
+    }
+
+    /// The replacement of each result. The last result is examined first, so that a note only
+    /// refers to later texts that stay.
+    fn replacements(&self) -> Vec<Option<Replacement>> {
+        let mut replacements = vec![None; self.facts.results.len()];
+        let mut later = LaterResults::new(self.facts, self.options);
+        for record in (0..self.facts.records.len()).rev() {
+            if self.is_before_window(record) {
+                continue;
+            }
+            let may_change = self.may_change(record);
+            for result in self.facts.results_of(record).rev() {
+                if may_change && self.may_replace(result) {
+                    let reasons = later.reasons(result);
+                    later.add(result, reasons == Reasons::default());
+                    replacements[result] = self.replacement(result, reasons);
+                } else {
+                    later.add(result, true);
+                }
+            }
+        }
+        replacements
+    }
+
+    fn may_replace(&self, result: usize) -> bool {
+        let ResultFacts { is_text, call, .. } = self.facts.results[result];
+        is_text && !call.is_fixed && self.options.tools.allows(self.facts.tool(result))
+    }
+
+    /// The first note that makes a result smaller, otherwise its shortened text.
+    fn replacement(&self, result: usize, reasons: Reasons) -> Option<Replacement> {
+        let size = self.facts.results[result].size;
+        let handle = OnceCell::new();
+        for reason in reasons.into_iter().flatten() {
+            let handle = handle.get_or_init(|| self.facts.handle(result, self.options.saved));
+            let note = reason.note(self.options);
+            if let Some((_, size)) = size.replaced_by(note, handle, &self.counter) {
+                return Some(Replacement { rule: reason.rule(), reason: Some(reason), size });
+            }
+        }
+        self.facts.shortened.get(&result).copied()
+    }
+
+    fn verdicts(&self, replacements: &[Option<Replacement>]) -> Vec<Verdict> {
+        let records = &self.facts.records;
+        let latest_turn = records.iter().rposition(|record| record.begins_turn);
+        // The first message of the conversation stays: the API may refuse another one there.
+        let is_first = |(at, record): (usize, &RecordFacts)| {
+            !self.is_before_window(at) && record.is_conversation()
+        };
+        let first = records.iter().enumerate().position(is_first);
+        (0..records.len())
+            .map(|record| match self.verdict(record, latest_turn, replacements) {
+                Verdict::Drop(Rule::Empty | Rule::Reasoning) if first == Some(record) => {
+                    Verdict::Keep
+                }
+                verdict => verdict,
+            })
+            .collect()
+    }
+
+    fn verdict(
+        &self,
+        index: usize,
+        latest_turn: Option<usize>,
+        replacements: &[Option<Replacement>],
+    ) -> Verdict {
+        if self.is_before_window(index) {
+            return Verdict::Drop(Rule::Window);
+        }
+        if !self.may_change(index) {
+            return Verdict::Keep;
+        }
+        if self.facts.records[index].is_empty_reply && self.options.drops(Rule::Empty) {
+            return Verdict::Drop(Rule::Empty);
+        }
+        let is_before_turn = latest_turn.is_some_and(|turn| index < turn);
+        let reasoning = match self.facts.reasoning.get(&index) {
+            Some(reasoning) if is_before_turn && self.options.drops(Rule::Reasoning) => {
+                if reasoning.is_all {
+                    return Verdict::Drop(Rule::Reasoning);
+                }
+                true
+            }
+            _ => false,
+        };
+        let arguments =
+            self.options.argument_chars.is_some() && self.facts.arguments.contains_key(&index);
+        let mut results = replacements[self.facts.results_of(index)].iter();
+        if reasoning || arguments || results.any(Option::is_some) {
+            Verdict::Change { reasoning, arguments }
+        } else {
+            Verdict::Keep
+        }
+    }
+}
+
+/// Why a note replaces a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It is old.
+    Old,
+    /// The file that it shows was read again later.
+    ReadAgain,
+    /// The file that it shows was written later.
+    Written,
+    /// A later result is the same.
+    Repeated,
+}
+
+impl Reason {
+    pub(super) fn rule(self) -> Rule {
+        match self {
+            Self::Old => Rule::Clear,
+            Self::ReadAgain | Self::Written => Rule::Superseded,
+            Self::Repeated => Rule::Duplicates,
+        }
+    }
+
+    /// The note. The handle after it names the call.
+    pub(super) fn note(self, options: &Options) -> &str {
+        match self {
+            Self::Old => options.clear.as_deref().unwrap_or_default(),
+            Self::ReadAgain => "[Superseded: file read again later]",
+            Self::Written => "[Superseded: file written later]",
+            Self::Repeated => "[Repeated: a later result is the same]",
+        }
+    }
+}
+
+/// Why a result is not needed, the best reason first.
+type Reasons = [Option<Reason>; 3];
+
+/// The content of later results.
+struct LaterResults<'f> {
+    facts: &'f Facts,
+    options: &'f Options,
+    files: HashMap<&'f str, LaterFile<'f>>,
+    /// Tool, hash and length of each text that stays.
+    texts: HashSet<(u32, ShortHash, u64)>,
+}
+
+/// Later changes of a file.
+#[derive(Default)]
+struct LaterFile<'f> {
+    is_written: bool,
+    /// By the part that is read: the bytes of the largest result.
+    reads: HashMap<&'f str, u64>,
+}
+
+impl<'f> LaterResults<'f> {
+    fn new(facts: &'f Facts, options: &'f Options) -> Self {
+        Self { facts, options, files: HashMap::new(), texts: HashSet::new() }
+    }
+
+    fn reasons(&self, result: usize) -> Reasons {
+        let is_repeated = self.texts.contains(&self.key(result));
+        let is_cleared = self.options.clear.is_some();
+        [
+            self.superseded(result),
+            is_repeated.then_some(Reason::Repeated),
+            is_cleared.then_some(Reason::Old),
+        ]
+    }
+
+    fn key(&self, result: usize) -> (u32, ShortHash, u64) {
+        let facts = &self.facts.results[result];
+        (facts.call.tool, facts.hash, self.facts.original_bytes(result))
+    }
+
+    fn superseded(&self, result: usize) -> Option<Reason> {
+        let file = self.facts.file(result)?;
+        let Access::Read { part } = &file.access else {
+            return None;
+        };
+        let later = self.files.get(file.path.as_str())?;
+        if later.is_written {
+            return Some(Reason::Written);
+        }
+        // A result such as "unchanged", or a short excerpt, does not show the file.
+        let bytes = self.facts.original_bytes(result);
+        let shows_file = |later: &u64| later.saturating_mul(2) >= bytes;
+        let reads = [later.reads.get(""), later.reads.get(part.as_str())];
+        reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
+    }
+
+    /// Adds a result. `stays` says whether its text will be there; a file is written even if the
+    /// result of the call is replaced.
+    fn add(&mut self, result: usize, stays: bool) {
+        let facts = &self.facts.results[result];
+        if !facts.is_text {
+            return;
+        }
+        if stays && self.options.drops(Rule::Duplicates) {
+            self.texts.insert(self.key(result));
+        }
+        if facts.has_failed || !self.options.drops(Rule::Superseded) {
+            return;
+        }
+        let Some(file) = self.facts.file(result) else {
+            return;
+        };
+        let later = self.files.entry(&file.path).or_default();
+        match &file.access {
+            Access::Write => later.is_written = true,
+            Access::Read { part } if stays => {
+                let bytes = later.reads.entry(part).or_default();
+                *bytes = self.facts.original_bytes(result).max(*bytes);
+            }
+            Access::Read { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The facts about a session that decisions need. They are packed, since a session may have a
+//! million records; what few records have is kept apart.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ctx_format::files::FileUse;
+use ctx_format::{Handle, Message, Object, Outline, Part, Role, Saved, ShortHash};
+use ctx_policy::Rule;
+use indexmap::IndexSet;
+
+use super::Freed;
+use super::decide::Reason;
+use crate::counter::{MessageCounter, sealed};
+
+/// The facts about all records.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) records: Vec<RecordFacts>,
+    /// The results of all records, in order.
+    pub(super) results: Vec<ResultFacts>,
+    tools: IndexSet<Option<String>>,
+    files: IndexSet<Option<FileUse>>,
+    /// The names of calls in handles, one a line.
+    call_names: String,
+    /// By record: what shorter call arguments would free.
+    pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
+    /// By record, if a rule drops reasoning.
+    pub(super) reasoning: BTreeMap<usize, Reasoning>,
+    /// If there is a window: for each record the number of the first record, from 1, of its
+    /// exchange; 0 outside exchanges.
+    pub(super) exchanges: Vec<u32>,
+    /// By result, if its text was shortened before.
+    pub(super) handles: BTreeMap<usize, Handle>,
+    /// By result, if its text can be shortened.
+    pub(super) shortened: BTreeMap<usize, Replacement>,
+    /// By result, if it has several texts: they are counted one by one in their message.
+    pub(super) sizes_in_message: BTreeMap<usize, TextSize>,
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Independent facts.
+pub(super) struct RecordFacts {
+    /// The role of its message; `None` if it is no message.
+    pub(super) role: Option<Role>,
+    pub(super) begins_message: bool,
+    pub(super) begins_turn: bool,
+    pub(super) is_summary: bool,
+    /// Whether it must stay unchanged.
+    pub(super) is_fixed: bool,
+    /// Whether it is a reply that neither says nor calls anything.
+    pub(super) is_empty_reply: bool,
+    /// Whether it is an incomplete last line.
+    pub(super) is_tail: bool,
+    /// The tokens of its message, if they are needed, otherwise 0.
+    pub(super) tokens: u32,
+    /// The number of the first result after its own.
+    pub(super) results_end: u32,
+}
+
+/// A tool result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResultFacts {
+    /// The hash of the original text, if a handle may name it or a rule compares results.
+    pub(super) hash: ShortHash,
+    /// Whether it is a text that a rule may replace.
+    pub(super) is_text: bool,
+    /// Whether the tool seems to have failed.
+    pub(super) has_failed: bool,
+    pub(super) call: CallFacts,
+    /// The size of its text.
+    pub(super) size: TextSize,
+}
+
+/// The call of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallFacts {
+    /// An index into the names of tools.
+    pub(super) tool: u32,
+    /// An index into the uses of files.
+    file: u32,
+    /// The position of its name in `call_names`.
+    name: u32,
+    /// Whether the call, and with it the result, must stay unchanged.
+    pub(super) is_fixed: bool,
+}
+
+/// The size of a text; the tokens are 0 if nothing needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TextSize {
+    pub(super) tokens: u32,
+    pub(super) bytes: u32,
+}
+
+/// What replaces the text of a result: a note, or the shortened text; a handle follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Replacement {
+    pub(super) rule: Rule,
+    /// Why a note takes its place; `None` if the text is shortened.
+    pub(super) reason: Option<Reason>,
+    pub(super) size: TextSize,
+}
+
+/// The reasoning of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reasoning {
+    pub(super) tokens: u32,
+    /// Whether nothing else is in the message.
+    pub(super) is_all: bool,
+}
+
+impl Facts {
+    /// Adds a record, whose results were added before.
+    pub(super) fn add_record(&mut self, record: RecordFacts) {
+        let results_end = saturating_u32(self.results.len() as u64);
+        self.records.push(RecordFacts { results_end, ..record });
+    }
+
+    /// Adds a call. `name` is its name in handles, or empty.
+    pub(super) fn add_call(
+        &mut self,
+        tool: Option<String>,
+        file: Option<FileUse>,
+        name: &str,
+        is_fixed: bool,
+    ) -> CallFacts {
+        let position = self.call_names.len();
+        self.call_names.push_str(name);
+        self.call_names.push('\n');
+        CallFacts {
+            tool: saturating_u32(self.tools.insert_full(tool).0 as u64),
+            file: saturating_u32(self.files.insert_full(file).0 as u64),
+            name: saturating_u32(position as u64),
+            is_fixed,
+        }
+    }
+
+    /// The name of a call in handles.
+    pub(super) fn call_name(&self, call: CallFacts) -> &str {
+        let names = self.call_names.get(call.name as usize..);
+        names.and_then(|names| names.lines().next()).unwrap_or_default()
+    }
+
+    /// The indexes of a record's results.
+    pub(super) fn results_of(&self, record: usize) -> Range<usize> {
+        let end = |record: usize| self.records[record].results_end as usize;
+        record.checked_sub(1).map_or(0, end)..end(record)
+    }
+
+    pub(super) fn tool(&self, result: usize) -> Option<&str> {
+        self.tools[self.results[result].call.tool as usize].as_deref()
+    }
+
+    /// The file that a result shows, or that its call wrote.
+    pub(super) fn file(&self, result: usize) -> Option<&FileUse> {
+        self.files[self.results[result].call.file as usize].as_ref()
+    }
+
+    /// The handle of a result's original text.
+    pub(super) fn handle(&self, result: usize, saved: Saved) -> Cow<'_, Handle> {
+        if let Some(earlier) = self.handles.get(&result) {
+            return Cow::Borrowed(earlier);
+        }
+        let ResultFacts { hash, size, call, .. } = self.results[result];
+        Cow::Owned(Handle::new(hash, size.bytes.into(), self.call_name(call), saved))
+    }
+
+    /// The bytes of a result's original text.
+    pub(super) fn original_bytes(&self, result: usize) -> u64 {
+        match self.handles.get(&result) {
+            Some(earlier) => earlier.bytes,
+            None => self.results[result].size.bytes.into(),
+        }
+    }
+
+    /// The size of a result within its message.
+    pub(super) fn size_in_message(&self, result: usize) -> TextSize {
+        let several = self.sizes_in_message.get(&result);
+        several.copied().unwrap_or(self.results[result].size)
+    }
+}
+
+impl RecordFacts {
+    /// The facts about a message, without its tokens.
+    pub(super) fn of_message(outline: &Outline<'_>, message: &Message<'_>, is_fixed: bool) -> Self {
+        Self {
+            role: Some(outline.role),
+            begins_message: outline.begins_message(),
+            begins_turn: outline.begins_turn,
+            is_summary: outline.is_summary,
+            is_fixed,
+            is_empty_reply: message.role == Role::Assistant && message.parts.iter().all(is_blank),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_message(&self) -> bool {
+        self.role.is_some()
+    }
+
+    /// Whether it is a message, and not the system's.
+    pub(super) fn is_conversation(&self) -> bool {
+        self.role.is_some_and(|role| !role.is_system())
+    }
+}
+
+impl Reasoning {
+    pub(super) fn of(message: &Message<'_>, object: &Object<'_>, counter: &MessageCounter) -> Self {
+        let (mut tokens, mut reasoning, mut is_all) = (0, 0, true);
+        for part in &message.parts {
+            let is_cut = message.is_cut_as_reasoning(part, object);
+            if is_cut || matches!(part, Part::Reasoning(_)) {
+                let count = counter.part(part);
+                reasoning += count.reasoning;
+                tokens += if is_cut { count.total() } else { 0 };
+            }
+            is_all &= is_cut || is_blank(part);
+        }
+        Self { tokens: saturating_u32(tokens + sealed(message, reasoning)), is_all }
+    }
+}
+
+fn is_blank(part: &Part<'_>) -> bool {
+    matches!(part, Part::Text(text) if text.trim().is_empty())
+}
+
+impl TextSize {
+    pub(super) fn new(tokens: u64, bytes: u64) -> Self {
+        Self { tokens: saturating_u32(tokens), bytes: saturating_u32(bytes) }
+    }
+}
+
+/// A count or an index in half the memory. No session that fits into memory has more than four
+/// billion of anything.
+pub(super) fn saturating_u32(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, RecordFacts, ResultFacts};
+
+    /// A session of a gigabyte has 600,000 records.
+    #[test]
+    fn facts_are_small() {
+        assert!(size_of::<RecordFacts>() <= 16, "{}", size_of::<RecordFacts>());
+        assert!(size_of::<ResultFacts>() <= 32, "{}", size_of::<ResultFacts>());
+    }
+
+    #[test]
+    fn equal_names_are_stored_once() {
+        let mut facts = Facts::default();
+        let [first, second, third] =
+            ["a", "b", "a"].map(|name| facts.add_call(Some(name.to_owned()), None, "", false));
+        assert!(first.tool == third.tool && first.tool != second.tool);
+        let unknown = facts.add_call(None, None, "ls src", false);
+        assert_eq!(facts.call_name(unknown), "ls src");
+        assert_eq!(facts.tools[unknown.tool as usize], None);
+    }
+}

@@ -1,0 +1,323 @@
+//! Which lines leave an agent's log, and what the remaining lines link to then.
+//!
+//! Rules of their own drop lines that no model is sent. A line of the context only leaves if the
+//! verdict on its message says so. Lines that others need stay.
+
+use std::collections::{HashMap, HashSet};
+
+use ctx_format::view::{Outside, Presence};
+use ctx_format::{Bond, Dialect, Edits, GoodFor, Object, Presences, Record};
+use ctx_policy::Rule;
+use indexmap::IndexSet;
+
+use super::{Options, Verdicts};
+
+/// The lines of a log.
+#[derive(Default)]
+pub(super) struct LogLines {
+    lines: Vec<Line>,
+    /// The ids of lines, each once; lines have indexes into it.
+    ids: IndexSet<Box<str>>,
+    /// The reason why no line may leave.
+    keeps_all: Option<&'static str>,
+}
+
+/// A line, or a piece of a line that is too long.
+#[derive(Default)]
+struct Line {
+    id: Option<usize>,
+    parent: Option<usize>,
+    /// The ids of the lines that it cannot do without.
+    needs: Vec<usize>,
+    good_for: Option<GoodFor>,
+    /// Whether it stays in any case.
+    stays: bool,
+    replaces_all: bool,
+    bytes: u64,
+}
+
+impl Line {
+    /// Whether it is useless without its parent.
+    fn depends_on_parent(&self) -> bool {
+        matches!(self.good_for, Some(GoodFor::ItsParent | GoodFor::Progress))
+    }
+}
+
+/// By line: the rule that drops it.
+type Dropped = Vec<Option<Rule>>;
+
+/// The lines that leave.
+pub(super) struct Leaving {
+    dropped: Dropped,
+    /// By id that no remaining line has: the id of the nearest ancestor that remains.
+    moved: HashMap<usize, Option<usize>>,
+    /// The ids of progress lines among them: no agent looks them up, so links to them stay.
+    progress: HashSet<usize>,
+    /// How many lines stay only because of their format, and the reason.
+    pub(super) kept: Option<(u64, &'static str)>,
+}
+
+impl LogLines {
+    /// The next record. A pinned one `stays`.
+    pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
+        let bytes = record.bytes.len() as u64;
+        let Some(object) = record.whole_object() else {
+            self.lines.push(Line { stays: true, bytes, ..Line::default() });
+            return;
+        };
+        let links = dialect.links(object);
+        self.keeps_all = self.keeps_all.or(links.keeps_all);
+        let mut index = |id: &str| match self.ids.get_index_of(id) {
+            Some(index) => index,
+            None => self.ids.insert_full(Box::from(id)).0,
+        };
+        let needed = links.names.iter().filter(|link| link.bond == Bond::Needs);
+        self.lines.push(Line {
+            parent: links.parent().map(&mut index),
+            needs: needed.filter_map(|link| link.to.as_deref()).map(&mut index).collect(),
+            id: links.id.as_deref().map(&mut index),
+            good_for: links.good_for,
+            stays: stays || links.stays,
+            replaces_all: links.replaces_all,
+            bytes,
+        });
+    }
+
+    /// Whether a line stays unchanged.
+    pub(super) fn stays(&self, line: usize) -> bool {
+        self.lines[line].stays
+    }
+
+    /// Decides which lines leave.
+    pub(super) fn decide(
+        &self,
+        options: &Options,
+        dialect: &dyn Dialect,
+        presences: &Presences,
+        verdicts: &Verdicts<'_>,
+    ) -> Leaving {
+        let is_inside = |line: usize| matches!(presences.of(line), Some(Presence::Inside(_)));
+        let mut dropped = self.dropped_by_rules(options, presences, verdicts);
+        let kept = self.keep_by_position(dialect, &is_inside, &mut dropped);
+        let lines_by_id = self.lines_by_id();
+        self.keep_needed(&lines_by_id, &mut dropped);
+        self.keep_parents_of_context(&lines_by_id, &is_inside, &mut dropped);
+        let moved = self.moved_ids(&dropped);
+        let progress = self.lines.iter().filter(|it| it.good_for == Some(GoodFor::Progress));
+        let progress = progress.filter_map(|line| line.id).filter(|id| moved.contains_key(id));
+        Leaving { progress: progress.collect(), dropped, moved, kept }
+    }
+
+    /// Applies the rules to single lines.
+    fn dropped_by_rules(
+        &self,
+        options: &Options,
+        presences: &Presences,
+        verdicts: &Verdicts<'_>,
+    ) -> Dropped {
+        let mut dropped: Dropped = Vec::with_capacity(self.lines.len());
+        let mut lines_by_id: HashMap<usize, usize> = HashMap::new();
+        for (number, line) in self.lines.iter().enumerate() {
+            let mut rule = match presences.of(number) {
+                Some(Presence::Inside(_)) => verdicts.dropped_by(number),
+                Some(Presence::Outside(why)) => {
+                    rule_for(why, line.good_for).filter(|rule| options.drops(*rule))
+                }
+                None => None,
+            };
+            if rule.is_none() && line.depends_on_parent() {
+                let parent = line.parent.and_then(|parent| lines_by_id.get(&parent));
+                rule = parent.and_then(|parent| dropped[*parent]);
+            }
+            dropped.push(if line.stays { None } else { rule });
+            if let Some(id) = line.id {
+                lines_by_id.insert(id, number);
+            }
+        }
+        dropped
+    }
+
+    /// In some formats the position of a line matters: then lines may only go before one that
+    /// replaces everything before it. Returns how many lines stay, and the reason.
+    fn keep_by_position(
+        &self,
+        dialect: &dyn Dialect,
+        is_inside: &dyn Fn(usize) -> bool,
+        dropped: &mut Dropped,
+    ) -> Option<(u64, &'static str)> {
+        let by_position = dialect.log().and_then(ctx_format::Log::why_by_position);
+        let (why, free_until) = match (self.keeps_all, by_position) {
+            (Some(why), _) => (why, 0),
+            (None, Some(why)) => {
+                let replaces_all = |at: &usize| self.lines[*at].replaces_all && is_inside(*at);
+                (why, (0..self.lines.len()).rev().find(replaces_all).unwrap_or(0))
+            }
+            (None, None) => return None,
+        };
+        let mut count = 0;
+        for (number, rule) in dropped.iter_mut().enumerate().skip(free_until) {
+            // The verdicts decide about the context; what comes of it is checked later.
+            let may_go = is_inside(number) && self.keeps_all.is_none();
+            if !may_go && rule.take().is_some() {
+                count += 1;
+            }
+        }
+        (count > 0).then_some((count, why))
+    }
+
+    /// Keeps the lines that remaining lines need, and the last line, since the agent's next line
+    /// will be its child.
+    fn keep_needed(&self, lines_by_id: &HashMap<usize, usize>, dropped: &mut Dropped) {
+        if let Some(last) = self.lines.iter().rposition(|line| line.id.is_some()) {
+            dropped[last] = None;
+        }
+        let has_needs = |line: &usize| !self.lines[*line].needs.is_empty();
+        let all = (0..self.lines.len()).filter(has_needs);
+        let mut remaining: Vec<usize> = all.filter(|line| dropped[*line].is_none()).collect();
+        while let Some(line) = remaining.pop() {
+            for id in &self.lines[line].needs {
+                let Some(needed) = lines_by_id.get(id) else {
+                    continue;
+                };
+                if dropped[*needed].take().is_some() && has_needs(needed) {
+                    remaining.push(*needed);
+                }
+            }
+        }
+    }
+
+    /// A line of the context that has a parent keeps some ancestor: some agents read a line without
+    /// a parent as another beginning.
+    fn keep_parents_of_context(
+        &self,
+        lines_by_id: &HashMap<usize, usize>,
+        is_inside: &dyn Fn(usize) -> bool,
+        dropped: &mut Dropped,
+    ) {
+        let moved = self.moved_ids(dropped);
+        let orphaned: Vec<usize> = (0..self.lines.len())
+            .filter(|line| dropped[*line].is_none() && is_inside(*line))
+            .filter_map(|line| self.lines[line].parent)
+            .filter(|parent| moved.get(parent) == Some(&None))
+            .collect();
+        for parent in orphaned {
+            let mut at = lines_by_id.get(&parent);
+            // Up to the first line that is not only good for its parent.
+            while let Some(number) = at {
+                if dropped[*number].take().is_none() {
+                    break;
+                }
+                let line = &self.lines[*number];
+                let above = if line.depends_on_parent() { line.parent } else { None };
+                at = above.and_then(|above| lines_by_id.get(&above));
+            }
+        }
+    }
+
+    /// The last line that has each id.
+    fn lines_by_id(&self) -> HashMap<usize, usize> {
+        let lines = self.lines.iter().enumerate();
+        lines.filter_map(|(number, line)| Some((line.id?, number))).collect()
+    }
+
+    /// By id that no remaining line has: its nearest remaining ancestor.
+    fn moved_ids(&self, dropped: &Dropped) -> HashMap<usize, Option<usize>> {
+        let mut parents: HashMap<usize, Option<usize>> = HashMap::new();
+        let lines = || self.lines.iter().zip(dropped);
+        for (line, rule) in lines() {
+            if let (Some(id), Some(_)) = (line.id, rule) {
+                parents.insert(id, line.parent);
+            }
+        }
+        // One of two lines with the same id may remain.
+        for (line, rule) in lines() {
+            if let (Some(id), None) = (line.id, rule) {
+                parents.remove(&id);
+            }
+        }
+        let mut moved: HashMap<usize, Option<usize>> = HashMap::new();
+        for id in self.lines.iter().filter_map(|line| line.id) {
+            let mut path = HashSet::new();
+            let mut at = Some(id);
+            let ancestor = loop {
+                let Some(above) = at else {
+                    break None;
+                };
+                if let Some(known) = moved.get(&above) {
+                    break *known;
+                }
+                let Some(parent) = parents.get(&above) else {
+                    break Some(above);
+                };
+                // Parents may form a circle.
+                at = if path.insert(above) { *parent } else { None };
+            };
+            moved.extend(path.into_iter().map(|id| (id, ancestor)));
+        }
+        moved
+    }
+}
+
+/// The rule for a line that is not in the context.
+fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
+    match (why, good_for) {
+        (Outside::NeverSent, Some(GoodFor::Progress)) => Some(Rule::Progress),
+        (Outside::NeverSent, Some(GoodFor::FileHistory)) => Some(Rule::FileHistory),
+        (Outside::NeverSent, _) => None,
+        (Outside::OtherAgent, _) => Some(Rule::Sidechains),
+        (Outside::DeadBranch, _) => Some(Rule::DeadBranches),
+        (Outside::BeforeCompaction, _) => Some(Rule::BeforeCompaction),
+        (Outside::Superseded, _) => Some(Rule::Rewritten),
+    }
+}
+
+impl Leaving {
+    /// Whether a line leaves.
+    pub(super) fn has(&self, line: usize) -> bool {
+        self.dropped[line].is_some()
+    }
+
+    /// Whether no line leaves.
+    pub(super) fn is_empty(&self) -> bool {
+        self.dropped.iter().all(Option::is_none)
+    }
+
+    /// Adds the edits of a remaining line that replace links to lines that leave.
+    pub(super) fn relink(
+        &self,
+        log: &LogLines,
+        dialect: &dyn Dialect,
+        object: &Object<'_>,
+        edits: &mut Edits,
+    ) {
+        if self.moved.is_empty() {
+            return;
+        }
+        let new_target = |id: &str, bond| {
+            let id = log.ids.get_index_of(id)?;
+            if bond != Bond::Parent && self.progress.contains(&id) {
+                return None;
+            }
+            let ancestor = self.moved.get(&id)?;
+            Some(ancestor.and_then(|id| log.ids.get_index(id)).map(|id| &**id))
+        };
+        dialect.links(object).moved(new_target, edits);
+    }
+
+    /// By rule: how many lines leave, and their bytes.
+    pub(super) fn sums(&self, log: &LogLines) -> Vec<(Rule, u64, u64)> {
+        let mut sums: Vec<(Rule, u64, u64)> = Vec::new();
+        for (rule, line) in self.dropped.iter().zip(&log.lines) {
+            let Some(rule) = rule else { continue };
+            match sums.iter_mut().find(|(other, ..)| other == rule) {
+                Some((_, lines, bytes)) => {
+                    *lines += 1;
+                    *bytes += line.bytes;
+                }
+                None => sums.push((*rule, 1, line.bytes)),
+            }
+        }
+        sums.sort_unstable();
+        sums
+    }
+}

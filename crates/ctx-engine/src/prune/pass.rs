@@ -1,0 +1,161 @@
+//! Prunes one session: its records wait until all facts are known.
+
+use ctx_format::{Class, Dialect, Piece, Presences, Record, Role, Spool, Zone, ZoneReader};
+use ctx_policy::Rule;
+
+use super::decision::Decision;
+use super::log::LogLines;
+use super::{LastCall, Plan, Pruner, is_cold};
+use crate::checks::Checks;
+use crate::error::rewritable;
+use crate::outlet::Announced;
+use crate::unread::FirstUnread;
+use crate::{ErrorKind, Notes, PassError, pins};
+
+/// Takes the records of a session.
+pub struct PrunePass<'p> {
+    waiting: Waiting<'p>,
+    zones: ZoneReader,
+    pruner: Pruner<'p>,
+    checks: Option<Checks>,
+    last_call: LastCall,
+}
+
+/// The records that wait for their verdicts.
+pub(super) struct Waiting<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) dialect: Option<&'static dyn Dialect>,
+    pub(super) records: Vec<WaitingRecord>,
+    pub(super) presences: Presences,
+    /// Set for an agent's log.
+    pub(super) log: Option<LogLines>,
+    /// The bytes of the records; `None` if they will not be written.
+    pub(super) spool: Option<Spool>,
+    pub(super) announced: Announced,
+}
+
+/// A record, or a piece of a line that is too long; its bytes are in the spool.
+#[derive(Clone, Copy)]
+pub(super) struct WaitingRecord {
+    pub(super) line: u64,
+    pub(super) piece: Piece,
+    pub(super) length: u32,
+}
+
+impl<'p> PrunePass<'p> {
+    /// With `dry_run` nothing will be written.
+    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, dry_run: bool) -> Self {
+        let is_log = dialect.is_some_and(Dialect::is_log);
+        // A log is checked as a whole even if nothing is written.
+        let needs_bytes = !dry_run || is_log;
+        Self {
+            waiting: Waiting {
+                plan,
+                dialect,
+                records: Vec::new(),
+                presences: Presences::default(),
+                log: is_log.then(LogLines::default),
+                spool: needs_bytes.then(|| Spool::new(&plan.temp)),
+                announced: Announced::default(),
+            },
+            zones: ZoneReader::default(),
+            pruner: Pruner::new(&plan.options, plan.counter, plan.count_all),
+            checks: dialect.map(Checks::new),
+            last_call: LastCall::default(),
+        }
+    }
+
+    /// The last call of the model, as far as the records so far tell.
+    pub fn last_call(&self) -> LastCall {
+        self.last_call
+    }
+
+    /// Whether pruning loses no warm cache; `None` if the time of the last call is not known.
+    pub fn is_cold(&self) -> Option<bool> {
+        is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        let zone = self.zones.read(record);
+        self.read_facts(record, zone)?;
+        let is_outside_zone = self.is_outside_zone(zone);
+        let waiting = &mut self.waiting;
+        if let (Some(log), Some(dialect)) = (&mut waiting.log, waiting.dialect) {
+            let pin = pins::first(&waiting.plan.pins, record, Role::Other, || None);
+            log.push(record, dialect, is_outside_zone || pin.is_some());
+        }
+        waiting.announced.read(record.tag().as_ref());
+        waiting.records.push(WaitingRecord {
+            line: record.line,
+            piece: record.piece,
+            // Lines that are longer come in pieces.
+            length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
+        });
+        waiting.presences.push(record);
+        match &mut waiting.spool {
+            Some(spool) => spool.push(record.bytes).map_err(PassError::temporary),
+            None => Ok(()),
+        }
+    }
+
+    fn is_outside_zone(&self, zone: Zone) -> bool {
+        zone == Zone::System || self.waiting.plan.zone.is_some_and(|only| only != zone)
+    }
+
+    fn read_facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<(), PassError> {
+        if record.class == Class::Tail {
+            self.pruner.tail();
+            return Ok(());
+        }
+        let Some(object) = record.whole_object() else {
+            self.pruner.line();
+            return Ok(());
+        };
+        let Waiting { plan, dialect, .. } = self.waiting;
+        self.refuse_unsupported(record.line)?;
+        if plan.options.window_messages.is_some() {
+            let mut unread = FirstUnread::default();
+            unread.look_at(record, dialect.map(|it| it as &dyn Dialect));
+            unread.refuse("cut to a window")?;
+        }
+        let outline = record.outline(dialect);
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.input(record.line, outline);
+        }
+        let (Some(outline), Some(message)) = (outline, record.message(dialect)) else {
+            self.pruner.line();
+            return Ok(());
+        };
+        self.last_call.message(outline.role, object);
+        let pin = || pins::first(&plan.pins, record, outline.role, || Some(message.clone()));
+        let is_fixed = self.is_outside_zone(zone) || pin().is_some();
+        self.pruner.message(&outline, &message, object, is_fixed);
+        Ok(())
+    }
+
+    /// Refuses a session to which the rules cannot be applied. In an agent's log a window would
+    /// remove messages that the agent sends.
+    fn refuse_unsupported(&self, line: u64) -> Result<(), PassError> {
+        let Waiting { plan, dialect, ref log, .. } = self.waiting;
+        let has_window = plan.options.window_messages.is_some();
+        let drops_messages = plan.options.drops(Rule::Reasoning) || plan.options.drops(Rule::Empty);
+        let done = match dialect {
+            None => "pruned",
+            Some(_) if has_window => "cut to a window",
+            Some(_) if drops_messages && log.is_none() => "pruned of whole messages",
+            Some(_) => return Ok(()),
+        };
+        rewritable(dialect, done, Some(line)).map(|_| ())
+    }
+
+    /// Decides, reports and checks. Nothing changes unless it `may`.
+    pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>, PassError> {
+        if self.waiting.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
+            return Err(ErrorKind::NoZones.into());
+        }
+        let mut decision = Decision::new(self.waiting, self.pruner.finish(), may);
+        decision.report_and_check(self.checks, notes)?;
+        Ok(decision)
+    }
+}

@@ -1,0 +1,243 @@
+//! Reads the facts about each record, so that all can be decided and counted without seeing the
+//! records again.
+
+use std::borrow::Cow;
+
+use ctx_format::files::FileUse;
+use ctx_format::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolResult};
+use ctx_policy::Rule;
+
+use super::facts::{
+    CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize, saturating_u32,
+};
+use super::shorten::{shorten, shorten_arguments};
+use super::tool_output::begins_with_error;
+use super::{Options, Verdicts};
+use crate::calls::{Found, Latest, called_on, tool_of};
+use crate::counter::{ByKind, MessageCounter, result_bytes};
+use crate::placeholder::{is_placeholder, split_handle};
+use crate::zones::ExchangeFinder;
+
+/// Takes the records of a session and decides at the end.
+pub struct Pruner<'p> {
+    options: &'p Options,
+    counter: MessageCounter,
+    count_all: bool,
+    pub(super) facts: Facts,
+    calls: Latest<CallFacts>,
+    /// Set if there is a window, which keeps exchanges whole.
+    exchanges: Option<ExchangeFinder>,
+}
+
+impl<'p> Pruner<'p> {
+    /// With `count_all` the size of the session is known at the end; otherwise only what may
+    /// change is counted.
+    pub fn new(options: &'p Options, counter: MessageCounter, count_all: bool) -> Self {
+        Self {
+            options,
+            counter,
+            count_all,
+            facts: Facts::default(),
+            calls: Latest::default(),
+            exchanges: options.window_messages.map(|_| ExchangeFinder::default()),
+        }
+    }
+
+    /// Adds a message, which was read from `object`. `is_fixed` says that it must stay unchanged.
+    /// Returns its tokens if everything is counted.
+    pub fn message(
+        &mut self,
+        outline: &Outline<'_>,
+        message: &Message<'_>,
+        object: &Object<'_>,
+        is_fixed: bool,
+    ) -> u64 {
+        self.add_exchange(Some(outline));
+        let index = self.facts.records.len();
+        if self.options.drops(Rule::Reasoning) && !message.reasoning.is_empty() {
+            let reasoning = Reasoning::of(message, object, &self.counter);
+            self.facts.reasoning.insert(index, reasoning);
+        }
+        let stays = is_fixed || message.role.is_system();
+        // In some formats a record holds a call and its result.
+        for call in message.calls() {
+            self.add_call(index, call, is_fixed, stays);
+        }
+        let mut results = 0;
+        for result in message.results() {
+            results += self.add_result(result, stays);
+        }
+        let record = RecordFacts::of_message(outline, message, is_fixed);
+        let tokens = self.tokens(index, message, &record, results);
+        self.facts.add_record(RecordFacts { tokens: saturating_u32(tokens), ..record });
+        tokens
+    }
+
+    /// The next record is no message.
+    pub fn line(&mut self) {
+        self.add_exchange(None);
+        self.facts.add_record(RecordFacts::default());
+    }
+
+    /// The next record is an incomplete last line.
+    pub fn tail(&mut self) {
+        self.add_exchange(None);
+        self.facts.add_record(RecordFacts { is_tail: true, ..RecordFacts::default() });
+    }
+
+    /// Decides about all records.
+    pub fn finish(mut self) -> Verdicts<'p> {
+        if let Some(exchanges) = self.exchanges.take() {
+            let joined = exchanges.finish();
+            for exchange in &mut self.facts.exchanges {
+                *exchange = saturating_u32(joined.first_of((*exchange).into()));
+            }
+        }
+        Verdicts::new(self.facts, self.options, self.counter, self.count_all)
+    }
+
+    fn add_exchange(&mut self, outline: Option<&Outline<'_>>) {
+        if let Some(exchanges) = &mut self.exchanges {
+            let number = self.facts.records.len() as u64 + 1;
+            let exchange = outline.and_then(|outline| exchanges.push(number, outline));
+            self.facts.exchanges.push(saturating_u32(exchange.unwrap_or(0)));
+        }
+    }
+
+    fn add_call(&mut self, record: usize, call: &Call<'_>, is_fixed: bool, stays: bool) {
+        let mut name = String::new();
+        let mut file = None;
+        if self.options.leaves_handles() {
+            let object = Object::parse(&call.arguments).ok();
+            file = object.as_ref().and_then(|object| FileUse::of_object(&call.name, object));
+            name = called_on(&call.name, &call.arguments, object.as_ref(), file.as_ref());
+        }
+        if !self.options.drops(Rule::Superseded) {
+            file = None;
+        }
+        let tool = call.name.clone().into_owned();
+        let facts = self.facts.add_call(Some(tool), file, &name, is_fixed);
+        self.calls.insert(call.id.as_deref(), facts);
+        if !stays
+            && let Some(max_chars) = self.options.argument_chars
+            && let Some(new) =
+                shorten_arguments(&call.arguments, max_chars, self.options.saved, &self.counter)
+        {
+            self.facts.arguments.entry(record).or_default().push(new.freed);
+        }
+    }
+
+    /// Returns the tokens of the result if all is counted.
+    fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
+        let index = self.facts.results.len();
+        let call = match self.calls.find(result.id.as_deref()) {
+            Found::Call(call) => *call,
+            Found::None => self.unknown_call(result, false),
+            // The forgotten call may have been pinned.
+            Found::Forgotten => self.unknown_call(result, true),
+        };
+        // A result stays if it has other parts than text, has no place for another text, or was
+        // already replaced.
+        let text = result.text().filter(|text| {
+            result.slot.is_some() && !is_placeholder(text, &self.options.references)
+        });
+        let size_in_message = |pruner: &Self| {
+            let tokens = if pruner.count_all { pruner.counter.result(result).total() } else { 0 };
+            TextSize::new(tokens, result_bytes(result))
+        };
+        let facts = match text {
+            Some(text) => {
+                if result.parts.len() > 1 {
+                    self.facts.sizes_in_message.insert(index, size_in_message(self));
+                }
+                self.add_text(call, &text, result.is_error, stays)
+            }
+            None => ResultFacts {
+                hash: ShortHash::default(),
+                is_text: false,
+                has_failed: false,
+                call,
+                size: size_in_message(self),
+            },
+        };
+        self.facts.results.push(facts);
+        self.facts.size_in_message(index).tokens.into()
+    }
+
+    fn unknown_call(&mut self, result: &ToolResult<'_>, is_fixed: bool) -> CallFacts {
+        let tool = result.name.clone().map(Cow::into_owned);
+        let name = match &tool {
+            Some(tool) if self.options.leaves_handles() => tool_of(tool),
+            _ => String::new(),
+        };
+        self.facts.add_call(tool, None, &name, is_fixed)
+    }
+
+    /// The facts about a result that is only text, and what a shorter text would be.
+    fn add_text(
+        &mut self,
+        call: CallFacts,
+        text: &str,
+        is_error: bool,
+        stays: bool,
+    ) -> ResultFacts {
+        let (options, counter) = (self.options, &self.counter);
+        let index = self.facts.results.len();
+        let (body, earlier) = split_handle(text);
+        let shorter = if stays { None } else { shorten(options, body, earlier.is_some()) };
+        let may_change = shorter.is_some() || (!stays && options.leaves_notes());
+        let tokens = if self.count_all || may_change { counter.text(text) } else { 0 };
+        let bytes = text.len() as u64;
+        let size = TextSize::new(tokens, bytes);
+        let hash = match &earlier {
+            Some(earlier) => earlier.hash,
+            None if may_change || options.drops(Rule::Duplicates) => ShortHash::of(text),
+            None => ShortHash::default(),
+        };
+        let original_bytes = earlier.as_ref().map_or(bytes, |earlier| earlier.bytes);
+        if let Some((rule, shorter)) = shorter {
+            let new_handle = || Handle::new(hash, bytes, self.facts.call_name(call), options.saved);
+            let handle = earlier.clone().unwrap_or_else(new_handle);
+            if let Some((_, size)) = size.replaced_by(&shorter, &handle, counter) {
+                let replacement = Replacement { rule, reason: None, size };
+                self.facts.shortened.insert(index, replacement);
+            }
+        }
+        if let Some(earlier) = earlier {
+            self.facts.handles.insert(index, earlier);
+        }
+        let has_failed =
+            is_error || (original_bytes < longest_error(options) && begins_with_error(text));
+        ResultFacts { hash, is_text: true, has_failed, call, size }
+    }
+
+    /// The tokens of a message whose results have `results`; 0 if nothing needs them.
+    fn tokens(
+        &self,
+        index: usize,
+        message: &Message<'_>,
+        record: &RecordFacts,
+        results: u64,
+    ) -> u64 {
+        if self.count_all {
+            let others = self.counter.message_of(message, |part| match part {
+                Part::Result(_) => ByKind::default(),
+                _ => self.counter.part(part),
+            });
+            return others.total() + results;
+        }
+        let is_only_reasoning = self.facts.reasoning.get(&index).is_some_and(|it| it.is_all);
+        let may_go = self.options.window_messages.is_some()
+            || (record.is_empty_reply && self.options.drops(Rule::Empty))
+            || is_only_reasoning;
+        if may_go { self.counter.message(message).total() } else { 0 }
+    }
+}
+
+/// Longer texts are no error messages. A trimmed text is never short enough, so that the answer is
+/// the same before and after trimming.
+fn longest_error(options: &Options) -> u64 {
+    const MAX_BYTES: usize = 1_000;
+    let trim = options.trim.as_ref();
+    trim.map_or(MAX_BYTES, |trim| trim.max_chars.min(MAX_BYTES)) as u64
+}

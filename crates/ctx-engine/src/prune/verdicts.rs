@@ -1,0 +1,259 @@
+//! The verdicts on all records of a session, and what they free.
+
+use std::collections::BTreeMap;
+
+use ctx_format::{Message, Part};
+use ctx_policy::Rule;
+use ctx_policy::trigger::Size;
+
+use super::Options;
+use super::decide::{Decisions, Verdict};
+use super::facts::{Facts, Replacement, ResultFacts};
+use crate::counter::{ByKind, MessageCounter, PRIMING};
+
+/// The verdicts on all records; their indexes begin at 0.
+pub struct Verdicts<'p> {
+    pub(super) facts: Facts,
+    pub(super) options: &'p Options,
+    pub(super) counter: MessageCounter,
+    count_all: bool,
+    pub(super) decisions: Decisions,
+}
+
+impl<'p> Verdicts<'p> {
+    pub(super) fn new(
+        facts: Facts,
+        options: &'p Options,
+        counter: MessageCounter,
+        count_all: bool,
+    ) -> Self {
+        let decisions = Decisions::new(&facts, options, counter);
+        Self { facts, options, counter, count_all, decisions }
+    }
+
+    /// The verdicts by other options, which must be the same with fewer rules: no more facts are
+    /// gathered.
+    #[must_use]
+    pub fn under(self, options: &'p Options) -> Self {
+        // Two lists of decisions would take twice the memory.
+        drop(self.decisions);
+        Self::new(self.facts, options, self.counter, self.count_all)
+    }
+
+    /// Whether a record stays, but with changes.
+    pub fn is_changed(&self, record: usize) -> bool {
+        matches!(self.decisions.records[record], Verdict::Change { .. })
+    }
+
+    /// Whether a record is dropped.
+    pub fn is_dropped(&self, record: usize) -> bool {
+        self.dropped_by(record).is_some()
+    }
+
+    /// The rule that drops a record.
+    pub(super) fn dropped_by(&self, record: usize) -> Option<Rule> {
+        match self.decisions.records[record] {
+            Verdict::Drop(rule) => Some(rule),
+            Verdict::Keep | Verdict::Change { .. } => None,
+        }
+    }
+
+    /// Whether a record is among those at the end that stay unchanged.
+    pub(super) fn is_protected(&self, record: usize) -> bool {
+        record >= self.decisions.protected_from
+    }
+
+    /// Whether any record is dropped.
+    pub(super) fn drop_any(&self) -> bool {
+        self.decisions.records.iter().any(|verdict| matches!(verdict, Verdict::Drop(_)))
+    }
+
+    /// Whether a record is a message.
+    pub(super) fn is_message(&self, record: usize) -> bool {
+        self.facts.records[record].is_message()
+    }
+
+    /// The tokens that the changes of a record free, or its loss.
+    pub(super) fn gain(&self, record: usize) -> u64 {
+        self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
+    }
+
+    /// What each change of a record frees, or its loss.
+    pub fn freed(&self, record: usize) -> Vec<Freed> {
+        let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
+        match self.decisions.records[record] {
+            Verdict::Drop(rule) if self.is_message(record) => {
+                vec![all(rule, self.facts.records[record].tokens)]
+            }
+            Verdict::Keep | Verdict::Drop(_) => Vec::new(),
+            Verdict::Change { reasoning, arguments } => {
+                let mut freed: Vec<Freed> = Vec::new();
+                for (result, replacement) in self.replacements(record) {
+                    freed.push(Freed {
+                        rule: replacement.rule,
+                        before: self.facts.results[result].size.tokens.into(),
+                        after: replacement.size.tokens.into(),
+                    });
+                }
+                if arguments && let Some(shorter) = self.facts.arguments.get(&record) {
+                    freed.extend(shorter);
+                }
+                if reasoning && let Some(gone) = self.facts.reasoning.get(&record) {
+                    freed.push(all(Rule::Reasoning, gone.tokens));
+                }
+                freed
+            }
+        }
+    }
+
+    /// What each rule frees.
+    pub fn sums(&self) -> Sums {
+        (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
+    }
+
+    /// The tokens that the message of a record had before pruning. Results that were counted for a
+    /// decision are not counted again.
+    pub(super) fn tokens_before(&self, index: usize, message: &Message<'_>) -> Option<u64> {
+        let record = self.facts.records[index];
+        record.role?;
+        if self.count_all {
+            return Some(record.tokens.into());
+        }
+        let mut results = self.facts.results_of(index);
+        let counted_tokens = |result: usize| {
+            let ResultFacts { is_text, size, .. } = self.facts.results[result];
+            let is_known =
+                is_text && size.tokens > 0 && !self.facts.sizes_in_message.contains_key(&result);
+            is_known.then_some(size.tokens)
+        };
+        let tokens = self.counter.message_of(message, |part| match part {
+            Part::Result(_) => match results.next().and_then(counted_tokens) {
+                Some(tokens) => ByKind { results: tokens.into(), ..ByKind::default() },
+                None => self.counter.part(part),
+            },
+            _ => self.counter.part(part),
+        });
+        Some(tokens.total())
+    }
+
+    /// The tokens that are left of a record; only valid if all was counted.
+    pub fn tokens(&self, record: usize) -> u64 {
+        if self.is_dropped(record) {
+            return 0;
+        }
+        let (mut before, mut after) = (0, u64::from(self.facts.records[record].tokens));
+        for freed in self.freed(record) {
+            before += freed.before;
+            after += freed.after;
+        }
+        // A change is counted as one text, but several texts are counted separately.
+        for (result, _) in self.replacements(record) {
+            before += u64::from(self.facts.size_in_message(result).tokens);
+            after += u64::from(self.facts.results[result].size.tokens);
+        }
+        after - before
+    }
+
+    /// The size of the session that is left; only valid if all was counted.
+    pub fn size(&self) -> Size {
+        let mut size = Size::default();
+        for (index, record) in self.facts.records.iter().enumerate() {
+            if !record.is_message() || self.is_dropped(index) {
+                continue;
+            }
+            size.messages += u64::from(record.is_conversation());
+            size.turns += u64::from(record.begins_turn);
+            size.tokens = size.tokens.max(PRIMING) + self.tokens(index);
+            for result in self.facts.results_of(index) {
+                let left = match self.decisions.results[result] {
+                    Some(replacement) => replacement.size,
+                    None => self.facts.size_in_message(result),
+                };
+                size.tool_bytes += u64::from(left.bytes);
+            }
+        }
+        size
+    }
+
+    fn replacements(&self, record: usize) -> impl Iterator<Item = (usize, Replacement)> {
+        let results = self.facts.results_of(record);
+        results.filter_map(|result| Some((result, self.decisions.results[result]?)))
+    }
+}
+
+/// What one change frees, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// The rule that made the change.
+    pub rule: Rule,
+    /// The tokens before.
+    pub before: u64,
+    /// The tokens after.
+    pub after: u64,
+}
+
+/// The sum of several changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// The number of changes.
+    pub changes: u64,
+    /// The tokens before.
+    pub before: u64,
+    /// The tokens after.
+    pub after: u64,
+}
+
+impl Sum {
+    /// The tokens that are freed.
+    pub fn gain(&self) -> u64 {
+        self.before.saturating_sub(self.after)
+    }
+
+    /// Adds the changes of another sum.
+    pub fn add(&mut self, other: Self) {
+        self.changes += other.changes;
+        self.before += other.before;
+        self.after += other.after;
+    }
+}
+
+impl From<Freed> for Sum {
+    fn from(freed: Freed) -> Self {
+        Self { changes: 1, before: freed.before, after: freed.after }
+    }
+}
+
+/// Sums by rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums(BTreeMap<Rule, Sum>);
+
+impl FromIterator<Freed> for Sums {
+    fn from_iter<I: IntoIterator<Item = Freed>>(changes: I) -> Self {
+        let mut sums = Self::default();
+        for freed in changes {
+            sums.0.entry(freed.rule).or_default().add(freed.into());
+        }
+        sums
+    }
+}
+
+impl Sums {
+    /// Whether there is no change.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sum of each rule that changes something, in the order of [`Rule`].
+    pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
+        self.0.iter().map(|(rule, sum)| (*rule, *sum))
+    }
+
+    /// The sum of all changes.
+    pub fn total(&self) -> Sum {
+        let mut total = Sum::default();
+        for sum in self.0.values() {
+            total.add(*sum);
+        }
+        total
+    }
+}

@@ -1,0 +1,281 @@
+//! Two batches, line by line: what of each conversation survived in the line of the same number.
+
+use std::io::{Cursor, Read};
+use std::num::NonZeroUsize;
+
+use ctx_format::{Class, Conversation, Dialect, Frame, Options, Origin, Piece, Record, Records};
+use ctx_summary::ledger::score::{Row, Score, Scorer};
+
+use super::{read_after, read_before};
+use crate::in_order::in_order;
+use crate::{ErrorKind, Invalid, PassError, Session};
+
+/// Which of the two it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The old sessions.
+    Before,
+    /// The new sessions.
+    After,
+}
+
+/// Why something cannot be scored, and of which side.
+pub type Sided<T> = Result<T, (Side, PassError)>;
+
+/// Gets the scores, each with its line, in the order of the lines.
+pub type TakeScore<'t> = dyn FnMut(u64, Sided<Score>) -> Sided<()> + 't;
+
+/// Scores each conversation of a batch, several at a time. Lines that are blank on both sides are
+/// skipped. Others that cannot be scored are reported and do not stop the rest.
+pub fn score_batch(
+    [before, after]: [Box<dyn Read + Send>; 2],
+    dialect: Option<&'static dyn Dialect>,
+    jobs: NonZeroUsize,
+    take: &mut TakeScore<'_>,
+) -> Sided<()> {
+    let mut before = Lines::open(before).map_err(|error| (Side::Before, error))?;
+    let mut after = Lines::open(after).map_err(|error| (Side::After, error))?;
+    in_order(
+        jobs,
+        |push| {
+            loop {
+                let one = before.next().map_err(|error| (Side::Before, error))?;
+                let other = after.next().map_err(|error| (Side::After, error))?;
+                let (one, other) = match (one, other) {
+                    (None, None) => return Ok(()),
+                    (Some(one), Some(other)) => (one, other),
+                    (Some(one), None) => {
+                        return Err((Side::After, ErrorKind::NoSuchLine(one.number).into()));
+                    }
+                    (None, Some(other)) => {
+                        return Err((Side::Before, ErrorKind::NoSuchLine(other.number).into()));
+                    }
+                };
+                if !(one.is_blank() && other.is_blank()) {
+                    let bytes = one.bytes.len() + other.bytes.len();
+                    push((one, other), bytes)?;
+                }
+            }
+        },
+        |(one, other)| (one.number, score(&one, &other, dialect)),
+        |(line, score)| take(line, score),
+    )
+}
+
+fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> Sided<Score> {
+    let failed = |side| move |error: PassError| (side, error.at(before.number));
+    let mut new = after.session(dialect).map_err(failed(Side::After))?;
+    let new = read_after(&mut new, None).map_err(failed(Side::After))?;
+    let mut scorer = Scorer::new(new);
+    let mut old = before.session(dialect).map_err(failed(Side::Before))?;
+    let ledger = read_before(&mut old, Some(&mut scorer), None).map_err(failed(Side::Before))?;
+    Ok(scorer.finish(&ledger))
+}
+
+/// The lines of one side, whatever they hold.
+struct Lines(Records<Box<dyn Read + Send>>);
+
+/// One of them; of one that is too long, only its beginning.
+struct Line {
+    number: u64,
+    piece: Piece,
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    fn open(reader: Box<dyn Read + Send>) -> Result<Self, PassError> {
+        let options = Options { raw: true, batch: true, ..Options::default() };
+        let records = Records::open(reader, &options).map_err(ErrorKind::Read)?;
+        Ok(Self(records))
+    }
+
+    fn next(&mut self) -> Result<Option<Line>, PassError> {
+        while let Some(record) = self.0.next().map_err(ErrorKind::Read)? {
+            if record.piece.begins() {
+                return Ok(Some(Line {
+                    number: record.line,
+                    piece: record.piece,
+                    bytes: record.bytes.to_vec(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Line {
+    fn record(&self) -> Record<'_> {
+        let origin = Origin { line: self.number, piece: self.piece, ..Origin::ALONE };
+        origin.record(&self.bytes)
+    }
+
+    fn is_blank(&self) -> bool {
+        self.bytes.trim_ascii().is_empty()
+    }
+
+    /// Its conversation.
+    fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session, PassError> {
+        let record = self.record();
+        let no_conversation = || {
+            ErrorKind::NoConversation(match record.class {
+                Class::Object => "no list of messages".to_owned(),
+                _ => record.why_bad(),
+            })
+        };
+        let object = record.whole_object().ok_or_else(no_conversation)?;
+        let conversation = Conversation::of(object).ok_or_else(no_conversation)?;
+        let lines = Frame::of_conversation(object, &conversation).lines();
+        let options = Options { dialect, ..Options::default() };
+        Session::open(Box::new(Cursor::new(lines)), &options, Invalid::Fail)
+    }
+}
+
+/// The scores of all conversations of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchScore {
+    /// How many were scored.
+    pub scored: u64,
+    /// How many could not be.
+    pub failed: u64,
+    /// The line of which the smallest share of the items was kept, and that share.
+    pub least: Option<(u64, f64)>,
+    kept: f64,
+    rows: Option<[Row; 8]>,
+    /// In how many conversations each class had items.
+    with_items: [u64; 8],
+}
+
+impl BatchScore {
+    /// The next conversation.
+    pub fn add(&mut self, line: u64, score: &Score) {
+        let kept = score.items_kept();
+        self.scored += 1;
+        self.kept += kept;
+        if self.least.is_none_or(|(_, least)| kept < least) {
+            self.least = Some((line, kept));
+        }
+        let new = score.rows();
+        for (count, row) in self.with_items.iter_mut().zip(&new) {
+            *count += u64::from(row.score.is_some());
+        }
+        self.rows = Some(match self.rows {
+            None => new,
+            Some(mut rows) => {
+                for (row, new) in rows.iter_mut().zip(&new) {
+                    add(row, new);
+                }
+                rows
+            }
+        });
+    }
+
+    /// The mean share of kept items; 1 without conversations.
+    pub fn items_kept(&self) -> f64 {
+        match self.scored {
+            0 => 1.0,
+            scored => self.kept / scored as f64,
+        }
+    }
+
+    /// The figures of each class: sums, and of the scores the mean.
+    pub fn rows(&self) -> [Row; 8] {
+        let mut rows = self.rows.unwrap_or_else(|| Score::default().rows());
+        for (row, count) in rows.iter_mut().zip(self.with_items) {
+            row.score = row.score.map(|sum| sum / count as f64);
+        }
+        rows
+    }
+}
+
+fn add(sum: &mut Row, row: &Row) {
+    sum.total += row.total;
+    sum.retained += row.retained;
+    sum.recoverable += row.recoverable;
+    sum.saved += row.saved;
+    sum.lost += row.lost;
+    sum.retired += row.retired;
+    if let Some(score) = row.score {
+        sum.score = Some(sum.score.unwrap_or_default() + score);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::num::NonZeroUsize;
+
+    use super::{BatchScore, Side, score_batch};
+
+    const LONG: &str = r#"{"messages":[{"role":"user","content":"Refund order W8123."},{"role":"assistant","content":"Done."}]}"#;
+    const SHORT: &str = r#"{"messages":[{"role":"user","content":"Something."}]}"#;
+
+    /// The lines with their shares, or the reason, and the result.
+    fn scores(before: &[&str], after: &[&str], jobs: usize) -> (Vec<String>, BatchScore) {
+        let reader = |lines: &[&str]| Box::new(Cursor::new(lines.join("\n") + "\n")) as _;
+        let mut told = Vec::new();
+        let mut all = BatchScore::default();
+        let ended = score_batch(
+            [reader(before), reader(after)],
+            None,
+            NonZeroUsize::new(jobs).expect("not zero"),
+            &mut |line, score| {
+                told.push(match score {
+                    Ok(score) => {
+                        all.add(line, &score);
+                        format!("{line}: {:.1}", score.items_kept())
+                    }
+                    Err((side, error)) => format!("{line}: {side:?}: {}", error.kind),
+                });
+                Ok(())
+            },
+        );
+        if let Err((side, error)) = ended {
+            told.push(format!("{side:?}: {}", error.kind));
+        }
+        (told, all)
+    }
+
+    /// Line by line, with any number of jobs; a line that cannot be scored is reported in its
+    /// place.
+    #[test]
+    fn each_line_is_scored_against_the_same_line() {
+        let before = [LONG, "", "no JSON", "{}", LONG];
+        let after = [LONG, "", "no JSON", "{}", SHORT];
+        let alone = scores(&before, &after, 1);
+        assert_eq!(
+            alone.0,
+            [
+                "1: 1.0",
+                "3: After: not JSON: expected ident at line 1 column 2: it is no conversation",
+                "4: After: no list of messages: it is no conversation",
+                "5: 0.0",
+            ]
+        );
+        for jobs in [2, 7] {
+            assert_eq!(scores(&before, &after, jobs), alone);
+        }
+        let all = alone.1;
+        assert_eq!((all.scored, all.least), (2, Some((5, 0.0))));
+        assert!((all.items_kept() - 0.5).abs() < 1e-12);
+        let asks = all.rows()[0];
+        assert_eq!((asks.total, asks.retained, asks.lost), (2, 1, 1));
+        assert!((asks.score.expect("asks") - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn both_have_the_same_number_of_lines() {
+        let (told, _) = scores(&[LONG, LONG], &[LONG], 2);
+        assert_eq!(told, ["1: 1.0", "After: there is no line 2"]);
+        let (told, _) = scores(&[LONG], &[LONG, LONG], 1);
+        assert_eq!(told, ["1: 1.0", "Before: there is no line 2"]);
+        assert_ne!(Side::Before, Side::After);
+    }
+
+    #[test]
+    fn of_no_conversation_nothing_is_lost() {
+        let (told, all) = scores(&[""], &[""], 2);
+        assert!(told.is_empty());
+        assert!((all.items_kept() - 1.0).abs() < 1e-12);
+        assert!(all.rows().iter().all(|row| row.score.is_none()));
+    }
+}

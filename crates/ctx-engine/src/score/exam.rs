@@ -1,0 +1,357 @@
+//! Questions about a session, with the quotes that carry the answers: which can be
+//! answered from it, and which from what became of it.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::take;
+
+use ctx_format::Message;
+use ctx_summary::ledger::score::{Quotes, add_said};
+use serde::Deserialize;
+
+use crate::PassError;
+
+/// A question, and what must be there for an answer.
+#[derive(Debug, Deserialize)]
+pub struct Question {
+    /// Its name.
+    pub id: String,
+    /// Its category: intent, constraint, …
+    pub category: String,
+    /// Its text.
+    pub question: String,
+    /// Groups of quotes: of each, one is needed.
+    evidence: Vec<Vec<String>>,
+}
+
+/// The format of a file of questions; other members are allowed.
+#[derive(Deserialize)]
+struct Questions {
+    questions: Vec<Question>,
+}
+
+/// Why a file of questions cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ExamError {
+    /// It has another format.
+    #[error("not a file of questions: {0}")]
+    Shape(serde_json::Error),
+    /// There is nothing to ask.
+    #[error("no questions")]
+    Empty,
+    /// The answer needs no evidence, or cannot be found.
+    #[error("question {0}: no evidence, or an empty group of it")]
+    NoEvidence(String),
+    /// It would match everywhere.
+    #[error("question {id}: no word in the quote {quote:?}")]
+    NoWord {
+        /// The question.
+        id: String,
+        /// The quote.
+        quote: String,
+    },
+}
+
+/// Looks for the evidence in the old session and in the new one.
+#[derive(Debug)]
+pub struct Exam {
+    questions: Vec<Question>,
+    quotes: Quotes,
+    /// The numbers of the quotes, grouped as in the questions.
+    groups: Vec<Vec<Vec<usize>>>,
+    before: Side,
+    after: Side,
+}
+
+/// The content of one session.
+#[derive(Debug, Default)]
+struct Side {
+    found: HashSet<usize>,
+    /// Digests of system messages, and their values.
+    system: Vec<(u64, Vec<usize>)>,
+    /// The message that is being read: it may take several records.
+    said: String,
+    is_system: bool,
+}
+
+/// The result for a question.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark<'e> {
+    /// Which.
+    pub question: &'e Question,
+    /// Its evidence is in the old session.
+    pub answerable: bool,
+    /// In the new one as well.
+    pub kept: bool,
+}
+
+impl Mark<'_> {
+    /// `+` for a question that the new session answers, `-` for one that it does not,
+    /// `?` for one that the old session did not answer either.
+    pub fn sign(&self) -> char {
+        match (self.answerable, self.kept) {
+            (_, true) => '+',
+            (true, false) => '-',
+            (false, false) => '?',
+        }
+    }
+}
+
+/// The figures of some questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recall<'e> {
+    /// Their category; `None` for all.
+    pub category: Option<&'e str>,
+    /// How many.
+    pub questions: u64,
+    /// How many the old session could answer.
+    pub answerable: u64,
+    /// How many of these the new one can.
+    pub kept: u64,
+}
+
+impl Exam {
+    /// Reads a file of questions.
+    pub fn parse(text: &str) -> Result<Self, PassError> {
+        let Questions { questions } = serde_json::from_str(text).map_err(|error| {
+            let line = error.line() as u64;
+            PassError::from(ExamError::Shape(error)).at(line)
+        })?;
+        if questions.is_empty() {
+            return Err(ExamError::Empty.into());
+        }
+        let mut quotes = Quotes::default();
+        let groups = questions.iter().map(|question| numbers(question, &mut quotes));
+        Ok(Self {
+            groups: groups.collect::<Result<_, _>>()?,
+            questions,
+            quotes,
+            before: Side::default(),
+            after: Side::default(),
+        })
+    }
+
+    pub(super) fn before(&mut self, message: &Message<'_>) {
+        self.before.push(message, &self.quotes);
+    }
+
+    pub(super) fn after(&mut self, message: &Message<'_>) {
+        self.after.push(message, &self.quotes);
+    }
+
+    /// The result for each question, in order.
+    pub fn marks(&mut self) -> Vec<Mark<'_>> {
+        self.before.end(&self.quotes);
+        self.after.end(&self.quotes);
+        // A compaction did not keep what a system message always said, but some tools put their
+        // summary into one.
+        let old: HashSet<u64> = self.before.system.iter().map(|(digest, _)| *digest).collect();
+        for (digest, found) in take(&mut self.after.system) {
+            if !old.contains(&digest) {
+                self.after.found.extend(found);
+            }
+        }
+        let marks = self.questions.iter().zip(&self.groups).map(|(question, groups)| {
+            let answerable = self.before.answers(groups);
+            let kept = answerable && self.after.answers(groups);
+            Mark { question, answerable, kept }
+        });
+        marks.collect()
+    }
+}
+
+/// Adds the quotes of a question: their numbers, in its groups.
+fn numbers(question: &Question, quotes: &mut Quotes) -> Result<Vec<Vec<usize>>, ExamError> {
+    let id = || question.id.clone();
+    if question.evidence.is_empty() || question.evidence.iter().any(Vec::is_empty) {
+        return Err(ExamError::NoEvidence(id()));
+    }
+    let mut number = |quote: &String| {
+        let no_word = || ExamError::NoWord { id: id(), quote: quote.clone() };
+        quotes.add(quote).ok_or_else(no_word)
+    };
+    let groups = question.evidence.iter();
+    groups.map(|group| group.iter().map(&mut number).collect()).collect()
+}
+
+impl Side {
+    fn push(&mut self, message: &Message<'_>, quotes: &Quotes) {
+        if !message.continues {
+            self.end(quotes);
+        }
+        self.is_system = message.role.is_system();
+        add_said(&mut self.said, message);
+    }
+
+    /// The message is whole.
+    fn end(&mut self, quotes: &Quotes) {
+        let said = take(&mut self.said);
+        if said.is_empty() {
+            return;
+        }
+        let found = quotes.in_text(&said);
+        if self.is_system {
+            let mut digest = DefaultHasher::new();
+            said.hash(&mut digest);
+            self.system.push((digest.finish(), found));
+        } else {
+            self.found.extend(found);
+        }
+    }
+
+    fn answers(&self, groups: &[Vec<usize>]) -> bool {
+        let has_one = |group: &Vec<usize>| group.iter().any(|quote| self.found.contains(quote));
+        groups.iter().all(has_one)
+    }
+}
+
+/// The figures by category, in the order of the questions, and of all at the end.
+pub fn recall<'e>(marks: &[Mark<'e>]) -> Vec<Recall<'e>> {
+    let mut rows: Vec<Recall<'e>> = Vec::new();
+    for mark in marks {
+        let category = mark.question.category.as_str();
+        if rows.iter().all(|row| row.category != Some(category)) {
+            rows.push(Recall::of(Some(category), marks));
+        }
+    }
+    rows.push(Recall::of_all(marks));
+    rows
+}
+
+impl<'e> Recall<'e> {
+    /// The figures of all questions.
+    pub fn of_all(marks: &[Mark<'e>]) -> Self {
+        Self::of(None, marks)
+    }
+
+    fn of(category: Option<&'e str>, marks: &[Mark<'e>]) -> Self {
+        let count = |is_one: fn(&Mark<'e>) -> bool| {
+            let of_it = marks
+                .iter()
+                .filter(|mark| category.is_none_or(|category| mark.question.category == category));
+            of_it.filter(|mark| is_one(mark)).count() as u64
+        };
+        Self {
+            category,
+            questions: count(|_| true),
+            answerable: count(|mark| mark.answerable),
+            kept: count(|mark| mark.kept),
+        }
+    }
+
+    /// The evidence recall: the kept share; `None` when nothing could be answered.
+    pub fn share(self) -> Option<f64> {
+        (self.answerable > 0).then(|| self.kept as f64 / self.answerable as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Message, Part, Role};
+
+    use super::{Exam, Mark, recall};
+
+    const QUESTIONS: &str = r#"{"session":"any","questions":[
+{"id":"q1","category":"value","question":"How much?","gold":"7","evidence":[["seven euros","pay 7 euros"]]},
+{"id":"q2","category":"cause","question":"Why, and where?","evidence":[["the disk was full"],["in the cellar"]]},
+{"id":"q3","category":"value","question":"Who?","evidence":[["nobody said it"]]}]}"#;
+
+    fn says(role: Role, text: &'static str) -> Message<'static> {
+        Message::new(role, vec![Part::Text(text.into())])
+    }
+
+    /// The marks: `+` kept, `-` lost, `?` never there.
+    fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
+        let mut exam = Exam::parse(QUESTIONS).expect("questions");
+        for message in after {
+            exam.after(message);
+        }
+        for message in before {
+            exam.before(message);
+        }
+        exam.marks().iter().map(Mark::sign).collect()
+    }
+
+    const PRICE: &str = "Please pay 7 euros.";
+    const CAUSE: &str = "The disk was full.";
+    const PLACE: &str = "It stands in the cellar.";
+
+    fn before() -> [Message<'static>; 3] {
+        [says(Role::User, PRICE), says(Role::Assistant, CAUSE), says(Role::Tool, PLACE)]
+    }
+
+    #[test]
+    fn of_each_group_one_quote_is_needed() {
+        assert_eq!(marks(&before(), &before()), "++?");
+        assert_eq!(marks(&before(), &before()[..2]), "+-?");
+        assert_eq!(marks(&before(), &before()[2..]), "--?");
+        assert_eq!(marks(&before()[1..], &before()), "?+?");
+    }
+
+    #[test]
+    fn system_messages_count_only_where_they_are_new() {
+        let old = [says(Role::System, PRICE), says(Role::User, PRICE)];
+        assert_eq!(marks(&old, &old[..1]), "-??");
+        assert_eq!(marks(&old, &[says(Role::Developer, PRICE)]), "-??");
+        assert_eq!(marks(&old, &[says(Role::System, "Summary: they pay 7 euros")]), "+??");
+        assert_eq!(marks(&old[..1], &old), "???");
+    }
+
+    #[test]
+    fn a_message_may_take_several_records() {
+        let two = [says(Role::Assistant, "pay"), says(Role::Assistant, "7 euros")];
+        assert_eq!(marks(&two, &[]), "???");
+        let [first, second] = two;
+        let one = [first, Message { continues: true, ..second }];
+        assert_eq!(marks(&one, &[]), "-??");
+    }
+
+    #[test]
+    fn figures_are_by_category_and_of_all() {
+        let mut exam = Exam::parse(QUESTIONS).expect("questions");
+        exam.after(&before()[0]);
+        for message in &before() {
+            exam.before(message);
+        }
+        let marks = exam.marks();
+        let rows = recall(&marks);
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (row.category, row.questions, row.answerable, row.kept, row.share()))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                (Some("value"), 2, 1, 1, Some(1.0)),
+                (Some("cause"), 1, 1, 0, Some(0.0)),
+                (None, 3, 2, 1, Some(0.5)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused_with_its_line() {
+        let question = |evidence: &str| {
+            format!(
+                r#"{{"questions":[{{"id":"q","category":"c","question":"?","evidence":{evidence}}}]}}"#
+            )
+        };
+        for (text, why) in [
+            (
+                "[1,\n2]".to_owned(),
+                "1: not a file of questions: invalid type: integer `1`, expected a sequence at line 1 column 2",
+            ),
+            (
+                "{\"questions\":\n[{}]}".to_owned(),
+                "2: not a file of questions: missing field `id` at line 2 column 3",
+            ),
+            (r#"{"questions":[]}"#.to_owned(), "no questions"),
+            (question("[]"), "question q: no evidence, or an empty group of it"),
+            (question("[[\"a\"],[]]"), "question q: no evidence, or an empty group of it"),
+            (question("[[\"…\"]]"), "question q: no word in the quote \"…\""),
+        ] {
+            let error = Exam::parse(&text).expect_err("no questions");
+            assert_eq!(error.to_string(), why, "{text}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A score for programs. The keys are a contract: new ones may come, none goes.
+
+use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
+use serde::{Serialize, Serializer};
+
+use super::batch::BatchScore;
+use super::exam::{Mark, Recall, recall};
+use super::later::{Measure, measures};
+
+/// The object of a score.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    items_kept: f64,
+    classes: InOrder<'a, Figures>,
+    future: Option<InOrder<'a, ToldMeasure>>,
+    evidence: Option<ToldExam<'a>>,
+}
+
+/// The object of all conversations of a batch.
+#[derive(Serialize)]
+pub struct ToldBatch<'a> {
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    conversations: u64,
+    failed: u64,
+    items_kept: f64,
+    /// Null without conversations.
+    least_kept: Option<f64>,
+    least_line: Option<u64>,
+    classes: InOrder<'a, Figures>,
+}
+
+/// An object with its members in this order.
+struct InOrder<'a, T>(Vec<(&'a str, T)>);
+
+#[derive(Serialize)]
+struct Figures {
+    weight: f64,
+    total: u64,
+    retained: u64,
+    recoverable: u64,
+    /// Recoverable items that only a snapshot has.
+    saved: u64,
+    lost: u64,
+    /// Done or superseded: not scored.
+    retired: u64,
+    /// Null without items.
+    score: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ToldMeasure {
+    needed: u64,
+    kept: u64,
+    /// Null when nothing was needed.
+    share: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ToldExam<'a> {
+    #[serde(flatten)]
+    all: ToldRecall,
+    categories: InOrder<'a, ToldRecall>,
+    marks: Vec<ToldMark<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldRecall {
+    questions: u64,
+    /// By what the old session says: the others are not scored.
+    answerable: u64,
+    kept: u64,
+    /// Null when none is answerable.
+    share: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ToldMark<'a> {
+    id: &'a str,
+    category: &'a str,
+    answerable: bool,
+    kept: bool,
+}
+
+impl<'a> Told<'a> {
+    /// The score of what the session `before` is `after`; stdin has no name.
+    pub fn of(
+        before: Option<&'a str>,
+        after: Option<&'a str>,
+        score: &Score,
+        needed: Option<Needed>,
+        marks: Option<&[Mark<'a>]>,
+    ) -> Self {
+        let future = needed.map(|needed| measures(needed).map(ToldMeasure::of));
+        Self {
+            before,
+            after,
+            line: None,
+            items_kept: rounded(score.items_kept()),
+            classes: classes(&score.rows()),
+            future: future.map(|shares| InOrder(shares.into())),
+            evidence: marks.map(ToldExam::of),
+        }
+    }
+
+    /// For a conversation in that line of a batch.
+    #[must_use]
+    pub fn in_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+}
+
+impl<'a> ToldBatch<'a> {
+    /// The score of what the batch `before` is `after`; stdin has no name.
+    pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
+        Self {
+            before,
+            after,
+            conversations: score.scored,
+            failed: score.failed,
+            items_kept: rounded(score.items_kept()),
+            least_kept: score.least.map(|(_, kept)| rounded(kept)),
+            least_line: score.least.map(|(line, _)| line),
+            classes: classes(&score.rows()),
+        }
+    }
+}
+
+fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
+    let rows = rows.iter();
+    let named = rows.map(|row| (row.class.as_str(), Figures::from(*row)));
+    InOrder(named.collect())
+}
+
+impl<'a> ToldExam<'a> {
+    fn of(marks: &[Mark<'a>]) -> Self {
+        let rows = recall(marks).into_iter();
+        let named = rows.filter_map(|row| Some((row.category?, ToldRecall::from(row))));
+        let told = |mark: &Mark<'a>| ToldMark {
+            id: &mark.question.id,
+            category: &mark.question.category,
+            answerable: mark.answerable,
+            kept: mark.kept,
+        };
+        Self {
+            all: Recall::of_all(marks).into(),
+            categories: InOrder(named.collect()),
+            marks: marks.iter().map(told).collect(),
+        }
+    }
+}
+
+impl From<Recall<'_>> for ToldRecall {
+    fn from(row: Recall<'_>) -> Self {
+        Self {
+            questions: row.questions,
+            answerable: row.answerable,
+            kept: row.kept,
+            share: row.share().map(rounded),
+        }
+    }
+}
+
+impl ToldMeasure {
+    fn of(measure: Measure) -> (&'static str, Self) {
+        let Measure { key, needed, kept, .. } = measure;
+        let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
+        let told = Self { needed, kept, share };
+        (key, told)
+    }
+}
+
+impl From<Row> for Figures {
+    fn from(row: Row) -> Self {
+        Self {
+            weight: row.class.weight(),
+            total: row.total,
+            retained: row.retained,
+            recoverable: row.recoverable,
+            saved: row.saved,
+            lost: row.lost,
+            retired: row.retired,
+            score: row.score.map(rounded),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for InOrder<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::ledger::score::{Needed, Score};
+
+    use super::Told;
+
+    #[test]
+    fn of_nothing_there_is_no_share() {
+        let needed = Needed { total: 3, kept: 2, in_context: 1, ..Needed::default() };
+        let told = Told::of(None, Some("b"), &Score::default(), Some(needed), None);
+        let json = serde_json::to_string(&told).expect("JSON");
+        let future = r#""future":{"a_must":{"needed":3,"kept":2,"share":0.6667},"a_ctx":{"needed":3,"kept":1,"share":0.3333},"a_ctxfar":{"needed":0,"kept":0,"share":null}},"evidence":null}"#;
+        assert!(json.starts_with(r#"{"before":null,"after":"b","#), "{json}");
+        assert!(json.ends_with(future), "{json}");
+    }
+}

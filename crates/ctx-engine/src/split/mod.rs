@@ -1,0 +1,260 @@
+//! Zones: which records are system messages, old, or kept.
+
+mod batch;
+mod sink;
+mod told;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::counter::MessageCounter;
+use crate::zones::{Facts, Splitter};
+use ctx_format::{Class, Dialect, Record, Tag, Zone};
+use ctx_policy::keep::Keep;
+
+use crate::{PassError, Pin, pins};
+pub use sink::ZoneCounts;
+use sink::{Item, Sink};
+pub use told::Told;
+
+/// What is kept, and what is written.
+pub struct Plan {
+    /// How much of the end is kept.
+    pub keep: Keep,
+    /// Records that are kept.
+    pub pins: Vec<Pin>,
+    /// Set if tokens decide.
+    pub counter: Option<MessageCounter>,
+    /// Only records of this zone are written.
+    pub only: Option<Zone>,
+    /// The folder of temporary files.
+    pub temp: PathBuf,
+}
+
+/// Tags the records of a session with their zones, as soon as these cannot change any
+/// more.
+pub struct SplitPass<'p, W> {
+    plan: &'p Plan,
+    dialect: Option<&'static dyn Dialect>,
+    splitter: Splitter,
+    sink: Sink<W>,
+    /// Bytes so far of a line that comes in pieces.
+    length: usize,
+}
+
+impl<'p, W: Write> SplitPass<'p, W> {
+    /// A pass that writes to `output`.
+    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, output: W) -> Self {
+        Self {
+            plan,
+            dialect,
+            splitter: Splitter::new(plan.keep),
+            sink: Sink::new(output, plan.only, &plan.temp),
+            length: 0,
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        let untagged = record.untagged();
+        self.sink.spool(&untagged)?;
+        self.length += untagged.len();
+        if !record.piece.ends() {
+            return Ok(());
+        }
+        let mut tag = record.tag().unwrap_or_default();
+        let length = (untagged.len() - record.line_end().len()) as u64;
+        tag.pin = self.decide(record, &mut tag, length);
+        tag.line = Some(record.line);
+        tag.bytes = Some(length);
+        self.sink.expect(Item {
+            length: std::mem::take(&mut self.length),
+            splice: record.splice(),
+            tag,
+        });
+        self.write()
+    }
+
+    /// The next record, which is a whole conversation.
+    pub fn push_batch(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        batch::split(self.plan, self.dialect, record, &mut self.sink)
+    }
+
+    /// Writes the rest, marks the end, and gives the output back.
+    pub fn finish(mut self) -> Result<(W, ZoneCounts), PassError> {
+        self.splitter.finish();
+        self.write()?;
+        self.sink.finish()
+    }
+
+    /// Tells the splitter of the record, and its tag of its tokens; returns the selector
+    /// that pins it.
+    fn decide(&mut self, record: &Record<'_>, tag: &mut Tag, length: u64) -> Option<String> {
+        if record.class == Class::Tail {
+            self.splitter.push(Facts::Tail);
+            return None;
+        }
+        let Some(outline) = record.outline(self.dialect) else {
+            self.splitter.push(Facts::Line);
+            return None;
+        };
+        let message = || record.message(self.dialect);
+        let pin = pins::first(&self.plan.pins, record, outline.role, message);
+        if let Some(counter) = &self.plan.counter {
+            tag.tokens = Some(match self.dialect {
+                Some(_) => counter.total(Some(tag), length, message),
+                None => counter.text(&String::from_utf8_lossy(record.bytes)),
+            });
+            tag.encoding = Some(counter.encoding().name().to_owned());
+        }
+        let counted = self.plan.counter.and(tag.tokens);
+        self.splitter.push(Facts::Message {
+            outline: &outline,
+            tokens: counted.unwrap_or(0),
+            pinned: pin.is_some(),
+        });
+        pin.map(ToString::to_string)
+    }
+
+    /// Writes what is decided.
+    fn write(&mut self) -> Result<(), PassError> {
+        for verdict in self.splitter.by_ref() {
+            self.sink.decided(&verdict)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::counter::MessageCounter;
+    use ctx_format::{Options, Zone};
+    use ctx_policy::keep::Keep;
+    use ctx_tokens::Encoding;
+
+    use super::{Plan, SplitPass, ZoneCounts};
+    use crate::{Invalid, Session};
+
+    pub(super) fn plan(messages: u64) -> Plan {
+        Plan {
+            keep: Keep { messages: Some(messages), ..Keep::default() },
+            pins: Vec::new(),
+            counter: None,
+            only: None,
+            temp: std::env::temp_dir(),
+        }
+    }
+
+    /// The output, and the number of records per zone.
+    pub(super) fn split(plan: &Plan, batch: bool, input: &str) -> (String, ZoneCounts) {
+        let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
+        let options = Options { batch, ..Options::default() };
+        let session = Session::open(reader, &options, Invalid::Keep);
+        let mut session = session.expect("from memory");
+        let mut pass = SplitPass::new(plan, session.dialect(), Vec::new());
+        let read =
+            session.each(|record| if batch { pass.push_batch(record) } else { pass.push(record) });
+        read.expect("to memory");
+        let (written, counts) = pass.finish().expect("to memory");
+        (String::from_utf8(written).expect("text"), counts)
+    }
+
+    fn said(role: &str, text: &str) -> String {
+        format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n")
+    }
+
+    fn session() -> String {
+        said("system", "x") + &said("user", "a") + &said("assistant", "b") + &said("user", "c")
+    }
+
+    /// The tags, without their braces.
+    fn tags(written: &str) -> Vec<&str> {
+        let lines = written.lines();
+        let tag = lines.map(|line| line.strip_prefix("{\"_ctx\":{").unwrap_or_default());
+        tag.map(|tag| tag.split_once('}').map_or("", |(tag, _)| tag)).collect()
+    }
+
+    #[test]
+    fn each_record_says_its_zone_and_the_last_one_how_many_there_are() {
+        let (written, counts) = split(&plan(1), false, &session());
+        let expected = [
+            r#""zone":"system","line":1,"bytes":31"#,
+            r#""zone":"old","line":2,"bytes":29"#,
+            r#""zone":"old","line":3,"bytes":34"#,
+            r#""zone":"keep","line":4,"bytes":29,"end":4"#,
+        ];
+        assert_eq!(tags(&written), expected);
+        assert_eq!((counts.system, counts.old, counts.keep), (1, 2, 1));
+        assert_eq!(counts.first_keep, Some(3));
+    }
+
+    #[test]
+    fn one_zone_alone_is_a_whole_stream() {
+        let mut plan = plan(1);
+        plan.only = Some(Zone::Old);
+        let (written, counts) = split(&plan, false, &session());
+        let expected =
+            [r#""zone":"old","line":2,"bytes":29"#, r#""zone":"old","line":3,"bytes":34,"end":2"#];
+        assert_eq!(tags(&written), expected);
+        assert_eq!((counts.old, counts.keep, counts.first_keep), (2, 0, None));
+    }
+
+    #[test]
+    fn a_pin_is_named_and_so_is_the_latest_request() {
+        let mut plan = plan(0);
+        plan.pins = vec!["line:3".parse().expect("a selector")];
+        let (written, _) = split(&plan, false, &session());
+        assert!(tags(&written)[2].contains(r#""pin":"line:3""#), "{written}");
+        assert!(tags(&written)[3].contains(r#""pin":"latest-user""#), "{written}");
+    }
+
+    #[test]
+    fn tokens_are_counted_where_they_decide_and_taken_from_a_tag_that_is_valid() {
+        let mut plan = plan(1);
+        plan.counter = Some(MessageCounter::new(Encoding::Chars4));
+        let tag = |bytes| {
+            format!("{{\"_ctx\":{{\"bytes\":{bytes},\"tokens\":99,\"encoding\":\"chars4\"}},")
+        };
+        for (bytes, tokens) in [(29, 99), (28, 5)] {
+            let input = said("user", "a").replacen('{', &tag(bytes), 1);
+            let (written, _) = split(&plan, false, &input);
+            let expected = format!(r#""bytes":29,"tokens":{tokens},"encoding":"chars4""#);
+            assert!(written.contains(&expected), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_was_decided_before_is_decided_anew_and_other_members_stay() {
+        let input = said("user", "a").replacen(
+            '{',
+            "{\"_ctx\":{\"zone\":\"old\",\"pin\":\"x\",\"mine\":1},",
+            1,
+        );
+        let (written, _) = split(&plan(1), false, &input);
+        assert_eq!(tags(&written), [r#""zone":"keep","line":1,"bytes":29,"end":1,"mine":1"#]);
+    }
+
+    #[test]
+    fn lines_that_cannot_carry_a_tag_pass_as_they_came() {
+        let input = "broken\n\n".to_owned() + &said("user", "a") + "{\"half";
+        let (written, counts) = split(&plan(1), false, &input);
+        assert!(written.starts_with("broken\n\n{\"_ctx\""), "{written}");
+        assert!(written.ends_with("\n{\"half"), "{written}");
+        assert_eq!((counts.system, counts.keep), (2, 2));
+        assert!(written.contains("\"end\":4"), "{written}");
+    }
+
+    #[test]
+    fn without_a_known_format_zones_go_by_lines() {
+        let (written, counts) = split(&plan(1), false, "{\"a\":1}\n{\"a\":2}\n");
+        assert_eq!((counts.old, counts.keep), (1, 1));
+        assert!(
+            written.ends_with(
+                r#""end":2},"a":2}
+"#
+            ),
+            "{written}"
+        );
+        assert_eq!(split(&plan(1), false, "").0, "");
+    }
+}

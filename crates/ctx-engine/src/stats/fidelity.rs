@@ -1,0 +1,62 @@
+//! How much of a session a compaction kept, by what its record tells.
+
+use ctx_summary::ledger::score::{Class, Standing, rounded};
+use serde_json::Value;
+
+/// The fidelity of a compaction, from 0 to 1, from the member `survived` of its record: the items
+/// kept as in ctx-score. It is the weighted mean over the classes with items; a retained item
+/// counts one, a recoverable one a half, a lost one zero. The record has only numbers, so all
+/// identifiers count the same here, while ctx-score weighs each by the probability that it is
+/// needed. `None` if nothing was scored.
+pub fn fidelity(survived: &Value) -> Option<f64> {
+    let (mut kept, mut all) = (0.0, 0.0);
+    for class in Class::ALL {
+        let Some(row) = survived.get(class.as_str()) else {
+            continue;
+        };
+        let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0) as f64;
+        let counts = [
+            (Standing::Retained, count("retained")),
+            (Standing::Recoverable, count("recoverable")),
+            (Standing::Lost, count("lost")),
+        ];
+        let items: f64 = counts.iter().map(|(_, count)| count).sum();
+        if items > 0.0 {
+            let credits = counts.iter().map(|(standing, count)| standing.credit() * count);
+            kept += class.weight() * credits.sum::<f64>() / items;
+            all += class.weight();
+        }
+    }
+    (all > 0.0).then(|| rounded(kept / all))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::ledger::score::rounded;
+    use serde_json::{Value, json};
+
+    use super::fidelity;
+
+    fn row(retained: u64, recoverable: u64, lost: u64) -> Value {
+        json!({"retained": retained, "recoverable": recoverable, "lost": lost})
+    }
+
+    /// Classes by their weights, items by what became of them.
+    #[test]
+    fn it_is_the_items_kept_of_the_score() {
+        for (survived, expected) in [
+            (json!({"asks": row(4, 0, 0)}), Some(1.0)),
+            (json!({"asks": row(1, 1, 0)}), Some(0.75)),
+            (json!({"asks": row(0, 0, 7)}), Some(0.0)),
+            (json!({"asks": row(1, 0, 0), "files": row(0, 0, 9)}), Some(0.75)),
+            (json!({"asks": row(1, 0, 0), "identifiers": row(0, 0, 1)}), Some(0.6)),
+            (json!({}), None),
+            (json!({"asks": row(0, 0, 0)}), None),
+            (json!({"moods": row(1, 0, 0)}), None),
+            (json!([1]), None),
+            (json!({"asks": {"retained": "many", "lost": -1}}), None),
+        ] {
+            assert_eq!(fidelity(&survived), expected.map(rounded), "{survived}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What the last compaction kept and lost, by the score of `ctx-score`.
+
+use ctx_format::{Dialect, Record, Zone};
+use ctx_summary::ledger::Ledger;
+use ctx_summary::ledger::score::{After, Class, Score, Scored, Scorer, Standing, rounded};
+use serde_json::Value;
+
+use super::walk::Step;
+use crate::ledger::LedgerReader;
+use crate::score::MOST_SCORED_BYTES;
+use crate::stats::fidelity;
+use crate::summarize::recognizer;
+
+/// So many of the lost identifiers are listed: there are many, and other things say more.
+const MOST_NAMES: usize = 15;
+
+/// So many of the lost items are listed.
+pub const MOST_LOST: usize = 50;
+
+/// The result for each class of items.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fate {
+    /// For each class with items, how many are retained, recoverable and lost.
+    pub classes: Vec<(Class, Counts)>,
+    /// The items kept, from 0 to 1.
+    pub kept: f64,
+    /// The first of the lost items: their class, their line before the compaction, their words.
+    /// Only where both sessions are there.
+    pub lost: Vec<(Class, u64, String)>,
+}
+
+/// How many items of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Items in the new session.
+    pub retained: u64,
+    /// The new session refers to them.
+    pub recoverable: u64,
+    /// Items that it does not have.
+    pub lost: u64,
+}
+
+impl Fate {
+    /// By a score.
+    pub fn of_score(score: &Score) -> Option<Self> {
+        let rows = score.rows().into_iter().filter(|row| row.total > 0);
+        let classes: Vec<(Class, Counts)> = rows
+            .map(|row| {
+                let counts =
+                    Counts { retained: row.retained, recoverable: row.recoverable, lost: row.lost };
+                (row.class, counts)
+            })
+            .collect();
+        let mut names = 0;
+        let is_listed = |item: &&Scored| {
+            let is_name = item.class == Class::Identifiers;
+            let is_lost = item.standing == Standing::Lost;
+            names += usize::from(is_lost && is_name);
+            is_lost && !(is_name && names > MOST_NAMES)
+        };
+        let lost = score.items.iter().filter(is_listed);
+        let lost = lost.map(|item| (item.class, item.line, item.text.clone()));
+        (!classes.is_empty()).then(|| Self {
+            kept: rounded(score.items_kept()),
+            lost: lost.take(MOST_LOST).collect(),
+            classes,
+        })
+    }
+
+    /// By what the audit log has of it, where the sessions are not there any more.
+    pub fn of_log(survived: &Value) -> Option<Self> {
+        let counts = |class: Class| {
+            let row = survived.get(class.as_str())?;
+            let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0);
+            let counts = Counts {
+                retained: count("retained"),
+                recoverable: count("recoverable"),
+                lost: count("lost"),
+            };
+            (counts != Counts::default()).then_some((class, counts))
+        };
+        Some(Self {
+            classes: Class::ALL.into_iter().filter_map(counts).collect(),
+            kept: fidelity(survived)?,
+            lost: Vec::new(),
+        })
+    }
+
+    /// The sum of all classes.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        for (_, counts) in &self.classes {
+            total.retained += counts.retained;
+            total.recoverable += counts.recoverable;
+            total.lost += counts.lost;
+        }
+        total
+    }
+}
+
+/// Scores the last compaction that a session records, while its records pass.
+pub(super) struct OwnFate {
+    before: LedgerReader,
+    bytes: u64,
+    after: After,
+    /// The ledger when the last summary came.
+    ledger: Option<Ledger>,
+}
+
+impl OwnFate {
+    pub(super) fn new() -> Self {
+        Self { before: LedgerReader::default(), bytes: 0, after: After::default(), ledger: None }
+    }
+
+    pub(super) fn push(&mut self, record: &Record<'_>, step: &Step<'_>, dialect: &dyn Dialect) {
+        if self.ledger.is_some() {
+            return;
+        }
+        if step.is_inside {
+            self.after.push(&step.message);
+        }
+        if step.is_summary && step.before.is_some_and(|before| before.total() > 0) {
+            let before = std::mem::take(&mut self.before);
+            if step.is_inside {
+                self.ledger = Some(before.finish());
+                return;
+            }
+            drop(before.finish());
+            self.bytes = 0;
+        }
+        self.bytes += record.bytes.len() as u64;
+        if self.bytes > MOST_SCORED_BYTES {
+            return;
+        }
+        let recognizer = recognizer(None);
+        let object = record.whole_object();
+        let summary = object.and_then(|it| recognizer.summary_in(dialect, it, &step.message));
+        if let Some(text) = summary {
+            self.before.push_earlier(&text);
+        } else {
+            let message = recognizer.as_said(&step.message);
+            let length = record.bytes.len();
+            self.before.push(record.line, &message, length, Zone::Old);
+        }
+    }
+
+    /// `None` if the session records no compaction, or was too long before it.
+    pub(super) fn finish(self) -> Option<Fate> {
+        let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
+        Fate::of_score(&Scorer::new(self.after).finish(&ledger))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::ledger::ItemKind;
+    use ctx_summary::ledger::score::{Class, Score, Scored, Standing};
+    use serde_json::json;
+
+    use super::{Counts, Fate, MOST_LOST};
+
+    fn lost(class: Class, number: u64) -> Scored {
+        Scored {
+            class,
+            text: format!("{number}"),
+            line: number,
+            weight: 1.0,
+            standing: Standing::Lost,
+        }
+    }
+
+    /// Some lost items of each class are listed, however many names there are.
+    #[test]
+    fn names_do_not_fill_the_list() {
+        let [ask, error] = [ItemKind::Ask, ItemKind::Error].map(Class::Item);
+        let of = |class, count| (0..count).map(move |number| lost(class, number));
+        let items = of(ask, 3).chain(of(Class::Identifiers, 90)).chain(of(error, 60));
+        let score = Score { items: items.collect(), retired: Vec::new() };
+        let fate = Fate::of_score(&score).expect("it has items");
+        assert_eq!(fate.lost.len(), MOST_LOST);
+        let listed = |class| fate.lost.iter().filter(|item| item.0 == class).count();
+        assert_eq!([ask, Class::Identifiers, error].map(listed), [3, 15, 32]);
+        assert_eq!((fate.total().lost, fate.kept), (153, 0.0));
+        assert_eq!(Fate::of_score(&Score::default()), None);
+    }
+
+    /// If only the log is left, its numbers are used and nothing is invented.
+    #[test]
+    fn the_log_has_numbers_and_no_words() {
+        let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});
+        let fate = Fate::of_log(&survived).expect("scored");
+        let counts = Counts { retained: 1, recoverable: 2, lost: 1 };
+        assert_eq!(fate.classes, [(Class::Item(ItemKind::Ask), counts)]);
+        assert_eq!((fate.kept, fate.lost.len()), (0.5, 0));
+        assert_eq!(Fate::of_log(&json!({})), None);
+        assert_eq!(Fate::of_log(&json!({"asks": {"lost": 0}})), None);
+    }
+}

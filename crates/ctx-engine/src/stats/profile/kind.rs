@@ -1,0 +1,206 @@
+//! The kinds of content that a context is made of, as people ask where their window goes.
+
+use std::ops::AddAssign;
+
+use crate::counter::{ByKind, MessageCounter};
+use ctx_format::{Message, Part, Role};
+
+/// A kind of content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// System and developer messages.
+    System,
+    /// A summary by a compaction.
+    Summary,
+    /// The user's text, images and other parts.
+    User,
+    /// The model's text.
+    Assistant,
+    /// The reasoning of the model.
+    Reasoning,
+    /// Calls of tools: names and arguments.
+    Calls,
+    /// Results of tools, with images in them.
+    Results,
+}
+
+impl Kind {
+    /// All of them, in the order in which they are stacked.
+    pub const ALL: [Self; 7] = [
+        Self::System,
+        Self::Summary,
+        Self::User,
+        Self::Assistant,
+        Self::Reasoning,
+        Self::Calls,
+        Self::Results,
+    ];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Summary => "summary",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Reasoning => "reasoning",
+            Self::Calls => "calls",
+            Self::Results => "results",
+        }
+    }
+
+    /// The kind of a message's text.
+    pub(super) fn of_text(role: Role, is_summary: bool) -> Self {
+        match role {
+            _ if is_summary => Self::Summary,
+            Role::System | Role::Developer => Self::System,
+            Role::User => Self::User,
+            Role::Assistant => Self::Assistant,
+            Role::Tool | Role::Function => Self::Results,
+            // A list of messages that takes the place of all before it.
+            Role::Other => Self::Summary,
+        }
+    }
+
+    /// The kind of a part of a message whose text is of the kind `text`.
+    fn of_part(part: &Part<'_>, text: Self) -> Self {
+        match part {
+            _ if text == Self::System => text,
+            Part::Reasoning(_) => Self::Reasoning,
+            Part::Call(_) => Self::Calls,
+            Part::Result(_) => Self::Results,
+            Part::Text(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => text,
+        }
+    }
+}
+
+/// Tokens by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds([u64; 7]);
+
+impl Kinds {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The tokens of a kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Each kind with its tokens, in the order of [`Kind::ALL`].
+    pub fn rows(&self) -> impl Iterator<Item = (Kind, u64)> {
+        Kind::ALL.into_iter().zip(self.0)
+    }
+
+    pub(super) fn add(&mut self, kind: Kind, tokens: u64) {
+        self.0[kind as usize] += tokens;
+    }
+}
+
+impl AddAssign for Kinds {
+    fn add_assign(&mut self, other: Self) {
+        for (mine, more) in self.0.iter_mut().zip(other.0) {
+            *mine += more;
+        }
+    }
+}
+
+/// A message, counted.
+pub(super) struct Counted {
+    /// Its tokens.
+    pub(super) kinds: Kinds,
+    /// The kind and the tokens of each of its parts.
+    pub(super) parts: Vec<(Kind, u64)>,
+}
+
+/// Counts a message whose text is of the kind `text`.
+pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Kind) -> Counted {
+    let mut parts = Vec::with_capacity(message.parts.len());
+    let (mut kinds, mut said) = (Kinds::default(), 0);
+    let tokens: ByKind = counter.message_of(message, |part| {
+        let tokens = counter.part(part);
+        let kind = Kind::of_part(part, text);
+        said += tokens.reasoning;
+        kinds.add(kind, tokens.total());
+        parts.push((kind, tokens.total()));
+        tokens
+    });
+    // Sealed reasoning belongs to no part.
+    let sealed = tokens.reasoning.saturating_sub(said);
+    if sealed > 0 {
+        kinds.add(Kind::Reasoning, sealed);
+        if let Some((_, part)) = parts.iter_mut().find(|(kind, _)| *kind == Kind::Reasoning) {
+            *part += sealed;
+        }
+    }
+    // A message that has nothing but results is the frame of these.
+    let is_of_results = !parts.is_empty() && parts.iter().all(|(kind, _)| *kind == Kind::Results);
+    let frame = if is_of_results { Kind::Results } else { text };
+    kinds.add(frame, tokens.overhead);
+    Counted { kinds, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::counter::MessageCounter;
+    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
+    use ctx_tokens::Encoding;
+
+    use super::{Kind, count};
+
+    fn text(words: &'static str) -> Part<'static> {
+        Part::Text(words.into())
+    }
+
+    fn result() -> Part<'static> {
+        Part::Result(ToolResult {
+            id: None,
+            name: None,
+            is_error: false,
+            denial: Denial::None,
+            parts: vec![text("12345678"), Part::media("image", "{}")],
+            slot: None,
+        })
+    }
+
+    /// The tokens of each kind, those without any left out.
+    fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(Kind, u64)> {
+        let chars = MessageCounter::new(Encoding::Chars4);
+        let message = Message { sealed: 60, ..Message::new(role, parts) };
+        let counted = count(&chars, &message, Kind::of_text(role, is_summary));
+        assert_eq!(counted.kinds.total(), chars.message(&message).total());
+        counted.kinds.rows().filter(|(_, it)| *it > 0).collect()
+    }
+
+    /// Each part of a message is of one kind, and the kinds add up to its tokens.
+    #[test]
+    fn each_part_is_of_one_kind() {
+        let call = Part::Call(Call {
+            id: None,
+            name: "read".into(),
+            arguments: "{\"a\":11}".into(),
+            slot: None,
+        });
+        let reply = vec![text("1234"), Part::Reasoning("1234".into()), call];
+        assert_eq!(
+            kinds(Role::Assistant, false, reply),
+            [(Kind::Assistant, 5), (Kind::Reasoning, 10), (Kind::Calls, 3)]
+        );
+        let sealed = (Kind::Reasoning, 10);
+        assert_eq!(kinds(Role::User, false, vec![result()]), [sealed, (Kind::Results, 1006)]);
+        assert_eq!(
+            kinds(Role::User, false, vec![result(), text("1234")]),
+            [(Kind::User, 5), sealed, (Kind::Results, 1002)]
+        );
+        for (role, is_summary, kind) in [
+            (Role::Developer, false, Kind::System),
+            (Role::User, true, Kind::Summary),
+            (Role::Other, false, Kind::Summary),
+            (Role::Function, false, Kind::Results),
+        ] {
+            assert!(kinds(role, is_summary, vec![text("1234")]).contains(&(kind, 5)));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The largest things in a context.
+
+use ctx_format::{Message, Part};
+use ctx_redact::redact;
+
+use super::kind::{Counted, Kind};
+use crate::call_names::CallNames;
+
+/// So many are listed.
+pub const MOST_ITEMS: usize = 20;
+
+/// So much of a text is shown.
+const SHOWN_CHARS: usize = 120;
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Its kind.
+    pub kind: Kind,
+    /// The call, or the call that a result answers, in few words; empty for what is neither.
+    pub call: String,
+    /// Its line.
+    pub line: u64,
+    /// Its tokens.
+    pub tokens: u64,
+    /// How it begins, on one line, without secrets.
+    pub text: String,
+}
+
+/// The largest so far, the largest first.
+#[derive(Default)]
+pub(super) struct Largest(Vec<Item>);
+
+impl Largest {
+    /// The parts of the next message.
+    pub(super) fn push(
+        &mut self,
+        line: u64,
+        message: &Message<'_>,
+        counted: &Counted,
+        names: &CallNames,
+    ) {
+        for (part, (kind, tokens)) in message.parts.iter().zip(&counted.parts) {
+            let least = self.0.get(MOST_ITEMS - 1).map_or(0, |item| item.tokens);
+            // Among equals the first one stays.
+            if *tokens <= least {
+                continue;
+            }
+            let place = self.0.partition_point(|item| item.tokens >= *tokens);
+            let item = Item {
+                kind: *kind,
+                call: called(part, names),
+                line,
+                tokens: *tokens,
+                text: beginning(part),
+            };
+            self.0.insert(place, item);
+            self.0.truncate(MOST_ITEMS);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Item> {
+        self.0
+    }
+}
+
+fn called(part: &Part<'_>, names: &CallNames) -> String {
+    match part {
+        Part::Call(call) => crate::calls::called(call),
+        Part::Result(result) => names.of(result),
+        _ => String::new(),
+    }
+}
+
+fn beginning(part: &Part<'_>) -> String {
+    match part {
+        Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => shown(text),
+        Part::Call(call) => shown(&call.arguments),
+        Part::Result(result) => {
+            let first = result.parts.first().map(beginning);
+            first.unwrap_or_default()
+        }
+        Part::Media(media) => media.kind.to_owned(),
+        Part::Opaque(raw) => shown(raw),
+    }
+}
+
+/// The beginning of a text on one line, without secrets. More than is shown is looked at, so
+/// that no secret is known too late because it was cut.
+fn shown(text: &str) -> String {
+    let looked_at: String = text.chars().take(SHOWN_CHARS * 20).collect();
+    let (clean, _) = redact(&looked_at);
+    let mut line = String::new();
+    for word in clean.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > SHOWN_CHARS * 4 {
+            break;
+        }
+    }
+    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < line.len() || looked_at.len() < text.len() && shown.len() == line.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::counter::MessageCounter;
+    use ctx_format::{Message, Part, Role};
+    use ctx_tokens::Encoding;
+
+    use super::super::kind::{Kind, count};
+    use super::{Largest, MOST_ITEMS, shown};
+    use crate::call_names::CallNames;
+
+    /// The largest come first, earlier ones first among equals, and no more than fit on a page.
+    #[test]
+    fn the_largest_come_first() {
+        let chars = MessageCounter::new(Encoding::Chars4);
+        let mut largest = Largest::default();
+        for line in 1..=100_u64 {
+            let text = "x".repeat((line % 50) as usize * 8);
+            let message = Message::new(Role::User, vec![Part::Text(text.into())]);
+            let counted = count(&chars, &message, Kind::User);
+            largest.push(line, &message, &counted, &CallNames::default());
+        }
+        let items = largest.finish();
+        assert_eq!(items.len(), MOST_ITEMS);
+        let lines: Vec<u64> = items.iter().map(|item| item.line).take(4).collect();
+        assert_eq!(lines, [49, 99, 48, 98]);
+        assert_eq!((items[0].tokens, items[0].kind), (98, Kind::User));
+    }
+
+    /// The displayed text is short, on one line, and without secrets.
+    #[test]
+    fn a_text_is_shown_on_one_line_without_secrets() {
+        assert_eq!(shown("a\n\t b  c"), "a b c");
+        assert_eq!(shown(&"日".repeat(120)), "日".repeat(120));
+        assert_eq!(shown(&"日".repeat(121)), "日".repeat(120) + "…");
+        let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        assert!(!shown(&format!("token: {secret}")).contains("0123456789"));
+        let cut = format!("{} {secret}", "word ".repeat(22));
+        assert!(!shown(&cut).contains("ghp_0123"), "{}", shown(&cut));
+    }
+}

@@ -1,0 +1,212 @@
+//! Where the window of a session goes: the context over its life by kind, what reduced it, its
+//! largest parts, what pruning would free, what the last compaction kept and lost.
+//!
+//! It takes one pass in bounded memory, apart from a name for each result.
+
+mod fate;
+mod kind;
+mod largest;
+mod savings;
+mod series;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod walk;
+
+use crate::count::{Share, Tally};
+use crate::counter::MessageCounter;
+use ctx_format::view::{Outside, Presence};
+use ctx_format::{Dialect, Record, UsageOf};
+
+pub use fate::{Counts, Fate, MOST_LOST};
+pub use kind::{Kind, Kinds};
+pub use largest::{Item, MOST_ITEMS};
+pub use savings::{Group, MOST_GROUPS, Savings};
+pub use series::{MOST_POINTS, Point};
+pub use timeline::{Cut, Mark, Replaced};
+
+use crate::call_names::CallNames;
+use crate::prune::{Plan, PrunePass};
+use crate::{ErrorKind, Notes, PassError, Session};
+use fate::OwnFate;
+use largest::Largest;
+use savings::Calls;
+use timeline::Timeline;
+use walk::{Step, Walk};
+
+/// The profile of a session.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The tokens of its context by kind.
+    pub context: Kinds,
+    /// The same by tool, calls and results together; the largest first. What is neither is
+    /// left out.
+    pub tools: Vec<(String, Share)>,
+    /// The context after each record, at the resolution of the curve.
+    pub points: Vec<Point>,
+    /// What reduced it, in order.
+    pub marks: Vec<Mark>,
+    /// The largest things in the context.
+    pub largest: Vec<Item>,
+    /// What pruning would free, or why the session cannot be pruned.
+    pub savings: Result<Savings, String>,
+    /// What the last recorded compaction kept and lost.
+    pub fate: Option<Fate>,
+    /// The model that was asked last, where the session says so.
+    pub model: Option<String>,
+}
+
+/// Reads the states of a session, the oldest first and the current one last.
+pub struct ProfilePass {
+    counter: MessageCounter,
+    timeline: Timeline,
+}
+
+impl ProfilePass {
+    /// A new profile.
+    pub fn new(counter: MessageCounter) -> Self {
+        Self { counter, timeline: Timeline::default() }
+    }
+
+    /// Reads a state that is no more; `replaced` says what made it.
+    pub fn earlier(
+        &mut self,
+        session: &mut Session,
+        replaced: Option<Replaced>,
+    ) -> Result<(), PassError> {
+        let Some(dialect) = session.dialect() else {
+            return Ok(());
+        };
+        self.timeline.begin(replaced);
+        let mut walk = Walk::new(self.counter, dialect);
+        session.each(|record| {
+            follow(&mut walk, &mut self.timeline, record, dialect);
+            Ok(())
+        })?;
+        self.timeline.end();
+        Ok(())
+    }
+
+    /// Reads the current session; `replaced` is the change that made it, `plan` the pruning.
+    pub fn now(
+        mut self,
+        session: &mut Session,
+        replaced: Option<Replaced>,
+        plan: &Plan,
+    ) -> Result<Profile, PassError> {
+        self.timeline.begin(replaced);
+        let dialect = session.dialect();
+        let mut now = Now::new(self.counter, dialect, plan);
+        if let Err(error) = session.refuse_document_of_log("pruned") {
+            now.prune = Err(error);
+        }
+        session.each(|record| now.push(record, &mut self.timeline))?;
+        self.timeline.end();
+        Ok(now.finish(self.timeline))
+    }
+}
+
+/// The next record of a session, on the curve.
+fn follow<'r>(
+    walk: &mut Walk,
+    timeline: &mut Timeline,
+    record: &Record<'r>,
+    dialect: &dyn Dialect,
+) -> Option<Step<'r>> {
+    let step = walk.push(record);
+    if let Some(step) = &step {
+        timeline.push(record, step, walk);
+    }
+    let usage = record.whole_object().and_then(|it| dialect.usage(it));
+    let usage = usage.filter(|usage| !usage.is_of_helper);
+    // Some agents record it after the reply, in a record that is never sent.
+    let is_behind = record.presence == Some(Presence::Outside(Outside::NeverSent));
+    if let Some(usage) = usage
+        && (step.is_some() || (is_behind && usage.of == UsageOf::Before))
+    {
+        timeline.recorded(usage.prompt);
+    }
+    step
+}
+
+/// Facts about the current session.
+struct Now<'p> {
+    counter: MessageCounter,
+    dialect: Option<&'static dyn Dialect>,
+    walk: Option<Walk>,
+    tally: Tally,
+    names: CallNames,
+    calls: Calls,
+    largest: Largest,
+    fate: OwnFate,
+    prune: Result<PrunePass<'p>, PassError>,
+    model: Option<String>,
+}
+
+impl<'p> Now<'p> {
+    fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>, plan: &'p Plan) -> Self {
+        let mut tally = Tally::default();
+        tally.begin();
+        Self {
+            counter,
+            dialect,
+            walk: dialect.map(|dialect| Walk::new(counter, dialect)),
+            tally,
+            names: CallNames::default(),
+            calls: Calls::default(),
+            largest: Largest::default(),
+            fate: OwnFate::new(),
+            prune: Ok(PrunePass::new(plan, dialect, true)),
+            model: None,
+        }
+    }
+
+    fn push(&mut self, record: &Record<'_>, timeline: &mut Timeline) -> Result<(), PassError> {
+        if let Ok(prune) = &mut self.prune
+            && let Err(error) = prune.push(record)
+        {
+            self.prune = Err(error);
+        }
+        let (Some(dialect), Some(walk)) = (self.dialect, &mut self.walk) else {
+            let is_message = record.whole_object().is_some();
+            let unknown = ErrorKind::NoMessage { batch: false }.at(record.line);
+            return if is_message { Err(unknown) } else { Ok(()) };
+        };
+        let Some(step) = follow(walk, timeline, record, dialect) else {
+            return Ok(());
+        };
+        self.fate.push(record, &step, dialect);
+        let model = record.object().and_then(|object| dialect.model(object));
+        if let Some(model) = model {
+            self.model = Some(model.into_owned());
+        }
+        step.message.calls().for_each(|call| self.names.push(call));
+        if step.is_inside {
+            let (line, message) = (record.line, &step.message);
+            self.tally.message(&self.counter, message);
+            self.largest.push(line, message, &step.counted, &self.names);
+            self.calls.push(line, message, &self.names);
+        }
+        Ok(())
+    }
+
+    fn finish(self, timeline: Timeline) -> Profile {
+        let calls = &self.calls;
+        let decided = self.prune.and_then(|prune| prune.finish(true, &mut Notes::new()));
+        let savings = decided.map(|decision| calls.savings(&decision));
+        let mut tools = self.tally.by_tool();
+        tools.retain(|(name, share)| share.count > 0 || name == "(unknown)");
+        tools.sort_by(|a, b| b.1.tokens.cmp(&a.1.tokens).then_with(|| a.0.cmp(&b.0)));
+        let (points, marks) = timeline.finish();
+        Profile {
+            context: self.walk.map(Walk::finish).unwrap_or_default(),
+            tools,
+            points,
+            marks,
+            largest: self.largest.finish(),
+            savings: savings.map_err(|error| error.to_string()),
+            fate: self.fate.finish(),
+            model: self.model,
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Common parts of the passes that summarize: the kept records wait in a spool, the others are
+//! gathered for the summary, and nothing is written before the whole session is checked.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::counter::MessageCounter;
+use ctx_format::{Dialect, Object, Outline, Record, Role, Spool, counted};
+
+use super::old::{Found, OldZone};
+use super::text::{clean, tell};
+use super::writer::Writer;
+use super::{Plan, Summary};
+use crate::bound::BoundReasoning;
+use crate::checks::Checks;
+use crate::{BadLines, Fate, Notes, PassError};
+
+/// A session in the making.
+pub(super) struct Assembly<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) dialect: Option<&'static dyn Dialect>,
+    kept: Kept,
+    place: Option<Place>,
+    checks: Option<Checks>,
+    bound: BoundReasoning,
+    bad: BadLines,
+    pub(super) old: OldZone,
+}
+
+/// The kept parts of a session: this many bytes before the place of the summary, and this many
+/// after it.
+pub(super) struct Kept {
+    spool: Spool,
+    /// The folder of its file, if it needs one.
+    temp: PathBuf,
+    before: usize,
+    behind: usize,
+}
+
+/// Other bytes for some that are kept.
+pub(super) struct Change {
+    /// The index of the first of them, and their number.
+    pub(super) place: (usize, usize),
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The place of the summary.
+pub(super) struct Place {
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) role: Role,
+    line_end: Vec<u8>,
+}
+
+/// A session that was read completely and checked: the kept part, and the source of a summary of
+/// the rest.
+pub struct Material<'p> {
+    pub(super) plan: &'p Plan,
+    pub(super) kept: Kept,
+    pub(super) old: OldZone,
+    /// The place of the summary; `None` if nothing is old.
+    pub(super) place: Option<Place>,
+}
+
+/// A candidate for the summary of the session.
+pub struct Draft {
+    /// Its text, and what it replaces.
+    pub summary: Summary,
+    /// Its record, with the line end.
+    pub record: Vec<u8>,
+}
+
+/// A session with a summary in the place of what is old, complete and checked.
+pub struct NewSession {
+    pub(super) kept: Kept,
+    /// The summary, unless nothing is old.
+    pub draft: Option<Draft>,
+}
+
+impl<'p> Assembly<'p> {
+    pub(super) fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, old: OldZone) -> Self {
+        Self {
+            plan,
+            dialect,
+            kept: Kept::new(&plan.temp),
+            place: None,
+            checks: dialect.map(Checks::new),
+            bound: BoundReasoning::default(),
+            bad: BadLines::default(),
+            old,
+        }
+    }
+
+    /// Takes note of a record of the input. Returns whether it is left out because it is
+    /// bad.
+    pub(super) fn input(
+        &mut self,
+        record: &Record<'_>,
+        outline: Option<&Outline<'_>>,
+        is_old: bool,
+    ) -> bool {
+        self.input_message(record.line, outline);
+        let left_out = record.class.is_bad() && self.plan.drop_bad && !is_old;
+        let fate = match (is_old, left_out) {
+            (true, _) => Fate::Gone,
+            (false, true) => Fate::LeftOut,
+            (false, false) => Fate::Kept,
+        };
+        self.bad.add(record, fate);
+        left_out
+    }
+
+    /// Takes note of a message of the input.
+    pub(super) fn input_message(&mut self, line: u64, outline: Option<&Outline<'_>>) {
+        if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
+            checks.input(line, outline);
+        }
+    }
+
+    /// Places the summary, unless it has a place; its record gets the line end of the record there.
+    pub(super) fn place_summary(&mut self, line_end: &[u8]) {
+        let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
+        else {
+            return;
+        };
+        self.bound.change();
+        self.place = Some(Place {
+            dialect,
+            role: checks.summary(dialect, self.plan.role),
+            line_end: line_end.to_vec(),
+        });
+    }
+
+    /// Whether the summary has its place.
+    pub(super) fn has_place(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Takes a record out of the session, with the message in it. The summary stands where
+    /// the first of them stood.
+    pub(super) fn leave(&mut self, line_end: &[u8], found: Option<Found<'_>>) {
+        self.place_summary(line_end);
+        if let (Some(dialect), Some(found)) = (self.dialect, found) {
+            let recognizer = &self.plan.recognizer;
+            let earlier = recognizer.summary_in(dialect, found.object, found.message);
+            let message = &*recognizer.as_said(found.message);
+            self.old.push(Found { message, ..found }, earlier);
+        }
+    }
+
+    /// Keeps a record, with these bytes: no change of a record changes its outline.
+    pub(super) fn stay(
+        &mut self,
+        record: &Record<'_>,
+        outline: Option<&Outline<'_>>,
+        bytes: &[u8],
+    ) -> Result<(), PassError> {
+        if let Some(dialect) = self.dialect {
+            self.bound.keep(record, dialect);
+        }
+        self.stay_in_list(record.line, outline, bytes)
+    }
+
+    /// The same with a part of the line of a batch.
+    pub(super) fn stay_in_list(
+        &mut self,
+        line: u64,
+        outline: Option<&Outline<'_>>,
+        bytes: &[u8],
+    ) -> Result<(), PassError> {
+        if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
+            checks.output(line, outline);
+        }
+        self.kept.push(bytes, self.has_place())
+    }
+
+    /// How many bytes are kept so far.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept.before + self.kept.behind
+    }
+
+    /// Ends the input: reports bad lines and checks the whole output.
+    pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
+        self.bad.report(notes);
+        if let Some(checks) = self.checks {
+            checks.finish(self.plan.strict, notes)?;
+        }
+        self.bound.warn(notes);
+        self.old.finish_reading();
+        Ok(Material { plan: self.plan, kept: self.kept, old: self.old, place: self.place })
+    }
+}
+
+impl Kept {
+    pub(super) fn new(temp: &Path) -> Self {
+        Self { spool: Spool::new(temp), temp: temp.to_owned(), before: 0, behind: 0 }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8], is_behind: bool) -> Result<(), PassError> {
+        let length = if is_behind { &mut self.behind } else { &mut self.before };
+        *length += bytes.len();
+        self.spool.push(bytes).map_err(PassError::temporary)
+    }
+
+    /// Makes changes, in the order of their places.
+    pub(super) fn change(&mut self, changes: &[Change]) -> Result<(), PassError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut new = Self::new(&self.temp);
+        let mut done = 0;
+        for Change { place, bytes } in changes {
+            let (start, length) = *place;
+            self.copy(done, start, &mut new)?;
+            new.push(bytes, start >= self.before)?;
+            done = start + length;
+        }
+        self.copy(done, self.before + self.behind, &mut new)?;
+        *self = new;
+        Ok(())
+    }
+
+    /// Pushes what is between two positions into another one, part by part.
+    fn copy(&mut self, from: usize, to: usize, new: &mut Self) -> Result<(), PassError> {
+        let middle = self.before.clamp(from, to);
+        for (start, end, length) in [(from, middle, &mut new.before), (middle, to, &mut new.behind)]
+        {
+            let copied = self.spool.copy_to(start, end - start, &mut new.spool);
+            copied.map_err(PassError::temporary)?;
+            *length += end - start;
+        }
+        Ok(())
+    }
+
+    /// Writes it, with the summary in its place; it can be written again.
+    fn write(
+        &mut self,
+        draft: Option<&Draft>,
+        out: &mut (impl Write + ?Sized),
+    ) -> Result<(), PassError> {
+        let mut write = || -> io::Result<()> {
+            self.spool.copy_to(0, self.before, out)?;
+            out.write_all(draft.map_or(&[], |draft| &draft.record))?;
+            self.spool.copy_to(self.before, self.behind, out)
+        };
+        write().map_err(PassError::output)
+    }
+}
+
+impl Place {
+    /// The tokens of the summary's message, were this its text.
+    pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
+        let record = self.dialect.summary_record(self.role, text);
+        let object = Object::parse(&record).ok();
+        let message = object.as_ref().and_then(|object| self.dialect.message(object));
+        message.map_or(0, |message| counter.message(&message).total())
+    }
+
+    pub(super) fn draft(&self, summary: Summary) -> Draft {
+        let record = self.dialect.summary_record(self.role, &summary.text);
+        let mut record = record.into_bytes();
+        record.extend_from_slice(&self.line_end);
+        Draft { summary, record }
+    }
+}
+
+impl Material<'_> {
+    /// A summary of the old part; `None` if there is none.
+    pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>, PassError> {
+        let Some(place) = &self.place else {
+            notes.info("nothing is old, nothing was changed");
+            return Ok(None);
+        };
+        if self.old.other_lines > 0 {
+            notes.info(format_args!(
+                "{} without a message left with the old zone",
+                counted(self.old.other_lines, "line")
+            ));
+        }
+        let wanted = self.plan.role;
+        if place.role != wanted {
+            let (role, wanted) = (place.role.as_str(), wanted.as_str());
+            if place.dialect.is_certain() {
+                let dialect = place.dialect.name();
+                notes.info(format_args!(
+                    "the summary has the role {role}: {dialect} does not allow {wanted} there"
+                ));
+            } else {
+                notes.info(format_args!(
+                    "the summary has the role {role}: texts alone do not tell whether {wanted} \
+                     is allowed there"
+                ));
+            }
+        }
+        self.sum_up(place, writer, notes).map(Some)
+    }
+
+    /// The summary at its place; `notes` say how long it is.
+    pub(super) fn sum_up(
+        &self,
+        place: &Place,
+        writer: &Writer,
+        notes: &mut Notes,
+    ) -> Result<Draft, PassError> {
+        let summary = clean(self.plan, writer.write(&self.old, None, notes)?);
+        tell(self.plan, &self.old, &summary, notes);
+        Ok(place.draft(summary))
+    }
+
+    /// Writes what stays, with a summary if there is one; it can be written again.
+    pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<(), PassError> {
+        self.kept.write(draft, out)
+    }
+
+    /// The kept records, with a summary if there is one.
+    pub fn with(self, draft: Option<Draft>) -> NewSession {
+        NewSession { kept: self.kept, draft }
+    }
+}
+
+impl NewSession {
+    /// Writes it; it can be written again.
+    pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<(), PassError> {
+        self.kept.write(self.draft.as_ref(), out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::dialect::Chat;
+    use ctx_format::{Dialect, Record};
+
+    use super::super::Plan;
+    use super::super::fixtures::{
+        ASK, CALL, DONE, LEDGER, RESULT, SYSTEM, THANKS, by_rule, each, lines, plan, texts,
+    };
+    use super::{Assembly, Found, Material, OldZone};
+    use crate::{ErrorKind, Notes, PassError};
+
+    /// A session of which the records at these places leave.
+    fn assembled<'p>(
+        plan: &'p Plan,
+        session: &[&str],
+        old: &[usize],
+        notes: &mut Notes,
+    ) -> Result<Material<'p>, PassError> {
+        let zone = OldZone::new(plan, LEDGER, None);
+        let mut assembly = Assembly::new(plan, Some(&Chat), zone);
+        let mut at = 0;
+        each(session, |record: &Record<'_>| {
+            let is_old = old.contains(&at);
+            at += 1;
+            let outline = record.outline(Some(&Chat));
+            if assembly.input(record, outline.as_ref(), is_old) {
+                return;
+            }
+            if is_old {
+                let message = record.message(Some(&Chat));
+                let found = Found::of(record, message.as_ref());
+                return assembly.leave(record.line_end(), found);
+            }
+            let stays = assembly.stay(record, outline.as_ref(), record.bytes);
+            stays.expect("there is room");
+        });
+        assembly.finish(notes)
+    }
+
+    #[test]
+    fn the_summary_stands_where_the_first_old_record_stood() {
+        let plan = plan();
+        let mut notes = Notes::new();
+        let session = [SYSTEM, ASK, DONE, THANKS];
+        let material = assembled(&plan, &session, &[1, 2], &mut notes).expect("it is legal");
+        let draft = material.draft(&by_rule(), &mut notes).expect("by code");
+        let mut new = material.with(draft);
+        let first = lines(&mut new);
+        assert_eq!((first[0].as_str(), first[2].as_str()), (SYSTEM, THANKS));
+        assert!(first[1].contains("\"name\":\"ctx_summary\""), "{}", first[1]);
+        assert_eq!(first.len(), 3);
+        assert_eq!(lines(&mut new), first);
+        assert_eq!(new.draft.map(|draft| draft.summary.messages), Some(2));
+        assert!(texts(&mut notes).is_empty());
+    }
+
+    #[test]
+    fn where_nothing_is_old_nothing_changes() {
+        let plan = plan();
+        let mut notes = Notes::new();
+        let material = assembled(&plan, &[ASK, DONE], &[], &mut notes).expect("it is legal");
+        let draft = material.draft(&by_rule(), &mut notes).expect("by code");
+        assert!(draft.is_none());
+        assert_eq!(texts(&mut notes), ["nothing is old, nothing was changed"]);
+        assert_eq!(lines(&mut material.with(None)), [ASK, DONE]);
+    }
+
+    #[test]
+    fn an_output_with_a_new_problem_is_refused() {
+        let plan = plan();
+        let cut = assembled(&plan, &[ASK, CALL, RESULT], &[1], &mut Notes::new());
+        let error = cut.err().expect("the result has no call");
+        assert!(matches!(error.kind, ErrorKind::NewProblem(_)), "{error}");
+        assert_eq!(error.lines, [3]);
+    }
+
+    #[test]
+    fn bad_lines_leave_where_that_is_wanted_or_with_the_old_zone() {
+        let session = [ASK, "no JSON", DONE, "nor this", THANKS];
+        let mut notes = Notes::new();
+        let mut plan = plan();
+        let kept = assembled(&plan, &session, &[0, 1], &mut notes).expect("it is legal");
+        assert_eq!(lines(&mut kept.with(None)), [DONE, "nor this", THANKS]);
+        plan.drop_bad = true;
+        let kept = assembled(&plan, &session, &[0, 1], &mut notes).expect("it is legal");
+        assert_eq!(lines(&mut kept.with(None)), [DONE, THANKS]);
+        let told = texts(&mut notes);
+        let account = |told: &str| told.split(';').next().map(str::to_owned);
+        assert_eq!(
+            [account(&told[0]), account(&told[1])],
+            [
+                Some("2 bad lines, 1 kept, 1 gone with the old zone".to_owned()),
+                Some("2 bad lines, 1 left out, 1 gone with the old zone".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_message() {
+        let plan = plan();
+        let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
+        let place = material.place.expect("the first record is old");
+        // Eight letters, the name of the message, and the frames of both.
+        let name = plan.counter.text("ctx_summary") + 1;
+        assert_eq!(place.tokens("12345678", &plan.counter), 2 + name + 4);
+        let draft = place.draft(material.old.summary("12345678".to_owned()));
+        let record = Chat.summary_record(place.role, "12345678") + "\n";
+        assert_eq!(draft.record, record.as_bytes());
+    }
+}

@@ -1,0 +1,218 @@
+//! Batch records: one conversation a line, each with a summary of its own.
+
+use ctx_format::{Conversation, Dialect, Record, Zone, ZoneReader};
+
+use super::assembly::{Assembly, Kept};
+use super::old::{Found, OldZone};
+use super::{NewSession, Plan, Writer};
+use crate::error::rewritable;
+use crate::unread::FirstUnread;
+use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
+
+/// Takes batch records; they wait in a spool for the end of the input.
+pub struct Batch<'p> {
+    plan: &'p Plan,
+    writer: &'p Writer,
+    dialect: Option<&'static dyn Dialect>,
+    zones: ZoneReader,
+    kept: Kept,
+    bad: BadLines,
+}
+
+impl<'p> Batch<'p> {
+    /// A new pass.
+    pub fn new(plan: &'p Plan, writer: &'p Writer, dialect: Option<&'static dyn Dialect>) -> Self {
+        Self {
+            plan,
+            writer,
+            dialect,
+            zones: ZoneReader::default(),
+            kept: Kept::new(&plan.temp),
+            bad: BadLines::default(),
+        }
+    }
+
+    /// The tags so far.
+    pub fn zones(&self) -> &ZoneReader {
+        &self.zones
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<(), PassError> {
+        self.zones.read(record);
+        if record.class.is_bad() && self.plan.drop_bad {
+            self.bad.add(record, Fate::LeftOut);
+            return Ok(());
+        }
+        self.bad.add(record, Fate::Kept);
+        let untagged = record.untagged();
+        let mut inner = Notes::new();
+        let new = self.new_line(record, &untagged, &mut inner);
+        notes.extend_within(record.line, inner);
+        let new = new.map_err(|error| error.at(record.line))?;
+        self.kept.push(new.as_deref().unwrap_or(&untagged), false)
+    }
+
+    /// The line with its old messages summarized; `None` when nothing in it is old.
+    fn new_line(
+        &self,
+        record: &Record<'_>,
+        untagged: &[u8],
+        notes: &mut Notes,
+    ) -> Result<Option<Vec<u8>>, PassError> {
+        let zones = record.tag().and_then(|tag| tag.zones).unwrap_or_default();
+        if !zones.contains(&Zone::Old) {
+            return Ok(None);
+        }
+        // The record is read again without its tag, so that the places in it are those of
+        // the bytes that are written.
+        let plain = record.origin().record(untagged);
+        let Some((object, conversation)) = plain
+            .whole_object()
+            .and_then(|object| Some((object, Conversation::of(object)?)))
+            .filter(|(_, conversation)| conversation.messages.len() == zones.len())
+        else {
+            return Err(ErrorKind::OtherZones.into());
+        };
+        let dialect = rewritable(self.dialect, "summarized", None)?;
+        let mut unread = FirstUnread::default();
+        for (number, message) in (1..).zip(&conversation.messages) {
+            unread.look_at_message(number, message, dialect);
+        }
+        unread.refuse("summarized")?;
+        let at = untagged.len() - object.text().len() + conversation.start;
+        let mut line = untagged[..at].to_vec();
+        let mut list = self.list(dialect, &conversation, &zones, notes)?;
+        list.write(&mut line)?;
+        line.extend_from_slice(&untagged[at + conversation.list.len()..]);
+        Ok(Some(line))
+    }
+
+    /// The list of messages with the summary in the place of the old ones; what
+    /// stood between kept messages stays.
+    fn list(
+        &self,
+        dialect: &'static dyn Dialect,
+        conversation: &Conversation<'_>,
+        zones: &[Zone],
+        notes: &mut Notes,
+    ) -> Result<NewSession, PassError> {
+        let old = OldZone::new(self.plan, self.writer.needs(), None);
+        let mut assembly = Assembly::new(self.plan, Some(dialect), old);
+        let list = conversation.list.as_bytes();
+        let mut end = 0;
+        for (index, (object, zone)) in conversation.messages.iter().zip(zones).enumerate() {
+            let line = index as u64 + 1;
+            let (outline, message) = (dialect.outline(object), dialect.message(object));
+            let found = message.as_ref().map(|message| Found { line, object, message });
+            let place = conversation.place(index);
+            let between = end..place.start;
+            let whole = end..place.end;
+            end = place.end;
+            assembly.input_message(line, outline.as_ref());
+            if *zone == Zone::Old {
+                if !assembly.has_place() {
+                    assembly.stay_in_list(line, None, &list[between])?;
+                }
+                assembly.leave(b"", found);
+                continue;
+            }
+            if let Some(found) = found {
+                assembly.old.push_kept(found);
+            }
+            assembly.stay_in_list(line, outline.as_ref(), &list[whole])?;
+        }
+        assembly.stay_in_list(0, None, &list[end..])?;
+        let material = assembly.finish(notes)?;
+        let place = material.place.as_ref();
+        let draft = place.map(|place| material.sum_up(place, self.writer, notes));
+        let draft = draft.transpose()?;
+        Ok(material.with(draft))
+    }
+
+    /// The whole output.
+    pub fn finish(self, notes: &mut Notes) -> NewSession {
+        self.bad.report(notes);
+        NewSession { kept: self.kept, draft: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Dialect;
+    use ctx_format::dialect::Chat;
+
+    use super::super::Plan;
+    use super::super::fixtures::{ASK, CALL, DONE, RESULT, by_rule, each, lines, plan, texts};
+    use super::Batch;
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn pass(
+        plan: &Plan,
+        dialect: Option<&'static dyn Dialect>,
+        session: &[&str],
+        notes: &mut Notes,
+    ) -> Result<Vec<String>, PassError> {
+        let writer = by_rule();
+        let mut batch = Batch::new(plan, &writer, dialect);
+        let mut pushed = Ok(());
+        each(session, |record| {
+            if pushed.is_ok() {
+                pushed = batch.push(record, notes);
+            }
+        });
+        pushed?;
+        Ok(lines(&mut batch.finish(notes)))
+    }
+
+    fn conversation(zones: &str, list: &str) -> String {
+        format!(r#"{{"_ctx":{{"zones":[{zones}]}},"id":7, "messages": [{list}] ,"n":1}}"#)
+    }
+
+    #[test]
+    fn what_stands_around_kept_messages_stays() {
+        let list = format!(" {ASK} ,  {DONE}, {ASK} ");
+        let line = conversation(r#""keep","old","old""#, &list);
+        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::new()).expect("legal");
+        let head =
+            format!(r#"{{"id":7, "messages": [ {ASK} ,  {{"role":"user","name":"ctx_summary""#);
+        assert!(new[1].starts_with(&head), "{}", new[1]);
+        assert!(new[1].ends_with(r#"} ] ,"n":1}"#), "{}", new[1]);
+        let line = conversation(r#""old","keep","keep""#, &list);
+        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::new()).expect("legal");
+        let tail = format!(r#"}} ,  {DONE}, {ASK} ] ,"n":1}}"#);
+        assert!(new[1].ends_with(&tail), "{}", new[1]);
+    }
+
+    #[test]
+    fn a_line_without_anything_old_loses_only_its_tag() {
+        let line = conversation(r#""keep""#, ASK);
+        let bare = line.replacen(r#""_ctx":{"zones":["keep"]},"#, "", 1);
+        let session = [line.as_str(), "no JSON"];
+        let mut notes = Notes::new();
+        let new = pass(&plan(), None, &session, &mut notes).expect("nothing is old");
+        assert_eq!(new, [bare.as_str(), "no JSON"]);
+        assert!(texts(&mut notes)[0].starts_with("1 bad line kept in place"));
+        let plan = Plan { drop_bad: true, ..plan() };
+        let new = pass(&plan, None, &session, &mut notes).expect("nothing is old");
+        assert_eq!(new, [bare]);
+    }
+
+    #[test]
+    fn an_error_says_the_line_and_the_message_in_it() {
+        let error = |dialect, zones: &str, list: &str| {
+            let line = conversation(zones, list);
+            let new = pass(&plan(), dialect, &["{}", &line], &mut Notes::new());
+            let error = new.expect_err("it cannot be summarized");
+            (error.kind.to_string(), error.lines)
+        };
+        let chat: Option<&'static dyn Dialect> = Some(&Chat);
+        let unknown = ErrorKind::UnknownFormat("summarized").to_string();
+        assert_eq!(error(None, r#""old""#, ASK), (unknown, vec![2]));
+        let other = ErrorKind::OtherZones.to_string();
+        assert_eq!(error(chat, r#""old","keep""#, ASK), (other, vec![2]));
+        let list = [ASK, CALL, RESULT].join(",");
+        let (_, lines) = error(chat, r#""keep","old","keep""#, &list);
+        assert_eq!(lines, [2, 3]);
+    }
+}

@@ -1,0 +1,448 @@
+//! A session within a budget: what stays and what is summarized is decided once all records are
+//! known.
+
+mod output;
+mod refill;
+
+use std::io;
+
+use crate::allocate::{Budget, Decision, Entries, Entry, Kind, TooSmall, Verdict, decide};
+use crate::counter::PRIMING;
+use crate::zones::ExchangeFinder;
+use ctx_format::{
+    Class, Dialect, Message, Origin, Outline, Part, Piece, Presences, Record, Spool, Watch, Zone,
+    ZoneReader,
+};
+use ctx_policy::keep::Keep;
+use ctx_policy::share::Share;
+use ctx_summary::ledger::Ledger;
+use ctx_summary::{is_talk, needed_tokens};
+
+use super::shorten::observation;
+use super::writer::{Given, Writer};
+use super::{NewSession, Plan};
+use crate::error::rewritable;
+use crate::ledger::LedgerReader;
+use crate::pins::Pin;
+use crate::unread::FirstUnread;
+use crate::{ErrorKind, Notes, PassError};
+use output::{Output, SummedUp};
+
+/// The share of the latest messages in the tokens that the system messages leave. For the same
+/// tokens a summary of the others says more than more of the latest would.
+const TAIL: Share = Share::of_percent(35);
+/// A dialogue can say what matters anywhere: its latest messages get as many tokens as the current
+/// topic needs, and this share in percent.
+const TALK_TAIL: u64 = 15;
+const LATEST_WORDS: u64 = 80;
+
+/// The options of a budget.
+#[derive(Clone, Debug, Default)]
+pub struct BudgetRequest {
+    /// Tokens of the whole output.
+    pub tokens: u64,
+    /// The minimum to keep.
+    pub keep: Keep,
+    /// Records that stay.
+    pub pins: Vec<Pin>,
+}
+
+/// The header before the bytes of a record in the spool.
+#[derive(Clone, Copy)]
+struct Item {
+    line: u64,
+    piece: Piece,
+    length: u64,
+}
+
+/// Takes a session's records; all of them wait for the decision.
+pub struct BudgetPass<'p> {
+    plan: &'p Plan,
+    writer: &'p Writer,
+    request: BudgetRequest,
+    dialect: Option<&'static dyn Dialect>,
+    zones: ZoneReader,
+    spool: Spool,
+    presences: Presences,
+    entries: Entries,
+    /// `None` once all records were read.
+    exchanges: Option<ExchangeFinder>,
+    reader: Option<LedgerReader>,
+    unread: FirstUnread,
+    /// The observer, also while a model is asked.
+    watch: Watch,
+}
+
+impl<'p> BudgetPass<'p> {
+    /// A new pass.
+    pub fn new(
+        plan: &'p Plan,
+        writer: &'p Writer,
+        request: &BudgetRequest,
+        dialect: Option<&'static dyn Dialect>,
+    ) -> Self {
+        Self {
+            plan,
+            writer,
+            request: request.clone(),
+            dialect,
+            zones: ZoneReader::default(),
+            spool: Spool::new(&plan.temp),
+            presences: Presences::default(),
+            watch: Watch::default(),
+            entries: Entries::default(),
+            exchanges: Some(ExchangeFinder::default()),
+            reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
+            unread: FirstUnread::default(),
+        }
+    }
+
+    /// The tags so far, if there were any.
+    pub fn zones(&self) -> &ZoneReader {
+        &self.zones
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        self.zones.read(record);
+        self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
+        let bytes = record.untagged();
+        let entry = self.entry(record)?;
+        self.entries.push(&entry);
+        self.presences.push(record);
+        let item = Item { line: record.line, piece: record.piece, length: bytes.len() as u64 };
+        let spool = &mut self.spool;
+        let pushed = spool.push(&item.to_bytes()).and_then(|()| spool.push(&bytes));
+        pushed.map_err(PassError::temporary)
+    }
+
+    /// A record as the allocation sees it.
+    fn entry(&mut self, record: &Record<'_>) -> Result<Entry, PassError> {
+        if record.class == Class::Tail {
+            return Ok(Entry { kind: Kind::Tail, ..Entry::default() });
+        }
+        let Some(object) = record.whole_object() else {
+            return Ok(Entry::default());
+        };
+        let dialect = rewritable(self.dialect, "summarized", Some(record.line))?;
+        let (outline, message) = (record.outline(self.dialect), record.message(self.dialect));
+        let (Some(outline), Some(message)) = (outline, message) else {
+            return Ok(Entry::default());
+        };
+        let recognizer = &self.plan.recognizer;
+        let earlier = recognizer.summary_in(dialect, object, &message);
+        let is_summary = outline.is_summary || earlier.is_some();
+        if let Some(reader) = &mut self.reader {
+            if let Some(text) = earlier {
+                reader.push_earlier(&text);
+            } else {
+                let message = recognizer.as_said(&message);
+                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
+            }
+        }
+        let outline =
+            Outline { is_summary, begins_turn: outline.begins_turn && !is_summary, ..outline };
+        let mut pins = self.request.pins.iter();
+        let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
+        let number = self.entries.len() as u64 + 1;
+        Ok(Entry {
+            exchange: self.exchanges.as_mut().and_then(|it| it.push(number, &outline)),
+            pinned,
+            begins_message: outline.begins_message(),
+            ..self.message(record, &outline, &message)
+        })
+    }
+
+    fn message(&self, record: &Record<'_>, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
+        let observation = observation(record, message);
+        let kind = if outline.is_summary {
+            Kind::Summary
+        } else if outline.role.is_system() {
+            Kind::System
+        } else if outline.begins_turn && observation.is_none() {
+            Kind::User
+        } else {
+            Kind::Other
+        };
+        let counter = &self.plan.counter;
+        let (mut results, mut arguments) = (Vec::new(), 0);
+        let tokens = counter.message_of(message, |part| {
+            let tokens = counter.part(part);
+            match part {
+                Part::Result(_) => results.push(tokens.results),
+                Part::Call(call) => arguments += tokens.calls - counter.text(&call.name),
+                _ => {}
+            }
+            tokens
+        });
+        results.extend(observation.map(|(_, text)| counter.text(text)));
+        Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
+    }
+
+    /// The share of the latest messages: more of them where a summary would not need
+    /// all that they leave.
+    fn tail(&self, ledger: Option<&Ledger>) -> Share {
+        let system = self.entries.tokens_of(Kind::System);
+        let room = self.request.tokens.saturating_sub(system);
+        if let Some(share) = self.writer.share(room) {
+            return Share::of_percent(rest(share, room));
+        }
+        let tail = match ledger {
+            Some(ledger) if is_talk(ledger) => talk_tail(room),
+            _ => TAIL,
+        };
+        let summary = room - tail.of(room);
+        let needed = ledger.map_or(summary, |ledger| {
+            needed_tokens(ledger, summary, self.plan.counter.encoding().counter())
+        });
+        if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
+    }
+
+    /// Whether there is room for what has to stay within `tokens`, where at least `keep` stays.
+    /// If there is, that becomes the request. To be asked once all records were pushed.
+    pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
+        self.pin(keep);
+        let budget = Self::budget_of(tokens);
+        decide(&self.entries, &budget)?;
+        (self.request.tokens, self.request.keep) = (tokens, keep);
+        Ok(())
+    }
+
+    /// Another writer, which needs no more than the one before.
+    pub(crate) fn write_by(&mut self, writer: &'p Writer) {
+        self.writer = writer;
+    }
+
+    fn pin(&mut self, keep: Keep) {
+        if let Some(exchanges) = self.exchanges.take() {
+            self.entries.join(&exchanges.finish());
+        }
+        self.entries.pin(keep);
+    }
+
+    fn budget_of(tokens: u64) -> Budget {
+        Budget { tokens, frame: PRIMING, tail: TAIL, spare: 0, cuts_oldest: false }
+    }
+
+    /// Decides, and makes and checks the whole output before any byte of it leaves. Returns the
+    /// output, and the zone of each record that came in.
+    pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>), PassError> {
+        self.watch = notes.watch().clone();
+        self.pin(self.request.keep);
+        let ledger = self.reader.take().map(LedgerReader::finish);
+        let mut budget = Self::budget_of(self.request.tokens);
+        // To know the share a summary is written; where all fits it decides nothing.
+        if !budget.holds(&self.entries) {
+            self.unread.refuse("summarized")?;
+            budget.tail = self.tail(ledger.as_ref());
+        }
+        let decision = decide(&self.entries, &budget).map_err(ErrorKind::TooSmall)?;
+        if decision.latest_request_is_old {
+            notes.warn(
+                &[],
+                "the latest user message is too long for the budget: the summary quotes it",
+            );
+        }
+        let made = self.made(decision, ledger.unwrap_or_default(), None)?;
+        let mut made = self.filled(made, &mut budget)?;
+        notes.append(std::mem::take(&mut made.notes));
+        let zones = zones(&self.entries, &made.decision.verdicts);
+        Ok((made.output.finish(&mut self.spool, notes)?, zones))
+    }
+
+    /// With as many more of the latest messages as the summary leaves room for. A model is asked
+    /// once: its summary is that of the messages that it was sent, and some of them may stay.
+    fn filled(&mut self, mut made: Made<'p>, budget: &mut Budget) -> Result<Made<'p>, PassError> {
+        let mut given = None;
+        for _ in 0..ROUNDS {
+            let free = made.output.free;
+            if free <= SPARE.of(budget.tokens) {
+                break;
+            }
+            if self.writer.needs().model {
+                given = given.or_else(|| made.output.given());
+                self.leave(made.output.summary, budget);
+            } else {
+                budget.spare += free;
+            }
+            let decision = decide(&self.entries, budget).map_err(ErrorKind::TooSmall)?;
+            // A model's text describes messages that go, or are shortened.
+            let stands = decision.verdicts.contains(&Verdict::Old) || self.writer.needs().ledger;
+            if decision == made.decision || given.is_some() && !stands {
+                break;
+            }
+            if !self.again(&mut made, decision, given.as_ref())? {
+                return Ok(made);
+            }
+        }
+        let unused = made.output.unused();
+        if let Some(mut given) = given.filter(|_| unused > SPARE.of(budget.tokens)) {
+            given.list += unused;
+            let decision = made.decision.clone();
+            self.again(&mut made, decision, Some(&given))?;
+        }
+        Ok(made)
+    }
+
+    /// Makes the output again, with more in it; returns whether there was room for that.
+    fn again(
+        &mut self,
+        made: &mut Made<'p>,
+        decision: Decision,
+        given: Option<&Given>,
+    ) -> Result<bool, PassError> {
+        // The summary covers what it covered before.
+        let ledger = made.output.take_ledger();
+        let mut more = match self.made(decision, ledger, given) {
+            Ok(more) => more,
+            // The sizes of records are estimates, which may have been too low.
+            Err(PassError { kind: ErrorKind::TooSmall(_), .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if given.is_some() {
+            std::mem::swap(&mut more.notes, &mut made.notes);
+        }
+        *made = more;
+        Ok(true)
+    }
+
+    /// Gives the latest messages all the room that a summary of this size leaves.
+    fn leave(&self, summary: u64, budget: &mut Budget) {
+        let others = budget.frame + self.entries.tokens_of(Kind::System);
+        let room = budget.tokens.saturating_sub(others);
+        budget.tail = LEAST_TAIL;
+        budget.spare = room.saturating_sub(summary + LEAST_TAIL.of(room));
+        budget.cuts_oldest = true;
+    }
+
+    /// The output by that decision.
+    fn made(
+        &mut self,
+        decision: Decision,
+        ledger: Ledger,
+        given: Option<&Given>,
+    ) -> Result<Made<'p>, PassError> {
+        let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
+        let mut output = Output::new(
+            self.plan,
+            self.writer,
+            self.dialect,
+            ledger,
+            self.request.tokens,
+            cut_only,
+            given.is_none(),
+        );
+        let mut place = 0;
+        for (at, verdict) in decision.verdicts.iter().enumerate() {
+            let (item, bytes) = read(&mut self.spool, place).map_err(PassError::temporary)?;
+            let begin = place + Item::LENGTH;
+            place = begin + bytes.len();
+            let origin = Origin {
+                line: item.line,
+                offset: begin as u64,
+                piece: item.piece,
+                presence: self.presences.of(at),
+                portion: self.presences.portion(at),
+            };
+            let record = origin.record(&bytes);
+            output.record(&record, self.entries.tokens(at), *verdict)?;
+        }
+        let mut notes = Notes::watched(self.watch.clone());
+        let output = output.sum_up(given, &mut notes)?;
+        Ok(Made { output, decision, notes })
+    }
+}
+
+/// An output with its summary, before what is left of the budget is given back.
+struct Made<'p> {
+    output: SummedUp<'p>,
+    decision: Decision,
+    notes: Notes,
+}
+
+/// The rest of the room after this many tokens, in percent.
+fn rest(tokens: u64, room: u64) -> u8 {
+    let percent = (100 * tokens).div_ceil(room.max(1));
+    u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
+}
+
+/// The share of the latest messages in a dialogue.
+fn talk_tail(room: u64) -> Share {
+    let percent = (LATEST_WORDS * 100).div_ceil(room.max(1)).max(TALK_TAIL);
+    let percent = u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35)));
+    percent.min(TAIL)
+}
+
+/// A share that is negligible next to the tokens.
+const LEAST_TAIL: Share = Share::of_percent(1);
+
+/// How often more of the latest messages are tried.
+const ROUNDS: usize = 3;
+/// A smaller share of a budget that nothing takes is not worth another try.
+const SPARE: Share = Share::of_percent(2);
+
+const PIECES: [Piece; 4] = [Piece::Whole, Piece::First, Piece::Middle, Piece::Last];
+
+impl Item {
+    const LENGTH: usize = 17;
+
+    fn to_bytes(self) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(&self.line.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.length.to_le_bytes());
+        let piece = PIECES.iter().position(|piece| *piece == self.piece);
+        bytes[16] = piece.unwrap_or(0).to_le_bytes()[0];
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (line, rest) = bytes.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            line: u64::from_le_bytes(*line),
+            length: u64::from_le_bytes(*length),
+            piece: *PIECES.get(usize::from(*rest.first()?))?,
+        })
+    }
+}
+
+/// The record at that place in the spool.
+fn read(spool: &mut Spool, place: usize) -> io::Result<(Item, Vec<u8>)> {
+    let mut head = Vec::with_capacity(Item::LENGTH);
+    spool.copy_to(place, Item::LENGTH, &mut head)?;
+    let item = Item::of_bytes(&head).ok_or(io::ErrorKind::InvalidData)?;
+    let length = usize::try_from(item.length).map_err(io::Error::other)?;
+    let mut bytes = Vec::with_capacity(length);
+    spool.copy_to(place + Item::LENGTH, length, &mut bytes)?;
+    Ok((item, bytes))
+}
+
+/// Whether no message leaves, and some stay shorter than they were.
+fn cut_only(entries: &Entries, decision: &Decision) -> bool {
+    let is_cut = |(at, verdict): (usize, &Verdict)| match verdict {
+        Verdict::Shorten { tokens, .. } => {
+            entries.results(at).any(|result| result > u64::from(*tokens))
+        }
+        Verdict::Keep | Verdict::Old => false,
+    };
+    let stays = |verdict: &Verdict| *verdict != Verdict::Old;
+    decision.verdicts.iter().all(stays) && decision.verdicts.iter().enumerate().any(is_cut)
+}
+
+/// A line that is no message is in the zone of the record before it.
+fn zones(entries: &Entries, verdicts: &[Verdict]) -> Vec<Zone> {
+    let mut before = Zone::System;
+    let zone = |(at, verdict): (usize, &Verdict)| {
+        before = match (entries.kind(at), verdict) {
+            (Kind::Line, _) => before,
+            (Kind::System, _) => Zone::System,
+            (_, Verdict::Old) => Zone::Old,
+            (_, Verdict::Keep | Verdict::Shorten { .. }) => Zone::Keep,
+        };
+        before
+    };
+    verdicts.iter().enumerate().map(zone).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,394 @@
+//! The output within a budget: what stays, and the summary in the room that this leaves.
+
+use crate::allocate::{LEAST_SUMMARY, TooSmall, Verdict};
+use crate::counter::PRIMING;
+use ctx_format::{Dialect, Message, Record, Spool};
+use ctx_summary::RECORD_HEADING;
+use ctx_summary::ledger::Ledger;
+
+use super::super::assembly::{Assembly, Draft, Material, Place};
+use super::super::old::{Found, Needs, OldZone};
+use super::super::shorten::{Limits, Shortener};
+use super::super::text::{clean, tell};
+use super::super::writer::{Given, Writer};
+use super::super::{NewSession, Plan};
+use super::refill::Cuts;
+use crate::call_names::CallNames;
+use crate::{ErrorKind, Notes, PassError};
+
+/// A summary of nothing but the parts that results lose needs at least so many tokens of
+/// room: else their handles have to do.
+const LEAST_OF_CUT: u64 = 60;
+
+/// Takes records with what was decided about them.
+pub(super) struct Output<'p> {
+    assembly: Assembly<'p>,
+    writer: &'p Writer,
+    /// Tokens of the whole output.
+    budget: u64,
+    /// Whether no message leaves, but results are shortened. Then a summary before the first
+    /// message tells what they lose, if there is room.
+    cut_only: bool,
+    /// Tokens of what stays.
+    used: u64,
+    /// The shortened records.
+    cuts: Cuts,
+    /// The names of calls for the handles of results.
+    calls: CallNames,
+}
+
+impl<'p> Output<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        writer: &'p Writer,
+        dialect: Option<&'static dyn Dialect>,
+        ledger: Ledger,
+        budget: u64,
+        cut_only: bool,
+        asks: bool,
+    ) -> Self {
+        let needs = writer.needs();
+        let needs = Needs { model: needs.model && asks, ..needs };
+        let old = OldZone::new(plan, needs, Some(ledger));
+        Self {
+            assembly: Assembly::new(plan, dialect, old),
+            writer,
+            budget,
+            cut_only,
+            used: PRIMING,
+            cuts: Cuts::default(),
+            calls: CallNames::default(),
+        }
+    }
+
+    /// The next record, its tokens, and what was decided about it.
+    pub(super) fn record(
+        &mut self,
+        record: &Record<'_>,
+        tokens: u64,
+        verdict: Verdict,
+    ) -> Result<(), PassError> {
+        let is_old = verdict == Verdict::Old;
+        let assembly = &mut self.assembly;
+        let outline = record.outline(assembly.dialect);
+        if assembly.input(record, outline.as_ref(), is_old) {
+            return Ok(());
+        }
+        if is_old {
+            let message = record.message(assembly.dialect);
+            let calls = message.iter().flat_map(Message::calls);
+            calls.for_each(|call| self.calls.push(call));
+            let found = Found::of(record, message.as_ref());
+            assembly.leave(record.line_end(), found);
+            return Ok(());
+        }
+        let mut calls = Vec::new();
+        if let Some(message) = record.message(assembly.dialect) {
+            assembly.old.support(&message);
+            message.calls().for_each(|call| self.calls.push(call));
+            calls = message.results().map(|it| self.calls.of(it)).collect();
+        }
+        let outline = outline.as_ref();
+        if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
+            assembly.place_summary(record.line_end());
+        }
+        let short = match (verdict, assembly.dialect) {
+            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
+                let tokens = u64::from(tokens);
+                let limits = Limits { tokens, arguments };
+                let shortener = shortener(assembly.plan, dialect);
+                let short = shortener.shorten(record, limits, &calls);
+                short.map(|short| (short, limits))
+            }
+            _ => None,
+        };
+        let Some((short, limits)) = short else {
+            self.count(record);
+            return self.assembly.stay(record, outline, record.bytes);
+        };
+        let before = self.used;
+        self.count(&record.origin().record(&short));
+        let now = self.used - before;
+        self.assembly.old.shortened += tokens.saturating_sub(now);
+        let place = (self.assembly.kept_bytes(), short.len());
+        self.cuts.push(record, place, (limits, calls), (tokens, now));
+        self.assembly.stay(record, outline, &short)
+    }
+
+    /// Counts the tokens of a record that stays, and tells the ledger of it.
+    fn count(&mut self, record: &Record<'_>) {
+        if let Some(message) = record.message(self.assembly.dialect) {
+            self.used += self.assembly.plan.counter.message(&message).total();
+            self.assembly.old.stays(&message);
+        }
+    }
+
+    /// Checks the whole output and writes the summary.
+    pub(super) fn sum_up(
+        self,
+        given: Option<&Given>,
+        notes: &mut Notes,
+    ) -> Result<SummedUp<'p>, PassError> {
+        let dialect = self.assembly.dialect;
+        let material = self.assembly.finish(notes)?;
+        let room = Room { writer: self.writer, budget: self.budget, used: self.used, given };
+        let draft = room.draft(&material, self.cut_only, notes)?;
+        let counter = &material.plan.counter;
+        let summary = material.place.as_ref().zip(draft.as_ref());
+        let summary = summary.map_or(0, |(place, it)| place.tokens(&it.summary.text, counter));
+        Ok(SummedUp {
+            summary,
+            free: self.budget.saturating_sub(self.used + summary),
+            dialect,
+            material,
+            draft,
+            cuts: self.cuts,
+        })
+    }
+}
+
+/// An output with its summary.
+pub(super) struct SummedUp<'p> {
+    /// The tokens of its summary.
+    pub(super) summary: u64,
+    /// Unused tokens of the budget.
+    pub(super) free: u64,
+    dialect: Option<&'static dyn Dialect>,
+    material: Material<'p>,
+    draft: Option<Draft>,
+    cuts: Cuts,
+}
+
+impl SummedUp<'_> {
+    /// The ledger, for another output of the same session in which more stays.
+    pub(super) fn take_ledger(&mut self) -> Ledger {
+        std::mem::take(&mut self.material.old.ledger)
+    }
+
+    /// Its summary, for another output.
+    pub(super) fn given(&mut self) -> Option<Given> {
+        Some(Given {
+            summary: self.draft.as_ref()?.summary.clone(),
+            input: self.material.old.input.take(),
+            list: 0,
+        })
+    }
+
+    /// Unused tokens of the budget if all shortened records get theirs back.
+    pub(super) fn unused(&self) -> u64 {
+        self.free.saturating_sub(self.cuts.lost())
+    }
+
+    /// Gives the unused tokens back to the shortened records; `spool` has the original records.
+    pub(super) fn finish(
+        self,
+        spool: &mut Spool,
+        notes: &mut Notes,
+    ) -> Result<NewSession, PassError> {
+        let plan = self.material.plan;
+        let mut material = self.material;
+        if let Some(dialect) = self.dialect {
+            let by = shortener(plan, dialect);
+            let given = self.cuts.refill(spool, &mut material.kept, by, self.free)?;
+            let shortened = &mut material.old.shortened;
+            *shortened = shortened.saturating_sub(given);
+        }
+        if let Some(draft) = &self.draft {
+            tell(plan, &material.old, &draft.summary, notes);
+        }
+        Ok(material.with(self.draft))
+    }
+}
+
+fn shortener<'p>(plan: &'p Plan, dialect: &'p dyn Dialect) -> Shortener<'p> {
+    Shortener { dialect, counter: &plan.counter, saved: plan.saved }
+}
+
+/// The room for a summary next to what stays.
+struct Room<'p> {
+    writer: &'p Writer,
+    budget: u64,
+    used: u64,
+    /// The summary from another output of the session.
+    given: Option<&'p Given>,
+}
+
+impl Room<'_> {
+    fn draft(
+        &self,
+        material: &Material<'_>,
+        cut_only: bool,
+        notes: &mut Notes,
+    ) -> Result<Option<Draft>, PassError> {
+        let Some(place) = &material.place else {
+            return Ok(None);
+        };
+        // The tokens of a summary without words.
+        let frame = place.tokens(&around(material.plan), &material.plan.counter);
+        if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {
+            return Ok(None);
+        }
+        let draft = self.fitted(material, place, frame, notes)?;
+        let says_nothing = cut_only && draft.summary.text.trim() == RECORD_HEADING;
+        Ok((!says_nothing).then_some(draft))
+    }
+
+    /// A summary that fits next to what stays.
+    fn fitted(
+        &self,
+        material: &Material<'_>,
+        place: &Place,
+        frame: u64,
+        notes: &mut Notes,
+    ) -> Result<Draft, PassError> {
+        let (plan, old) = (material.plan, &material.old);
+        let mut room = self.budget.saturating_sub(self.used + frame);
+        let too_small = || {
+            PassError::from(ErrorKind::TooSmall(TooSmall {
+                needed: self.used + frame + LEAST_SUMMARY,
+                budget: self.budget,
+            }))
+        };
+        let summary = match self.given {
+            Some(given) => self.writer.again(given, old, room).ok_or_else(too_small)?,
+            None => self.writer.write(old, Some(room), notes)?,
+        };
+        let mut summary = clean(plan, summary);
+        loop {
+            let tokens = self.used + place.tokens(&summary.text, &plan.counter);
+            let over = tokens.saturating_sub(self.budget);
+            if over == 0 {
+                return Ok(place.draft(summary));
+            }
+            if room == 0 {
+                return Err(too_small());
+            }
+            // The text has a few tokens too many, or cannot be short enough. A model is
+            // not asked again for that.
+            room = room.saturating_sub(over);
+            let given =
+                Given { summary, input: None, list: self.given.map_or(0, |given| given.list) };
+            let shorter = match self.writer.again(&given, old, room) {
+                None if self.writer.must_answer() => {
+                    return Err(ErrorKind::NoAnswer(TOO_LONG.to_owned()).into());
+                }
+                shorter => shorter.unwrap_or_else(|| self.writer.by_code(old, Some(room))),
+            };
+            summary = clean(plan, shorter);
+        }
+    }
+}
+
+const TOO_LONG: &str = "no summary: the model's answer is longer than the budget leaves for it";
+
+/// The text around the shortest summary, the extractive one, which says itself that it is a record.
+fn around(plan: &Plan) -> String {
+    let summary = format!("{RECORD_HEADING}\n");
+    let summary = plan.recognizer.compose(&summary);
+    summary.replace(RECORD_HEADING, "").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::allocate::Verdict;
+    use ctx_format::dialect::Chat;
+    use ctx_policy::Method;
+    use ctx_summary::RECORD_HEADING;
+
+    use super::super::super::fixtures::{ASK, DONE, THANKS, each, lines, plan};
+    use super::super::super::{NewSession, Plan, Writer};
+    use super::{Output, around};
+    use crate::ledger::LedgerReader;
+    use crate::{ErrorKind, Notes, PassError};
+    use ctx_format::{Spool, Zone};
+
+    /// The output of records with what was decided about each.
+    fn output(
+        plan: &Plan,
+        budget: u64,
+        cut_only: bool,
+        session: &[(&str, Verdict)],
+    ) -> Result<NewSession, PassError> {
+        let writer = Writer::offline(Method::Extractive, None);
+        let texts: Vec<&str> = session.iter().map(|(line, _)| *line).collect();
+        let mut spool = Spool::new(&plan.temp);
+        let all = texts.join("\n") + "\n";
+        spool.push(all.as_bytes()).expect("in memory");
+        let mut reader = LedgerReader::default();
+        each(&texts, |record| {
+            if let Some(message) = record.message(Some(&Chat)) {
+                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
+            }
+        });
+        let ledger = reader.finish();
+        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only, true);
+        let mut verdicts = session.iter().map(|(_, verdict)| *verdict);
+        each(&texts, |record| {
+            let message = record.message(Some(&Chat)).expect("a message");
+            let tokens = plan.counter.message(&message).total();
+            let verdict = verdicts.next().expect("one a record");
+            output.record(record, tokens, verdict).expect("there is room");
+        });
+        let mut notes = Notes::new();
+        let made = output.sum_up(None, &mut notes)?;
+        made.finish(&mut spool, &mut notes)
+    }
+
+    /// A text so many times, each with its number for `#`.
+    fn names(count: u32, text: &str) -> String {
+        let names = (0..count).map(|n| text.replace('#', &n.to_string()));
+        names.collect()
+    }
+
+    fn result(content: &str) -> String {
+        format!(r#"{{"role":"tool","tool_call_id":"c","content":"{content}"}}"#)
+    }
+
+    #[test]
+    fn the_summary_has_the_room_that_is_left() {
+        let plan = plan();
+        let long = format!(r#"{{"role":"user","content":"{}"}}"#, names(200, "see file_#.rs. "));
+        let session = [(long.as_str(), Verdict::Old), (ASK, Verdict::Keep), (DONE, Verdict::Keep)];
+        for budget in [90, 150, 400] {
+            let mut new = output(&plan, budget, false, &session).expect("it fits");
+            let mut used = crate::counter::PRIMING;
+            let written = lines(&mut new);
+            let written: Vec<&str> = written.iter().map(String::as_str).collect();
+            each(&written, |record| {
+                let message = record.message(Some(&Chat)).expect("a message");
+                used += plan.counter.message(&message).total();
+            });
+            assert!(used <= budget && used + 40 > budget, "{budget}: {used}");
+            assert_eq!(written[1..], [ASK, DONE]);
+        }
+        let error = output(&plan, 25, false, &session).err().expect("no room");
+        assert!(matches!(error.kind, ErrorKind::TooSmall(_)), "{error}");
+    }
+
+    #[test]
+    fn a_summary_tells_what_results_lose_if_there_is_room() {
+        let plan = plan();
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
+        let content = names(300, "row user_# ");
+        let long = result(&content);
+        let short = Verdict::Shorten { tokens: 60, arguments: false };
+        let session = [(THANKS, Verdict::Keep), (call, Verdict::Keep), (&long, short)];
+        let with = lines(&mut output(&plan, 300, true, &session).expect("it fits"));
+        assert!(with[0].contains("ctx_summary"), "{with:?}");
+        assert_eq!(with[1..3], [THANKS, call]);
+        assert!(with[3].len() < long.len() / 4);
+        let without = lines(&mut output(&plan, 130, true, &session).expect("it fits"));
+        assert_eq!(without[..2], with[1..3]);
+        // The room that no summary takes is the result's.
+        assert!(without[2].len() > with[3].len());
+    }
+
+    #[test]
+    fn around_the_shortest_summary_stands_its_header() {
+        let mut plan = plan();
+        assert_eq!(around(&plan), "");
+        plan.recognizer = ctx_summary::Recognizer::new(Some("[Before]"), &[]);
+        assert_eq!(around(&plan), "[Before]");
+        assert!(!around(&plan).contains(RECORD_HEADING));
+    }
+}

@@ -1,0 +1,160 @@
+//! Gives the room that the summary leaves of a budget back to the records that were shortened, the
+//! last ones first. The length of a summary is known only once it is written.
+
+use ctx_format::{Origin, Record, Spool};
+
+use super::super::assembly::{Change, Kept};
+use super::super::shorten::{Limits, Shortener};
+use crate::PassError;
+
+/// With fewer tokens a text hardly says more than before.
+const LEAST_GAIN: u64 = 32;
+/// How often a limit is lowered whose result comes out too long.
+const TRIES: usize = 3;
+
+/// Records that stay shorter than they were.
+#[derive(Default)]
+pub(super) struct Cuts(Vec<Cut>);
+
+/// One of them.
+struct Cut {
+    /// The beginning of the original record in the spool.
+    origin: Origin,
+    /// How long it was.
+    length: usize,
+    /// Its position among the kept bytes, and its length there.
+    place: (usize, usize),
+    /// How short it got.
+    limits: Limits,
+    /// The calls that its results answer.
+    calls: Vec<String>,
+    /// The tokens of the record, original and current.
+    tokens: (u64, u64),
+}
+
+impl Cuts {
+    /// A record that was shortened to such limits, and the calls that its results answer;
+    /// `place` is where its new bytes stand.
+    pub(super) fn push(
+        &mut self,
+        record: &Record<'_>,
+        place: (usize, usize),
+        (limits, calls): (Limits, Vec<String>),
+        tokens: (u64, u64),
+    ) {
+        self.0.push(Cut {
+            origin: record.origin(),
+            length: record.bytes.len(),
+            place,
+            limits,
+            calls,
+            tokens,
+        });
+    }
+
+    /// Tokens that they have lost.
+    pub(super) fn lost(&self) -> u64 {
+        let lost = |cut: &Cut| cut.tokens.0.saturating_sub(cut.tokens.1);
+        self.0.iter().map(lost).sum()
+    }
+
+    /// Gives back no more than `free` tokens, and returns how many.
+    pub(super) fn refill(
+        self,
+        spool: &mut Spool,
+        kept: &mut Kept,
+        shortener: Shortener<'_>,
+        free: u64,
+    ) -> Result<u64, PassError> {
+        let mut left = free;
+        let mut changes = Vec::new();
+        for cut in self.0.iter().rev() {
+            if left < LEAST_GAIN {
+                break;
+            }
+            if let Some((bytes, tokens)) = cut.given(spool, shortener, left)? {
+                left -= tokens.saturating_sub(cut.tokens.1);
+                changes.push(Change { place: cut.place, bytes });
+            }
+        }
+        changes.reverse();
+        kept.change(&changes)?;
+        Ok(free - left)
+    }
+}
+
+impl Cut {
+    /// The record with at most `more` tokens more than it has now, and its tokens.
+    fn given(
+        &self,
+        spool: &mut Spool,
+        shortener: Shortener<'_>,
+        more: u64,
+    ) -> Result<Option<(Vec<u8>, u64)>, PassError> {
+        let mut bytes = Vec::with_capacity(self.length);
+        let start = usize::try_from(self.origin.offset).unwrap_or(usize::MAX);
+        let copied = spool.copy_to(start, self.length, &mut bytes);
+        copied.map_err(PassError::temporary)?;
+        let (whole, now) = self.tokens;
+        Ok(if whole <= now + more {
+            Some((bytes, whole))
+        } else {
+            self.longer(&bytes, shortener, more)
+        })
+    }
+
+    /// The record with these bytes, shortened to at most `more` tokens more than now, and its
+    /// tokens; `None` if it does not get longer.
+    fn longer(&self, bytes: &[u8], shortener: Shortener<'_>, more: u64) -> Option<(Vec<u8>, u64)> {
+        let record = self.origin.clone().record(bytes);
+        let Shortener { dialect, counter, .. } = shortener;
+        let tokens = |record: &Record<'_>| {
+            let message = record.message(Some(dialect));
+            message.map(|message| counter.message(&message).total())
+        };
+        let message = record.message(Some(dialect))?;
+        let results = message.results().map(|it| counter.result(it).results);
+        let mut limits = self.limits;
+        limits.tokens = raised(&results.collect::<Vec<_>>(), limits.tokens, more);
+        let most = self.tokens.1 + more;
+        for _ in 0..TRIES {
+            let short = shortener.shorten(&record, limits, &self.calls)?;
+            let now = tokens(&self.origin.clone().record(&short))?;
+            if now <= most {
+                return (now > self.tokens.1).then_some((short, now));
+            }
+            limits.tokens = limits.tokens.saturating_sub(now - most);
+        }
+        None
+    }
+}
+
+/// The highest limit under which these results have at most `more` tokens more than under `limit`.
+fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
+    let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
+    let most = under(limit) + more;
+    let (mut low, mut high) = (limit, limit + more + 1);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if under(middle) <= most {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::raised;
+
+    #[test]
+    fn a_limit_is_raised_for_all_results_together() {
+        assert_eq!(raised(&[500], 100, 50), 150);
+        assert_eq!(raised(&[500, 500], 100, 50), 125);
+        // A short record needs nothing.
+        assert_eq!(raised(&[500, 80, 110], 100, 50), 140);
+        assert_eq!(raised(&[500], 100, 0), 100);
+    }
+}

@@ -1,0 +1,394 @@
+//! A model that is asked for a summary.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+use ctx_llm::{LlmError, Usage};
+use ctx_summary::check::{Reason, Repaired, Rules, check};
+use ctx_summary::{Job, ModelSummary, Template, missing_headings, summarize};
+use ctx_tokens::TokenCounter;
+
+use super::old::ModelInput;
+use super::{ModelSource, Window};
+use crate::Notes;
+
+/// A model, its instructions, and the requirements for its answer.
+pub struct Model {
+    /// The source of its answers.
+    pub source: ModelSource,
+    /// The prompt.
+    pub template: Template,
+    /// Whether it is the default one, which is there in the user's language.
+    pub is_default: bool,
+    /// What the summary should emphasize.
+    pub instructions: String,
+    /// The requested length in tokens, if any.
+    pub target: Option<u64>,
+    /// The limit of its answer, in percent of that.
+    pub most_percent: u64,
+    /// Its window.
+    pub window: Window,
+    /// Whether the pass fails without a usable answer; otherwise code writes the summary.
+    pub must_answer: bool,
+    /// Headings that its summary must have, where a policy wants it checked.
+    pub headings: Option<Vec<String>>,
+    /// The current time: a server may say at what time to ask again.
+    pub now: fn() -> DateTime<Utc>,
+}
+
+/// A question to the model.
+pub(super) struct Question<'q> {
+    pub(super) input: &'q ModelInput,
+    /// What a summary must name, as found by code.
+    pub(super) reminder: &'q str,
+    /// The length that is asked for, in tokens.
+    pub(super) target: u64,
+    /// The limit of the answer, in tokens.
+    pub(super) largest: Option<u64>,
+    pub(super) counter: &'static dyn TokenCounter,
+}
+
+/// The answer of a model.
+pub(super) struct Answer {
+    pub(super) summary: ModelSummary,
+    /// The usable part.
+    pub(super) checked: Result<Repaired, Reason>,
+    /// The problem with it, if the policy wants a check.
+    pub(super) flaw: Option<String>,
+}
+
+impl Model {
+    /// Asks, and once more where the answer fails the check that a policy wants.
+    pub(super) fn ask(
+        &self,
+        question: &Question<'_>,
+        notes: &mut Notes,
+    ) -> Result<Answer, LlmError> {
+        let answer = self.ask_once(question, "", notes)?;
+        let Some(flaw) = &answer.flaw else {
+            return Ok(answer);
+        };
+        notes.info(format_args!("the summary failed its check: {flaw}; asked again"));
+        self.ask_once(question, flaw, notes)
+    }
+
+    /// Asks once; `flaw` is what was wrong with the previous answer.
+    fn ask_once(
+        &self,
+        question: &Question<'_>,
+        flaw: &str,
+        notes: &mut Notes,
+    ) -> Result<Answer, LlmError> {
+        let Question { input, target, counter, .. } = *question;
+        let template = self.template_for(input, target);
+        let instructions = [self.instructions.as_str(), flaw].join("\n");
+        let earlier = input.earlier.join("\n\n");
+        let prompt = template.prompt(&self.instructions, target);
+        let needed = input.transcript.tokens(counter) + counter.count(&earlier);
+        let needed = needed + counter.count(&prompt);
+        let job = Job {
+            template: &template,
+            transcript: &input.transcript,
+            earlier: &earlier,
+            reminder: question.reminder,
+            instructions: instructions.trim(),
+            target,
+            most_percent: self.most_percent,
+            window: self.window.tokens(&self.source, needed, notes)?,
+            counter,
+        };
+        let mut usage = Usage::default();
+        let watch = notes.watch().clone();
+        let answered = summarize(&job, &mut |asked| {
+            watch.asking(|| what_is_asked(asked, counter));
+            self.source.ask(asked, self.now, &mut usage)
+        });
+        watch.stage("checking the summary");
+        notes.asked(usage);
+        let summary = answered?;
+        let rules = Rules {
+            headings: &template.headings(),
+            prompt: &prompt,
+            cut: summary.cut,
+            largest: question.largest,
+            counter,
+        };
+        let checked = check(&summary.text, &input.source, &rules);
+        let flaw = self.flaw(&template, &summary, &checked);
+        Ok(Answer { summary, checked, flaw })
+    }
+
+    /// The prompt for so many tokens, in the user's language if it is there in it.
+    fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
+        let language = input.transcript.language();
+        let small = Template::small_in(language, target);
+        if let Some(small) = small.filter(|_| self.is_default && self.headings.is_none()) {
+            return Cow::Owned(small);
+        }
+        match Template::default_in(language).filter(|_| self.is_default) {
+            Some(template) if self.headings.is_some() => Cow::Owned(template.with_all_sections()),
+            Some(template) => Cow::Owned(template),
+            None => Cow::Borrowed(&self.template),
+        }
+    }
+
+    /// The problem with an answer, if the policy wants a check.
+    fn flaw(
+        &self,
+        template: &Template,
+        summary: &ModelSummary,
+        checked: &Result<Repaired, Reason>,
+    ) -> Option<String> {
+        let headings = self.headings.as_ref()?;
+        let headings = translated(headings, &self.template, template);
+        if let Err(reason) = checked {
+            return Some(reason.to_string());
+        }
+        if summary.cut {
+            return Some("it reached its limit before its end: be shorter".to_owned());
+        }
+        let missing = missing_headings(&summary.text, &headings);
+        (!missing.is_empty()).then(|| format!("these sections are missing: {}", missing.join(", ")))
+    }
+}
+
+/// The progress message while the model works.
+fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> String {
+    let sent = counter.count(asked.instructions) + counter.count(asked.text);
+    let sent = match sent {
+        0..10_000 => sent.to_string(),
+        _ => format!("{}k", sent / 1_000),
+    };
+    match asked.part {
+        (_, 1) => format!("asking the model: {sent} tokens sent"),
+        (part, of) => format!("asking the model: part {part} of {of}, {sent} tokens sent"),
+    }
+}
+
+/// The headings of a template in the language of another one; headings unknown there are left out.
+fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String> {
+    let (from, to) = (from.headings(), to.headings());
+    let in_other = |heading: &String| match from.iter().position(|known| known == heading) {
+        Some(at) => to.get(at).cloned(),
+        None => Some(heading.clone()),
+    };
+    headings.iter().filter_map(in_other).collect()
+}
+
+/// Notes how the answer came about.
+pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes) {
+    let redacted = input.redacted();
+    if redacted > 0 {
+        notes.info(format_args!("secrets removed from the request: {redacted}"));
+    }
+    if summary.parts > 1 {
+        notes.info(format_args!(
+            "summarized in {} parts, {} answers",
+            summary.parts, summary.answers
+        ));
+    }
+    if summary.cuts > 0 {
+        notes.info(format_args!(
+            "results and arguments of tools cut to fit the model's window: {}",
+            summary.cuts
+        ));
+    }
+    if summary.thinned {
+        let what = "too many messages for one model: some of their text was left out";
+        notes.warn(&[], what);
+    }
+    if summary.excerpts > 0 {
+        notes.warn(
+            &[],
+            format_args!(
+                "parts that the model did not summarize, and of which head and tail went on: {}",
+                summary.excerpts
+            ),
+        );
+    }
+    if summary.cut {
+        notes.warn(
+            &[],
+            "the model reached its limit: the end of the summary is missing; \
+             --summary-tokens gives it more",
+        );
+    }
+}
+
+/// Notes what was repaired in the answer.
+pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
+    let repairs = repaired.repairs.to_string();
+    let missing = repaired.missing.join(", ");
+    let missing = (!missing.is_empty()).then(|| format!("sections missing: {missing}"));
+    let what = [Some(repairs).filter(|repairs| !repairs.is_empty()), missing];
+    let what: Vec<String> = what.into_iter().flatten().collect();
+    let what = what.join(", ");
+    // Missing sections are noted, but change nothing in it.
+    if repaired.repairs.total() > 0 {
+        notes.warn(&[], format_args!("the model's answer was repaired: {what}"));
+    } else if !what.is_empty() {
+        notes.info(format_args!("in the model's answer: {what}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::check::{Reason, Repaired};
+    use ctx_summary::{Language, ModelSummary, Template};
+
+    use super::super::fixtures::{ASK, answering_model, old, plan, silent_model, texts};
+    use super::super::{Model, Needs};
+    use super::{Answer, Question, tell, tell_repairs, translated};
+    use crate::Notes;
+
+    const MODEL: Needs = Needs { ledger: false, model: true };
+
+    fn ask(model: &Model, notes: &mut Notes) -> Answer {
+        let plan = plan();
+        let earlier = r#"{"role":"user","name":"ctx_summary","content":"it began"}"#;
+        let old = old(&plan, MODEL, &[earlier, ASK]);
+        let question = Question {
+            input: old.input.as_ref().expect("for the model"),
+            reminder: "",
+            target: 100,
+            largest: None,
+            counter: old.counter,
+        };
+        model.ask(&question, notes).expect("an answer")
+    }
+
+    #[test]
+    fn one_good_answer_is_enough() {
+        let (mut model, server) = answering_model(&["## Goal\nShip order W8123."]);
+        model.headings = Some(vec!["Goal".to_owned()]);
+        let mut notes = Notes::new();
+        let answer = ask(&model, &mut notes);
+        assert_eq!(answer.flaw, None);
+        assert_eq!(answer.summary.text, "## Goal\nShip order W8123.");
+        assert!(answer.checked.is_ok() && texts(&mut notes).is_empty());
+        let request = server.requests().concat();
+        assert!(request.contains("it began") && request.contains("W8123"));
+    }
+
+    #[test]
+    fn a_flaw_is_told_to_the_model_once() {
+        let (mut model, server) = answering_model(&["## Goal\nShip it.", "## Goal\nShip it."]);
+        model.headings = Some(vec!["Goal".to_owned(), "Open".to_owned()]);
+        model.template = "{{instructions}}\n\n{{transcript}}".parse().expect("a template");
+        let mut notes = Notes::new();
+        let answer = ask(&model, &mut notes);
+        let flaw = "these sections are missing: Open";
+        assert_eq!(answer.flaw.as_deref(), Some(flaw));
+        assert_eq!(
+            texts(&mut notes),
+            [format!("the summary failed its check: {flaw}; asked again")]
+        );
+        let asked: Vec<bool> = server.requests().iter().map(|r| r.contains(flaw)).collect();
+        assert_eq!(asked, [false, true]);
+    }
+
+    #[test]
+    fn the_default_prompt_is_in_the_users_language_and_so_are_the_headings() {
+        let mut model = silent_model();
+        let plan = plan();
+        let chinese = r#"{"role":"user","content":"请今天把订单 W8123 发出去"}"#;
+        let input = old(&plan, MODEL, &[chinese]).input.expect("for the model");
+        assert_eq!(*model.template_for(&input, 500), model.template);
+        model.template = Template::by_name(Template::DEFAULT).expect("inside");
+        model.is_default = true;
+        let template = model.template_for(&input, 500);
+        assert_eq!(template.headings()[..2], ["目标", "约束与偏好"]);
+        // With few tokens there is no room for headings.
+        let small = model.template_for(&input, 100);
+        assert_eq!(small.headings(), [""; 0]);
+        assert!(small.prompt("", 100).contains("不要标题"));
+        let wanted = ["Decisions", "Mine"].map(str::to_owned);
+        assert_eq!(translated(&wanted, &model.template, &template), ["决策", "Mine"]);
+        let other = Template::default_in(Language::Other).expect("inside");
+        assert_eq!(translated(&wanted, &model.template, &other), ["Mine"]);
+    }
+
+    fn flaw(
+        model: &Model,
+        summary: &ModelSummary,
+        checked: &Result<Repaired, Reason>,
+    ) -> Option<String> {
+        model.flaw(&model.template, summary, checked)
+    }
+
+    #[test]
+    fn only_a_policy_that_wants_headings_looks_for_flaws() {
+        let mut model = silent_model();
+        let summary = |text: &str, cut| ModelSummary {
+            text: text.to_owned(),
+            cut,
+            ..ModelSummary::default()
+        };
+        let fine = Ok(Repaired::default());
+        assert_eq!(flaw(&model, &summary("", true), &Err(Reason::Empty)), None);
+        model.headings = Some(vec!["Goal".to_owned()]);
+        assert_eq!(flaw(&model, &summary("## Goal\nIt.", false), &fine), None);
+        for (summary, checked, expected) in [
+            (summary("", false), Err(Reason::Empty), "the answer is empty"),
+            (
+                summary("## Goal\nIt", true),
+                fine.clone(),
+                "it reached its limit before its end: be shorter",
+            ),
+            (summary("It.", false), fine, "these sections are missing: Goal"),
+        ] {
+            assert_eq!(flaw(&model, &summary, &checked).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_remarkable_in_an_answer_is_told() {
+        let plan = plan();
+        let secret = r#"{"role":"user","content":"password=hunter2x"}"#;
+        let input = old(&plan, MODEL, &[secret]).input.expect("for the model");
+        let mut notes = Notes::new();
+        let summary = ModelSummary {
+            parts: 2,
+            answers: 3,
+            thinned: true,
+            excerpts: 1,
+            cut: true,
+            cuts: 4,
+            ..ModelSummary::default()
+        };
+        tell(&summary, &input, &mut notes);
+        let told = texts(&mut notes);
+        assert_eq!(
+            told[..3],
+            [
+                "secrets removed from the request: 1",
+                "summarized in 2 parts, 3 answers",
+                "results and arguments of tools cut to fit the model's window: 4",
+            ]
+        );
+        assert_eq!(told.len(), 6);
+        let input = old(&plan, MODEL, &[ASK]).input.expect("for the model");
+        tell(&ModelSummary::default(), &input, &mut notes);
+        assert!(texts(&mut notes).is_empty());
+    }
+
+    #[test]
+    fn repairs_are_told_and_missing_sections_are_none() {
+        let mut notes = Notes::new();
+        let mut repaired = Repaired::default();
+        tell_repairs(&repaired, &mut notes);
+        repaired.missing = vec!["Goal".to_owned()];
+        tell_repairs(&repaired, &mut notes);
+        repaired.repairs.unverified = 2;
+        repaired.repairs.talk = 1;
+        tell_repairs(&repaired, &mut notes);
+        assert_eq!(
+            texts(&mut notes),
+            [
+                "in the model's answer: sections missing: Goal",
+                "the model's answer was repaired: lines of talk removed: 1, \
+                 marked as unverified: 2, sections missing: Goal",
+            ]
+        );
+    }
+}

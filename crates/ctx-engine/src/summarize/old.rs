@@ -1,0 +1,379 @@
+//! Gathers an old zone while its records pass.
+
+use crate::counter::PER_MESSAGE;
+use ctx_format::{Message, Object, Record, Zone};
+use ctx_policy::Method;
+use ctx_redact::redact;
+use ctx_summary::check::Source;
+use ctx_summary::ledger::Ledger;
+use ctx_summary::{RuleSummary, Transcript};
+use ctx_tokens::TokenCounter;
+
+use super::{Plan, Summary};
+use crate::ledger::LedgerReader;
+
+/// What must be gathered of an old zone before its summary can be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Its ledger, or else the counts for a rule summary.
+    pub ledger: bool,
+    /// The input of a model, and the source for the check of its answer.
+    pub model: bool,
+}
+
+impl Needs {
+    /// Whether what was gathered for these is enough for others, too.
+    pub fn cover(self, others: Self) -> bool {
+        self.ledger == others.ledger && (self.model || !others.model)
+    }
+}
+
+/// A message and the record it was found in.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'m> {
+    pub(super) line: u64,
+    pub(super) object: &'m Object<'m>,
+    pub(super) message: &'m Message<'m>,
+}
+
+impl<'m> Found<'m> {
+    /// The message of a record; `None` if it has none.
+    pub(super) fn of(record: &'m Record<'m>, message: Option<&'m Message<'m>>) -> Option<Self> {
+        Some(Self { line: record.line, object: record.whole_object()?, message: message? })
+    }
+
+    /// Bytes of the record.
+    fn length(&self) -> usize {
+        self.object.text().len()
+    }
+}
+
+/// An old zone: what a summary is made of, and its size.
+pub(super) struct OldZone {
+    needs: Needs,
+    /// Reads the ledger, if it is needed and the caller does not provide it.
+    reader: Option<LedgerReader>,
+    /// Empty unless it is needed.
+    pub(super) ledger: Ledger,
+    /// Only gathered where no ledger is needed.
+    pub(super) rule: RuleSummary,
+    /// Only gathered where a model is asked.
+    pub(super) input: Option<ModelInput>,
+    /// How many messages it has.
+    pub(super) messages: u64,
+    /// How many of them are summaries of earlier compactions.
+    earlier_messages: u64,
+    /// How many of its lines are no messages.
+    pub(super) other_lines: u64,
+    /// Everything said in it, up to [`COMPARED`] bytes, text behind text, and where each ends.
+    texts: String,
+    ends: Vec<usize>,
+    /// Its length.
+    bytes: usize,
+    /// Tokens that were cut out of messages that stay: the summary stands for them, too.
+    pub(super) shortened: u64,
+    pub(super) counter: &'static dyn TokenCounter,
+}
+
+/// The input of a model, without secrets, and the source for the check of its answer.
+#[derive(Default)]
+pub(super) struct ModelInput {
+    pub(super) transcript: Transcript,
+    pub(super) source: Source,
+    /// Summaries of earlier compactions.
+    pub(super) earlier: Vec<String>,
+    redacted: usize,
+}
+
+/// The tokens of an old zone with more bytes are not counted.
+const COMPARED: usize = 1 << 20;
+/// Nor those of one with so many times the summary's bytes: it certainly has more tokens,
+/// and counting them would take longer than everything else.
+const FAR_LONGER: usize = 16;
+
+/// The least and the most tokens of a summary where no length is asked for.
+const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
+/// The bytes of a token, roughly.
+const BYTES_A_TOKEN: u64 = 4;
+/// Without a requested length, a summary is a fifth of what it replaces.
+const DEFAULT_SHARE: u64 = 5;
+
+/// Sizes before and after, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    pub(super) before: u64,
+    pub(super) after: u64,
+}
+
+impl OldZone {
+    /// An empty zone. `read` is the caller's ledger, if it has one.
+    pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
+        let reads = needs.ledger && read.is_none();
+        Self {
+            needs,
+            reader: reads.then(LedgerReader::default),
+            ledger: read.unwrap_or_default(),
+            rule: RuleSummary::default(),
+            input: needs.model.then(ModelInput::default),
+            messages: 0,
+            earlier_messages: 0,
+            other_lines: 0,
+            texts: String::new(),
+            ends: Vec::new(),
+            bytes: 0,
+            shortened: 0,
+            counter: plan.counter.encoding().counter(),
+        }
+    }
+
+    /// Whether messages that stay are of interest.
+    pub(super) fn reads_kept(&self) -> bool {
+        self.reader.is_some() || self.input.is_some()
+    }
+
+    /// A message that stays: the summary need not tell what it tells, and a model's answer
+    /// may.
+    pub(super) fn push_kept(&mut self, found: Found<'_>) {
+        self.support(found.message);
+        if let Some(reader) = &mut self.reader {
+            reader.push(found.line, found.message, found.length(), Zone::Keep);
+        }
+    }
+
+    /// Tells the ledger that the caller has brought of a message that stays.
+    pub(super) fn stays(&mut self, message: &Message<'_>) {
+        if self.needs.ledger {
+            self.ledger.stays(message);
+        }
+    }
+
+    /// A kept message before it is shortened: a model's answer may refer to it.
+    pub(super) fn support(&mut self, message: &Message<'_>) {
+        if let Some(input) = &mut self.input {
+            input.source.push(message);
+            input.transcript.push_kept(message);
+        }
+    }
+
+    /// A message of the zone; `earlier` is the summary in it, if any.
+    pub(super) fn push(&mut self, found: Found<'_>, earlier: Option<String>) {
+        let message = found.message;
+        self.messages += u64::from(!message.continues);
+        for text in message.texts() {
+            self.bytes += text.len();
+            if self.bytes <= COMPARED {
+                self.texts.push_str(text);
+                self.ends.push(self.bytes);
+            }
+        }
+        if let Some(text) = earlier {
+            self.earlier_messages += 1;
+            return self.push_earlier(&text);
+        }
+        if let Some(reader) = &mut self.reader {
+            reader.push(found.line, message, found.length(), Zone::Old);
+        } else if !self.needs.ledger {
+            self.rule.push(message);
+        }
+        if let Some(input) = &mut self.input {
+            input.transcript.push(found.line, message);
+            input.source.push(message);
+        }
+    }
+
+    fn push_earlier(&mut self, text: &str) {
+        if let Some(reader) = &mut self.reader {
+            reader.push_earlier(text);
+        } else if !self.needs.ledger {
+            self.rule.push_earlier(text);
+        }
+        if let Some(input) = &mut self.input {
+            let (clean, count) = redact(text);
+            input.redacted += count;
+            input.source.push_earlier(&clean);
+            input.earlier.push(clean.into_owned());
+        }
+    }
+
+    /// Ends the reading.
+    pub(super) fn finish_reading(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            self.ledger = reader.finish();
+        }
+    }
+
+    /// A summary of it with this text.
+    pub(super) fn summary(&self, text: String) -> Summary {
+        Summary {
+            messages: self.messages,
+            earlier: self.earlier_messages,
+            text,
+            failed_check: false,
+            method: Method::None,
+            repairs: 0,
+            answer: None,
+            redacted: 0,
+            redacted_late: 0,
+        }
+    }
+
+    /// The length of a summary, in tokens, where none is asked for.
+    pub(super) fn default_length(&self) -> u64 {
+        let (least, most) = DEFAULT_LENGTH;
+        (self.bytes as u64 / (BYTES_A_TOKEN * DEFAULT_SHARE)).clamp(least, most)
+    }
+
+    /// The tokens that a summary must not exceed; `None` for a zone so long that none does.
+    pub(super) fn most_tokens(&self) -> Option<u64> {
+        // Calls have no text of their own, but they are summarized as well.
+        let sent = self.input.as_ref().map(|input| &input.transcript);
+        let sent = sent.map_or(0, |sent| sent.tokens(self.counter));
+        Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)
+    }
+
+    /// Tokens of its texts, unless it is too long to be counted.
+    fn text_tokens(&self) -> Option<u64> {
+        let mut start = 0;
+        let tokens = |end: &usize| {
+            let text = &self.texts[start..*end];
+            start = *end;
+            self.counter.count(text)
+        };
+        (self.bytes <= COMPARED).then(|| self.ends.iter().map(tokens).sum())
+    }
+
+    /// Whether this summary is certainly shorter, whatever the tokens.
+    pub(super) fn is_far_longer_than(&self, summary: &str) -> bool {
+        self.bytes > FAR_LONGER * summary.len()
+    }
+
+    /// Its size and that of the summary that replaces it; `None` if it is too long to be counted.
+    pub(super) fn sizes(&self, summary: &str) -> Option<Sizes> {
+        Some(Sizes {
+            before: self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages,
+            after: self.counter.count(summary) + PER_MESSAGE,
+        })
+    }
+}
+
+impl ModelInput {
+    /// Whether it has no text at all.
+    pub(super) fn is_silent(&self) -> bool {
+        self.earlier.is_empty() && self.transcript.is_empty()
+    }
+
+    /// How many secrets were removed.
+    pub(super) fn redacted(&self) -> usize {
+        self.redacted + self.transcript.redacted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Object;
+    use ctx_format::dialect::{Chat, Dialect};
+    use ctx_summary::check::{Rules, check};
+
+    use super::super::fixtures::{ASK, CALL, DONE, LEDGER, RESULT, old, plan};
+    use super::{Found, Needs, OldZone, Sizes};
+
+    const RULE: Needs = Needs { ledger: false, model: false };
+    const MODEL: Needs = Needs { ledger: true, model: true };
+
+    #[test]
+    fn what_was_gathered_for_a_model_is_enough_without_one() {
+        assert!(MODEL.cover(LEDGER) && LEDGER.cover(LEDGER));
+        assert!(!LEDGER.cover(MODEL) && !LEDGER.cover(RULE) && !RULE.cover(LEDGER));
+    }
+
+    #[test]
+    fn only_what_is_needed_is_gathered() {
+        let plan = plan();
+        let lines = [ASK, CALL, RESULT, DONE];
+        let counter = plan.counter.encoding().counter();
+        let rule = |needs| old(&plan, needs, &lines).rule.finish(None, counter);
+        assert!(rule(RULE).contains("User messages: 1"));
+        assert!(rule(LEDGER).contains("User messages: 0"));
+        assert!(old(&plan, RULE, &lines).ledger.items().is_empty());
+        assert!(!old(&plan, LEDGER, &lines).ledger.items().is_empty());
+        assert!(old(&plan, LEDGER, &lines).input.is_none());
+        let input = old(&plan, MODEL, &lines).input.expect("for the model");
+        assert!(!input.is_silent() && input.earlier.is_empty());
+    }
+
+    #[test]
+    fn earlier_summaries_are_told_apart_and_their_secrets_are_taken_out() {
+        let plan = plan();
+        let earlier =
+            r#"{"role":"user","name":"ctx_summary","content":"it began with password=hunter2x"}"#;
+        let zone = old(&plan, MODEL, &[earlier, ASK]);
+        let summary = zone.summary("so".to_owned());
+        assert_eq!((summary.messages, summary.earlier), (2, 1));
+        let input = zone.input.expect("for the model");
+        assert_eq!(input.earlier, ["it began with password=[REDACTED]"]);
+        assert_eq!(input.redacted(), 1);
+    }
+
+    #[test]
+    fn what_stays_supports_an_answer_and_is_not_sent() {
+        let plan = plan();
+        let mut zone = old(&plan, MODEL, &[ASK]);
+        let object = Object::parse(DONE).expect("an object");
+        let message = Chat.message(&object).expect("a message");
+        let headings = ["Goal".to_owned()];
+        let answer = "## Goal\n\"It is shipped\"";
+        let checked = |zone: &OldZone| {
+            let rules = Rules {
+                headings: &headings,
+                prompt: "",
+                cut: false,
+                largest: None,
+                counter: zone.counter,
+            };
+            let input = zone.input.as_ref().expect("for the model");
+            let sent = input.transcript.tokens(zone.counter);
+            let repaired = check(answer, &input.source, &rules).expect("a summary");
+            (repaired.repairs.unverified, sent)
+        };
+        let (unverified, sent) = checked(&zone);
+        assert_eq!(unverified, 1);
+        zone.push_kept(Found { line: 2, object: &object, message: &message });
+        assert_eq!(checked(&zone), (0, sent));
+    }
+
+    #[test]
+    fn nothing_said_is_silence() {
+        let plan = plan();
+        let empty = r#"{"role":"user","content":""}"#;
+        assert!(old(&plan, MODEL, &[empty]).input.is_some_and(|input| input.is_silent()));
+    }
+
+    #[test]
+    fn a_summary_has_a_fifth_of_the_length_within_limits() {
+        let plan = plan();
+        let length = |bytes: usize| {
+            let line = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(bytes));
+            old(&plan, LEDGER, &[&line]).default_length()
+        };
+        assert_eq!(length(10), 100);
+        assert_eq!(length(40_000), 2_000);
+        assert_eq!(length(900_000), 10_000);
+    }
+
+    #[test]
+    fn sizes_are_those_of_texts_and_frames() {
+        let plan = plan();
+        let line = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(400));
+        let mut zone = old(&plan, MODEL, &[&line]);
+        let sizes = |before, after| Some(Sizes { before, after });
+        assert_eq!(zone.sizes("12345678"), sizes(100 + 4, 2 + 4));
+        zone.shortened = 7;
+        assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));
+        assert!(zone.is_far_longer_than("12345678") && !zone.is_far_longer_than(&line));
+        // With the labels that a model is sent.
+        assert_eq!(zone.most_tokens(), Some(102 + 4));
+        let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
+        let zone = old(&plan, LEDGER, &[&long]);
+        assert_eq!((zone.sizes("so"), zone.most_tokens()), (None, None));
+    }
+}

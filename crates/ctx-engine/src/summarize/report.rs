@@ -1,0 +1,176 @@
+//! How a summary was made, for programs and for the audit log.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::counter::MessageCounter;
+use ctx_llm::Usage;
+use ctx_policy::Method;
+use serde::Serialize;
+
+use super::Summary;
+
+/// The method of a summary, and the cost of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Summing {
+    /// `extractive`, `rule`, `llm`, or `none` without a summary.
+    pub method: &'static str,
+    /// Whether code wrote it in the place of a model.
+    pub fell_back: bool,
+    /// Requests to a model, each try counted.
+    pub model_calls: u64,
+    /// Tokens that the model read; `None` where the server did not tell.
+    pub model_tokens_in: Option<u64>,
+    /// Tokens that it wrote.
+    pub model_tokens_out: Option<u64>,
+    /// Milliseconds that the model took, with the pauses between tries.
+    pub model_ms: u64,
+}
+
+impl Default for Summing {
+    fn default() -> Self {
+        Self {
+            method: "none",
+            fell_back: false,
+            model_calls: 0,
+            model_tokens_in: None,
+            model_tokens_out: None,
+            model_ms: 0,
+        }
+    }
+}
+
+impl Summing {
+    /// For a summary by the method `wanted`, or for no summary.
+    pub fn new(wanted: Method, summary: Option<&Summary>, usage: Usage) -> Self {
+        let method = summary.map_or(Method::None, |summary| summary.method);
+        let by_code = method != Method::Llm && method != Method::None;
+        Self {
+            method: method.as_str(),
+            fell_back: wanted == Method::Llm && by_code,
+            ..Self::of_usage(usage)
+        }
+    }
+
+    /// The cost of models without a summary.
+    pub fn of_usage(usage: Usage) -> Self {
+        Self {
+            model_calls: usage.calls,
+            model_tokens_in: usage.tokens_in,
+            model_tokens_out: usage.tokens_out,
+            model_ms: milliseconds(usage.time),
+            ..Self::default()
+        }
+    }
+
+    /// Adds another summary of the same batch.
+    pub(crate) fn add(&mut self, next: &Self) {
+        if next.method != Self::default().method {
+            self.method = next.method;
+        }
+        self.fell_back |= next.fell_back;
+        self.model_calls += next.model_calls;
+        for (all, one) in [
+            (&mut self.model_tokens_in, next.model_tokens_in),
+            (&mut self.model_tokens_out, next.model_tokens_out),
+        ] {
+            if let Some(one) = one {
+                *all = Some(all.unwrap_or_default() + one);
+            }
+        }
+        self.model_ms += next.model_ms;
+    }
+}
+
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The report of `ctx-summarize`. The keys are a contract: keys may be added, never removed.
+#[derive(Default, Serialize)]
+pub struct Report<'a> {
+    /// The session as the user named it; `None` for stdin.
+    pub name: Option<&'a str>,
+    output: Option<String>,
+    session: Option<&'a str>,
+    summarized_messages: u64,
+    earlier_summaries: u64,
+    summary_tokens: Option<u64>,
+    summary_file: Option<String>,
+    #[serde(flatten)]
+    summing: Summing,
+    duration_ms: u64,
+}
+
+impl<'a> Report<'a> {
+    /// The report on a summary, or on none where everything stays.
+    pub fn new(
+        name: Option<&'a str>,
+        summary: Option<&Summary>,
+        counter: &MessageCounter,
+        summing: Summing,
+        duration_ms: u64,
+    ) -> Self {
+        Self {
+            name,
+            summarized_messages: summary.map_or(0, |summary| summary.messages),
+            earlier_summaries: summary.map_or(0, |summary| summary.earlier),
+            summary_tokens: summary.map(|summary| counter.text(&summary.text)),
+            summing,
+            duration_ms,
+            ..Self::default()
+        }
+    }
+
+    /// Adds the file that is written, and the session in the store with the file of its
+    /// summaries.
+    #[must_use]
+    pub fn written(mut self, output: Option<&Path>, stored: Option<(&'a str, &Path)>) -> Self {
+        let path = |path: &Path| path.display().to_string();
+        self.output = output.map(path);
+        if let Some((session, file)) = stored {
+            self.session = Some(session);
+            self.summary_file = self.summary_tokens.map(|_| path(file));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_llm::Usage;
+    use ctx_policy::Method;
+
+    use super::super::fixtures::{ASK, LEDGER, old, plan};
+    use super::{Report, Summing};
+
+    #[test]
+    fn code_that_writes_for_a_model_is_a_fall_back() {
+        let plan = plan();
+        let usage = Usage { calls: 3, ..Usage::default() };
+        let mut summary = old(&plan, LEDGER, &[ASK]).summary("short".to_owned());
+        for (wanted, wrote, fell_back) in [
+            (Method::Llm, Method::Rule, true),
+            (Method::Llm, Method::Llm, false),
+            (Method::Rule, Method::Rule, false),
+        ] {
+            summary.method = wrote;
+            let summing = Summing::new(wanted, Some(&summary), usage);
+            assert_eq!((summing.method, summing.fell_back), (wrote.as_str(), fell_back));
+            assert_eq!(summing.model_calls, 3);
+        }
+        let none = Summing::new(Method::Llm, None, usage);
+        assert_eq!((none.method, none.fell_back), ("none", false));
+        let report = |summary| {
+            let report = Report::new(None, summary, &plan.counter, none, 5);
+            let report = report.written(None, Some(("demo", "demo.md".as_ref())));
+            serde_json::to_value(report).expect("JSON")
+        };
+        let (some, none) = (report(Some(&summary)), report(None));
+        assert_eq!(
+            (&some["summary_file"], &some["summarized_messages"]),
+            (&"demo.md".into(), &1.into())
+        );
+        assert!(none["summary_file"].is_null() && none["summary_tokens"].is_null());
+    }
+}

@@ -1,0 +1,440 @@
+//! The writers of a summary: code, or a model with code as a fallback.
+
+use ctx_llm::LlmError;
+use ctx_policy::Method;
+use ctx_summary::ledger::Ledger;
+use ctx_summary::{Answered, Language, ListLimit, Recognizer, extractive, lacking, must_keep};
+use ctx_tokens::TokenCounter;
+
+use super::Summary;
+use super::model::{Model, Question, tell, tell_repairs};
+use super::old::{ModelInput, Needs, OldZone};
+use crate::{ErrorKind, Notes, PassError};
+
+/// Writes summaries.
+pub struct Writer {
+    /// The method of code, without a model or without a usable answer: extractive or rule.
+    pub offline: Method,
+    /// Most tokens of a summary that code writes.
+    pub limit: Option<u64>,
+    /// The model that is asked first.
+    pub model: Option<Model>,
+    /// Whether a model's answer is completed from the ledger with what must not be lost.
+    pub completes: bool,
+}
+
+/// Within a budget for the whole context, a model is asked for so much of what is left, in
+/// percent. The rest is for the latest messages.
+const MODEL_SHARE: u64 = 60;
+/// Room that is kept free until the model has answered, in tokens and as a share: other tokenizers
+/// count differently. The latest messages get what the answer leaves.
+const SLACK: u64 = 133;
+const MOST_SHARE: u64 = 80;
+/// Tokens of what stands around a summary.
+const AROUND: u64 = 40;
+/// A model is asked for at least so many tokens.
+const LEAST_TARGET: u64 = 64;
+/// Without a requested length, a summary is a tenth of what it replaces, within limits.
+const USUAL_SHARE: u64 = 10;
+const USUAL: (u64, u64) = (500, 4_000);
+/// An answer that is too long loses lines at its end, where so many percent of it are left.
+const LEAST_LEFT: u64 = 50;
+/// Tokens of the items that a model is told to keep.
+const MUST_KEEP: u64 = 1_200;
+/// In less room the latest messages say more than a list.
+const LITTLE_ROOM: u64 = 330;
+/// The share of a list of missing values in a model's answer, within limits.
+const LIST_SHARE: u64 = 8;
+const LIST: (u64, u64) = (120, 400);
+/// A longer list is not short, unless tokens are left for it: a line has at least this many.
+const LIST_LINES: usize = 12;
+const LINE_TOKENS: u64 = 8;
+
+/// A summary from another output of the same session, in which more stays. The model is not asked
+/// again.
+pub(super) struct Given {
+    pub(super) summary: Summary,
+    /// The input of the model.
+    pub(super) input: Option<ModelInput>,
+    /// Tokens that a list of what it lacks may have beyond the usual ones.
+    pub(super) list: u64,
+}
+
+impl Writer {
+    /// Without a model.
+    pub fn offline(offline: Method, limit: Option<u64>) -> Self {
+        Self { offline, limit, model: None, completes: false }
+    }
+
+    /// What its source must contain.
+    pub fn needs(&self) -> Needs {
+        Needs { ledger: self.offline == Method::Extractive, model: self.model.is_some() }
+    }
+
+    /// Whether the pass fails where no answer of the model can be used.
+    pub(super) fn must_answer(&self) -> bool {
+        self.model.as_ref().is_some_and(|model| model.must_answer)
+    }
+
+    /// The tokens of so much room that are kept free for a model's summary; `None` without a
+    /// model.
+    pub(super) fn share(&self, room: u64) -> Option<u64> {
+        let model = self.model.as_ref()?;
+        let asked = model.target.unwrap_or(room * MODEL_SHARE / 100);
+        let most = asked * model.most_percent / 100 * SLACK / 100 + AROUND;
+        Some(most.min(room * MOST_SHARE / 100))
+    }
+
+    /// The summary of an old zone; `room` is how many tokens the context has left for it.
+    pub(super) fn write(
+        &self,
+        old: &OldZone,
+        room: Option<u64>,
+        notes: &mut Notes,
+    ) -> Result<Summary, PassError> {
+        let input = old.input.as_ref().filter(|input| !input.is_silent());
+        let (Some(model), Some(input)) = (&self.model, input) else {
+            return Ok(self.by_code(old, room));
+        };
+        let error = match self.by_model(model, input, old, without_line(old, room), notes) {
+            Ok(summary) => return Ok(summary),
+            Err(error) => error,
+        };
+        // A run from recorded answers must always be the same, so code does not step in.
+        if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
+            return Err(error.into());
+        }
+        let failed_check = matches!(error, ErrorKind::FailedCheck(_));
+        let less = if failed_check { ", and less is kept" } else { "" };
+        let offline = self.offline;
+        notes.warn(&[], format_args!("{error}; the {offline} summary is taken{less}"));
+        Ok(Summary { failed_check, ..self.by_code(old, room) })
+    }
+
+    /// The summary of an old zone without a model; `room` as above.
+    pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Summary {
+        let within = |room| [self.limit, room].into_iter().flatten().min();
+        let (text, redacted) = if self.needs().ledger {
+            let limit = within(room).unwrap_or_else(|| old.default_length());
+            let text = extractive(&old.ledger, limit, old.counter);
+            (text, old.ledger.redacted())
+        } else {
+            let limit = within(without_line(old, room));
+            (old.rule.finish(limit, old.counter), old.rule.redacted())
+        };
+        Summary { method: self.offline, redacted, ..old.summary(text) }
+    }
+
+    /// A model's summary, checked, repaired and, if wanted, completed.
+    fn by_model(
+        &self,
+        model: &Model,
+        input: &ModelInput,
+        old: &OldZone,
+        room: Option<u64>,
+        notes: &mut Notes,
+    ) -> Result<Summary, ErrorKind> {
+        let none = |why: &str| {
+            let source = &model.source;
+            ErrorKind::NoAnswer(format!("no summary from {source}: {why}"))
+        };
+        let largest = old.most_tokens();
+        let question = Question {
+            input,
+            reminder: &self.reminder(old),
+            target: target(model, room, largest),
+            largest,
+            counter: old.counter,
+        };
+        let answer = model.ask(&question, notes).map_err(|error| match error {
+            LlmError::Tape(error) => ErrorKind::Tape(error),
+            error => none(&error.to_string()),
+        })?;
+        if let Some(flaw) = answer.flaw {
+            let source = &model.source;
+            let what = format!("the summary of {source} failed its check twice: {flaw}");
+            return Err(ErrorKind::FailedCheck(what));
+        }
+        tell(&answer.summary, input, notes);
+        let mut repaired = answer.checked.map_err(|reason| none(&reason.to_string()))?;
+        if model.is_default {
+            // A section with nothing in it is left out.
+            repaired.missing.clear();
+        }
+        if let Some(room) = room {
+            let over = none("the answer is longer than the budget leaves for it");
+            // Only our own template asks for what matters most first.
+            let ordered = model.is_default && model.headings.is_none();
+            let least = if ordered { LEAST_LEFT } else { 100 };
+            let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
+            let lines = repaired.text.lines().count() - text.lines().count();
+            repaired.text.truncate(text.len());
+            if lines > 0 {
+                let what = "lines at the end of the model's answer left out, there was no room";
+                notes.warn(&[], format_args!("{what}: {lines}"));
+            }
+        }
+        tell_repairs(&repaired, notes);
+        let summary = Summary {
+            method: Method::Llm,
+            repairs: repaired.repairs.total(),
+            answer: Some(repaired.text),
+            ..old.summary(String::new())
+        };
+        let has_list = room.is_none_or(|room| room >= LITTLE_ROOM);
+        let room = room.unwrap_or_else(|| longest(question.target * model.most_percent, largest));
+        Ok(self.completed(summary, old, Some(input), (room, has_list, 0)))
+    }
+
+    /// The same answer in another output, if it fits; `room` as above.
+    pub(super) fn again(&self, given: &Given, old: &OldZone, room: u64) -> Option<Summary> {
+        let before = &given.summary;
+        let Some(answer) = &before.answer else {
+            return Some(Summary {
+                failed_check: before.failed_check,
+                ..self.by_code(old, Some(room))
+            });
+        };
+        let room = without_line(old, Some(room)).unwrap_or_default();
+        let summary = Summary {
+            method: Method::Llm,
+            repairs: before.repairs,
+            answer: before.answer.clone(),
+            ..old.summary(String::new())
+        };
+        let fits = old.counter.count(answer) <= room;
+        let list = (room, room >= LITTLE_ROOM, given.list);
+        fits.then(|| self.completed(summary, old, given.input.as_ref(), list))
+    }
+
+    /// A model's answer, followed by a short list of the values that it lacks, within the room.
+    /// `has_list` says whether the list has its usual tokens, and `more` what it may have in
+    /// addition.
+    fn completed(
+        &self,
+        mut summary: Summary,
+        old: &OldZone,
+        input: Option<&ModelInput>,
+        (room, has_list, more): (u64, bool, u64),
+    ) -> Summary {
+        let text = summary.answer.clone().unwrap_or_default();
+        summary.text.clone_from(&text);
+        let Some(ledger) = self.ledger_to_complete(old) else {
+            return summary;
+        };
+        let tokens = old.counter.count(&text);
+        let source_of = |line| input.and_then(|input| input.transcript.source_of(line));
+        let answered = Answered {
+            text: &text,
+            language: Language::of(&text).unwrap_or_default(),
+            source_of: &source_of,
+        };
+        // Two for the blank line between.
+        let room = room.saturating_sub(tokens + 2);
+        let usual = if has_list { (tokens / LIST_SHARE).clamp(LIST.0, LIST.1) } else { 0 };
+        let more_lines = usize::try_from(more / LINE_TOKENS).unwrap_or(usize::MAX);
+        let limit = ListLimit {
+            lines: LIST_LINES.saturating_add(more_lines),
+            tokens: room.min(usual + more),
+        };
+        let list = lacking(ledger, &answered, limit, old.counter);
+        if !list.is_empty() {
+            summary.text = format!("{}\n\n{list}", text.trim_end());
+        }
+        summary
+    }
+
+    /// What a summary must name, as found by code.
+    fn reminder(&self, old: &OldZone) -> String {
+        let ledger = self.ledger_to_complete(old);
+        ledger.map_or_else(String::new, |ledger| must_keep(ledger, MUST_KEEP, old.counter))
+    }
+
+    /// The source for completing a model's answer, if wanted.
+    fn ledger_to_complete<'o>(&self, old: &'o OldZone) -> Option<&'o Ledger> {
+        (self.completes && self.needs().ledger).then_some(&old.ledger)
+    }
+}
+
+/// The room below the line that says that this is a record. The extractive summary says it itself.
+fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
+    let line = || Recognizer::default().compose("");
+    room.map(|room| room.saturating_sub(old.counter.count(&line())))
+}
+
+/// The length to request: as given, else by the room, else by what it replaces.
+fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
+    let Some(room) = room else {
+        let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
+        return model.target.unwrap_or(usual.clamp(USUAL.0, USUAL.1));
+    };
+    let most = room * 90 / model.most_percent.max(100);
+    let most = most.max(LEAST_TARGET);
+    model.target.unwrap_or(most).min(most)
+}
+
+/// The first lines of an answer, as many as there is room for, without a heading at the
+/// end; `None` where less than `least` percent of it would be left.
+fn up_to<'a>(
+    answer: &'a str,
+    room: u64,
+    least: u64,
+    counter: &dyn TokenCounter,
+) -> Option<&'a str> {
+    let all = counter.count(answer);
+    let mut text = answer;
+    while counter.count(text) > room || (text.len() < answer.len() && ends_in_heading(text)) {
+        text = text[..text.rfind('\n')?].trim_end();
+    }
+    (counter.count(text) * 100 >= all * least).then_some(text)
+}
+
+fn ends_in_heading(text: &str) -> bool {
+    let last = text.lines().next_back();
+    last.is_some_and(|line| line.starts_with('#'))
+}
+
+/// The most tokens of a completed summary where the context has no budget: as many as the
+/// model may write, in hundredths, but no more than half of `largest`, the tokens that it
+/// replaces.
+fn longest(asked: u64, largest: Option<u64>) -> u64 {
+    largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::Method;
+    use ctx_tokens::Encoding;
+
+    use super::super::fixtures::{ASK, DONE, answering_model, old, plan, silent_model, texts};
+    use super::super::{Model, Summary};
+    use super::{Writer, longest, target, up_to};
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn with(model: Model) -> Writer {
+        Writer { model: Some(model), ..Writer::offline(Method::Extractive, None) }
+    }
+
+    fn write(writer: &Writer, lines: &[&str], notes: &mut Notes) -> Result<Summary, PassError> {
+        let old = old(&plan(), writer.needs(), lines);
+        writer.write(&old, None, notes)
+    }
+
+    #[test]
+    fn code_keeps_the_limit_and_the_room() {
+        let asks: Vec<String> = (1_000..1_100)
+            .map(|n| format!(r#"{{"role":"user","content":"Please ship order W{n}."}}"#))
+            .collect();
+        let asks: Vec<&str> = asks.iter().map(String::as_str).collect();
+        for method in [Method::Extractive, Method::Rule] {
+            for (limit, room) in [(None, Some(60)), (Some(60), None), (Some(60), Some(90))] {
+                let writer = Writer::offline(method, limit);
+                let old = old(&plan(), writer.needs(), &asks);
+                let text = writer.by_code(&old, room).text;
+                let tokens = old.counter.count(&text);
+                assert!((20..=60).contains(&tokens), "{method}: {tokens}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_models_answer_is_completed_where_that_is_wanted() {
+        let answer = "## Goal\nShip the order.";
+        let lines = [ASK, DONE];
+        let (model, _server) = answering_model(&[answer, answer]);
+        let mut writer = with(model);
+        let mut notes = Notes::new();
+        let bare = write(&writer, &lines, &mut notes).expect("an answer");
+        assert_eq!((bare.text.as_str(), bare.repairs), (answer, 0));
+        writer.completes = true;
+        let plan = plan();
+        let old = old(&plan, writer.needs(), &lines);
+        let whole = writer.write(&old, Some(400), &mut notes).expect("an answer");
+        assert!(whole.text.starts_with(answer) && whole.text.contains("W8123"));
+        assert!(texts(&mut notes).is_empty());
+    }
+
+    #[test]
+    fn a_useless_answer_is_followed_by_code_or_by_an_error() {
+        let answers = ["Sure, I can do that!"; 2];
+        let (model, _server) = answering_model(&answers);
+        let mut writer = with(model);
+        let mut notes = Notes::new();
+        let summary = write(&writer, &[ASK], &mut notes).expect("by code");
+        assert!(summary.text.contains("W8123") && !summary.failed_check);
+        let told = texts(&mut notes).concat();
+        let why = "the answer goes on with the conversation; the extractive summary is taken";
+        assert!(told.ends_with(why), "{told}");
+        writer.model.as_mut().expect("a model").must_answer = true;
+        let error = write(&writer, &[ASK], &mut notes).expect_err("it must answer");
+        assert!(matches!(error.kind, ErrorKind::NoAnswer(_)), "{error}");
+    }
+
+    #[test]
+    fn a_check_that_failed_twice_is_told() {
+        let (mut model, _server) = answering_model(&["## Goal\nShip it."; 2]);
+        model.headings = Some(vec!["Open".to_owned()]);
+        let mut notes = Notes::new();
+        let summary = write(&with(model), &[ASK], &mut notes).expect("by code");
+        assert!(summary.failed_check);
+        let told = texts(&mut notes).concat();
+        assert!(told.contains("failed its check twice"), "{told}");
+        assert!(told.ends_with("is taken, and less is kept"), "{told}");
+    }
+
+    #[test]
+    fn a_recording_without_the_answer_is_always_an_error() {
+        let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
+        let error = error.expect_err("nothing is on file");
+        assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
+        // Without text there is nothing to ask.
+        let empty = r#"{"role":"user","content":""}"#;
+        let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
+        assert_eq!(summary.expect("by code").messages, 1);
+    }
+
+    #[test]
+    fn a_model_is_asked_for_its_share_and_completed_to_half_of_what_it_replaces() {
+        let model = silent_model();
+        assert_eq!(target(&model, None, None), 100);
+        assert_eq!(target(&model, Some(6_000), None), 100);
+        assert_eq!(target(&model, Some(120), None), 90);
+        assert_eq!(target(&model, Some(0), None), 64);
+        let model = Model { target: None, ..silent_model() };
+        assert_eq!(target(&model, Some(6_000), Some(20_000)), 4_500);
+        let usual = [None, Some(900), Some(20_000), Some(90_000)];
+        let usual = usual.map(|largest| target(&model, None, largest));
+        assert_eq!(usual, [4_000, 500, 2_000, 4_000]);
+        assert_eq!(longest(12_000, None), 120);
+        assert_eq!(longest(12_000, Some(1_000)), 120);
+        assert_eq!(longest(12_000, Some(100)), 50);
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_loses_its_last_lines() {
+        let counter = Encoding::Chars4.counter();
+        let answer = "## Goal\nShip order W8123 today.\n\n## Places\nsrc/ship.rs";
+        let kept = |room, least| up_to(answer, room, least, counter);
+        assert_eq!(kept(100, 100), Some(answer));
+        // A heading without lines is removed, too.
+        let first = "## Goal\nShip order W8123 today.";
+        assert_eq!(kept(12, 50), Some(first));
+        assert_eq!(kept(8, 50), Some(first));
+        assert_eq!(kept(8, 100), None);
+        assert_eq!(kept(5, 10), None);
+        assert_eq!(up_to("one line that is long", 2, 10, counter), None);
+    }
+
+    #[test]
+    fn a_models_summary_has_its_share_of_the_room() {
+        let share = |target, most_percent, room| {
+            let model = Model { target, most_percent, ..silent_model() };
+            with(model).share(room)
+        };
+        assert_eq!(Writer::offline(Method::Rule, None).share(1_000), None);
+        assert_eq!(share(None, 120, 1_000), Some(800));
+        assert_eq!(share(Some(400), 120, 1_000), Some(678));
+        assert_eq!(share(Some(100), 120, 1_000), Some(199));
+        assert_eq!(share(Some(5_000), 120, 1_000), Some(800));
+    }
+}

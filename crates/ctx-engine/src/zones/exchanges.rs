@@ -1,0 +1,309 @@
+//! Finds exchanges as records come: replies with calls, joined by the results that answer them. A
+//! result belongs to the nearest earlier call with its id, so ids may repeat, and a result may be
+//! far from its call. Some APIs treat adjacent replies as one message: a reply that directly
+//! follows one with open calls joins it, and so does a result there that answers nothing. The
+//! records of one message are in one exchange, with everything between them.
+
+use std::collections::HashMap;
+
+use ctx_format::view::Fragment;
+use ctx_format::{Outline, Role};
+
+use super::Known;
+
+/// One exchange; identified by the number of its first record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Exchange {
+    /// Number of its first record.
+    pub(super) first: u64,
+    /// Number of its last record so far.
+    pub(super) last: u64,
+    /// Number of the last user message in it that begins a turn.
+    pub(super) last_user: Option<u64>,
+    /// Whether a record of it is pinned.
+    pub(super) pinned: bool,
+    /// Calls that may still be answered, and messages of which records are to come.
+    open: u64,
+    /// Records without a verdict.
+    undecided: u64,
+}
+
+impl Exchange {
+    /// Whether a record may still join it.
+    pub(super) fn is_open(&self) -> bool {
+        self.open > 0
+    }
+}
+
+/// All exchanges that matter still.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    by_id: HashMap<u64, Exchange>,
+    /// Exchanges that one record made one: from the id given up to the other.
+    joined: HashMap<u64, u64>,
+    /// Calls that wait, by id: the latest exchange with such a call, and how
+    /// many there are in it.
+    calls: HashMap<String, (u64, u64)>,
+    /// The exchanges of messages of which records are to come.
+    messages: HashMap<u64, u64>,
+    /// The exchange that the next reply or result joins when it answers nothing: that of
+    /// the latest reply while it waits for results, else that of the message before.
+    before: Option<u64>,
+    /// Whether `joined` keeps what no record that waits asks for any more.
+    lasting: bool,
+}
+
+impl Exchanges {
+    /// A new finder whose result is read at the end.
+    pub(super) fn lasting() -> Self {
+        Self { lasting: true, ..Self::default() }
+    }
+
+    /// For each exchange that was joined with an earlier one, the earlier one.
+    pub(super) fn into_joined(self) -> HashMap<u64, u64> {
+        let mut joined = self.joined;
+        let mut gone: Vec<u64> = joined.keys().copied().collect();
+        gone.sort_unstable();
+        // The earlier one, which may be gone as well, comes first.
+        for id in gone {
+            if let Some(last) = joined.get(&joined[&id]).copied() {
+                joined.insert(id, last);
+            }
+        }
+        joined
+    }
+
+    /// The next message; returns the id of its exchange, if it has one.
+    pub(super) fn push(
+        &mut self,
+        number: u64,
+        outline: &Outline<'_>,
+        known: &Known,
+    ) -> Option<u64> {
+        let before = self.joinable(outline);
+        let Some(id) = self.find(number, outline, before) else {
+            self.before = None;
+            return None;
+        };
+        self.add(id, number, known).open += outline.calls.len() as u64;
+        for call in &outline.calls {
+            self.await_result(call, id);
+        }
+        if let Some(fragment) = outline.fragment {
+            self.await_rest(fragment, id);
+        }
+        // Amid the results of the latest reply some may answer an earlier one.
+        self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
+        Some(id)
+    }
+
+    /// Adds a message to an exchange.
+    fn add(&mut self, id: u64, number: u64, known: &Known) -> &mut Exchange {
+        let exchange =
+            self.by_id.entry(id).or_insert(Exchange { first: id, ..Exchange::default() });
+        exchange.last = number;
+        exchange.pinned |= known.pinned;
+        exchange.undecided += 1;
+        if known.begins_turn {
+            exchange.last_user = Some(number);
+        }
+        exchange
+    }
+
+    /// The exchange right before the message that it may join although it answers nothing.
+    fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
+        let joins = outline.role == Role::Assistant || !outline.results.is_empty();
+        let before = self.before.map(|id| self.resolve(id));
+        before.filter(|id| joins && self.is_open(*id))
+    }
+
+    /// The exchange the message joins or begins.
+    fn find(&mut self, number: u64, outline: &Outline<'_>, before: Option<u64>) -> Option<u64> {
+        let message = outline.fragment.map(|fragment| fragment.message);
+        let begun = message.and_then(|message| self.messages.get(&message));
+        let mut id = begun.map(|id| self.resolve(*id));
+        for result in &outline.results {
+            if let Some(answered) = self.answer(result) {
+                id = Some(id.map_or(answered, |id| self.join(id, answered)));
+            }
+        }
+        let goes_on = outline.fragment.is_some_and(|fragment| !fragment.ends);
+        let own = (!outline.calls.is_empty() || goes_on).then_some(number);
+        id.or(before).or(own)
+    }
+
+    fn is_open(&self, id: u64) -> bool {
+        self.by_id.get(&id).is_some_and(Exchange::is_open)
+    }
+
+    /// The exchange a record belongs to.
+    pub(super) fn get(&self, id: u64) -> &Exchange {
+        &self.by_id[&self.resolve(id)]
+    }
+
+    /// A record of the exchange has its verdict.
+    pub(super) fn decided(&mut self, id: u64) {
+        let id = self.resolve(id);
+        if let Some(exchange) = self.by_id.get_mut(&id) {
+            exchange.undecided -= 1;
+        }
+        self.forget_if_done(id);
+    }
+
+    fn await_result(&mut self, call: &str, exchange: u64) {
+        let before = self.calls.get(call).map(|(other, waiting)| (self.resolve(*other), *waiting));
+        let waiting = match before {
+            Some((other, waiting)) if other == exchange => waiting + 1,
+            // It hides the earlier exchange's calls with that id, which stay unanswered.
+            Some((other, waiting)) => {
+                self.close(other, waiting);
+                1
+            }
+            None => 1,
+        };
+        self.calls.insert(call.to_owned(), (exchange, waiting));
+    }
+
+    /// The exchange stays open from the first record of a message to its last.
+    fn await_rest(&mut self, fragment: Fragment, exchange: u64) {
+        let waited = self.messages.remove(&fragment.message).is_some();
+        if !fragment.ends {
+            self.messages.insert(fragment.message, exchange);
+        }
+        if let Some(exchange) = self.by_id.get_mut(&exchange) {
+            exchange.open -= u64::from(waited);
+            exchange.open += u64::from(!fragment.ends);
+        }
+    }
+
+    /// The exchange whose call `id` is answered now.
+    fn answer(&mut self, id: &str) -> Option<u64> {
+        let (exchange, waiting) = self.calls.get_mut(id)?;
+        let exchange = *exchange;
+        *waiting -= 1;
+        if *waiting == 0 {
+            self.calls.remove(id);
+        }
+        let exchange = self.resolve(exchange);
+        self.by_id.get_mut(&exchange)?.open -= 1;
+        Some(exchange)
+    }
+
+    fn close(&mut self, id: u64, calls: u64) {
+        if let Some(exchange) = self.by_id.get_mut(&id) {
+            exchange.open -= calls;
+        }
+        self.forget_if_done(id);
+    }
+
+    /// Makes two exchanges one; the earlier id stands for both.
+    fn join(&mut self, one: u64, other: u64) -> u64 {
+        let (one, other) = (self.resolve(one), self.resolve(other));
+        let (id, gone) = (one.min(other), one.max(other));
+        if id == gone {
+            return id;
+        }
+        if let Some(later) = self.by_id.remove(&gone) {
+            self.joined.insert(gone, id);
+            if let Some(exchange) = self.by_id.get_mut(&id) {
+                exchange.last = exchange.last.max(later.last);
+                exchange.last_user = exchange.last_user.max(later.last_user);
+                exchange.pinned |= later.pinned;
+                exchange.open += later.open;
+                exchange.undecided += later.undecided;
+            }
+        }
+        id
+    }
+
+    fn resolve(&self, mut id: u64) -> u64 {
+        while let Some(other) = self.joined.get(&id) {
+            id = *other;
+        }
+        id
+    }
+
+    fn forget_if_done(&mut self, id: u64) {
+        if self.by_id.get(&id).is_some_and(|exchange| exchange.open == 0 && exchange.undecided == 0)
+        {
+            self.by_id.remove(&id);
+            if !self.lasting {
+                self.joined.retain(|_, to| *to != id);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::view::Fragment;
+    use ctx_format::{Outline, Role};
+
+    use super::Exchanges;
+    use crate::zones::Known;
+
+    fn reply(calls: &[&'static str]) -> Outline<'static> {
+        Outline {
+            role: Role::Assistant,
+            calls: calls.iter().map(|id| (*id).into()).collect(),
+            ..Outline::of_line()
+        }
+    }
+
+    fn result(id: &'static str) -> Outline<'static> {
+        Outline { role: Role::Tool, results: vec![id.into()], ..Outline::of_line() }
+    }
+
+    fn push(exchanges: &mut Exchanges, number: u64, outline: &Outline<'_>) -> Option<u64> {
+        exchanges.push(number, outline, &Known::default())
+    }
+
+    #[test]
+    fn an_exchange_is_open_until_all_its_calls_are_answered() {
+        let mut exchanges = Exchanges::default();
+        assert_eq!(push(&mut exchanges, 1, &reply(&["a", "b"])), Some(1));
+        assert_eq!(push(&mut exchanges, 2, &result("b")), Some(1));
+        assert!(exchanges.get(1).is_open());
+        assert_eq!(push(&mut exchanges, 3, &result("a")), Some(1));
+        assert!(!exchanges.get(1).is_open());
+        assert_eq!(exchanges.get(1).last, 3);
+        assert_eq!(push(&mut exchanges, 4, &result("a")), None);
+    }
+
+    #[test]
+    fn a_record_that_answers_two_exchanges_makes_them_one() {
+        let mut exchanges = Exchanges::default();
+        push(&mut exchanges, 1, &reply(&["a"]));
+        let user = Outline { role: Role::User, ..Outline::of_line() };
+        assert_eq!(push(&mut exchanges, 2, &user), None);
+        push(&mut exchanges, 3, &reply(&["b"]));
+        let both = Outline { results: vec!["b".into(), "a".into()], ..result("a") };
+        assert_eq!(push(&mut exchanges, 4, &both), Some(1));
+        assert_eq!((exchanges.get(3).first, exchanges.get(3).last), (1, 4));
+    }
+
+    #[test]
+    fn what_is_decided_and_closed_is_forgotten() {
+        let mut exchanges = Exchanges::default();
+        push(&mut exchanges, 1, &reply(&["a"]));
+        exchanges.decided(1);
+        assert_eq!(exchanges.by_id.len(), 1);
+        push(&mut exchanges, 2, &result("a"));
+        exchanges.decided(1);
+        assert!(exchanges.by_id.is_empty() && exchanges.calls.is_empty());
+    }
+
+    #[test]
+    fn the_lines_of_a_message_are_one_exchange() {
+        let line = |begins, ends| Outline {
+            fragment: Some(Fragment { message: 7, begins, ends }),
+            ..reply(&[])
+        };
+        let mut exchanges = Exchanges::default();
+        assert_eq!(push(&mut exchanges, 1, &line(true, false)), Some(1));
+        assert_eq!(push(&mut exchanges, 2, &line(false, false)), Some(1));
+        assert!(exchanges.get(1).is_open());
+        assert_eq!(push(&mut exchanges, 3, &line(false, true)), Some(1));
+        assert!(!exchanges.get(1).is_open());
+    }
+}

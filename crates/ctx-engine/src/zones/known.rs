@@ -1,0 +1,184 @@
+//! Zones of a session that was read before. Its exchanges are known and it can be read again, so no
+//! record has to wait for later ones. Only the beginning of the tail and the few exchanges that
+//! cross it are held.
+
+use std::collections::{HashMap, HashSet};
+
+use ctx_format::{Outline, Zone};
+use ctx_policy::keep::Keep;
+
+use super::exchanges::Exchanges;
+use super::window::Window;
+use super::{Known, KnownFacts, Reason, Verdict};
+
+/// Finds the exchanges of a session, of which nothing is decided yet.
+#[derive(Debug)]
+pub struct ExchangeFinder {
+    exchanges: Exchanges,
+}
+
+/// Which exchanges turned out to be one.
+#[derive(Debug, Default)]
+pub struct Joined(HashMap<u64, u64>);
+
+/// Looks for the beginning of the tail; its records pass in their order.
+#[derive(Debug)]
+pub struct TailFinder {
+    window: Window,
+    latest_user: Option<u64>,
+    next: u64,
+}
+
+/// What stays of a session, besides system messages and pins.
+#[derive(Debug)]
+pub struct Kept {
+    /// Number of the first record of the tail.
+    first: u64,
+    latest_user: Option<u64>,
+    /// The exchange of the latest user message.
+    exchange_of_user: Option<u64>,
+    /// Exchanges that have pins.
+    pinned: HashSet<u64>,
+    /// Exchanges that begin before the tail and reach into it.
+    reaching: HashSet<u64>,
+}
+
+/// Says of each record, in their order, in which zone it is.
+#[derive(Debug)]
+pub struct KnownZones {
+    kept: Kept,
+    previous: Zone,
+}
+
+impl Default for ExchangeFinder {
+    fn default() -> Self {
+        Self { exchanges: Exchanges::lasting() }
+    }
+}
+
+impl ExchangeFinder {
+    /// The exchange of the message with this number, from 1, if it is in one. It may be
+    /// [`Joined`] with an earlier one later.
+    pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
+        if outline.role.is_system() && !outline.is_summary {
+            return None;
+        }
+        let known = Known::default();
+        let exchange = self.exchanges.push(number, outline, &known)?;
+        self.exchanges.decided(exchange);
+        Some(exchange)
+    }
+
+    /// Which exchanges are one.
+    pub fn finish(self) -> Joined {
+        Joined(self.exchanges.into_joined())
+    }
+}
+
+impl Joined {
+    /// The number of the first record of an exchange.
+    pub fn first_of(&self, exchange: u64) -> u64 {
+        self.0.get(&exchange).copied().unwrap_or(exchange)
+    }
+}
+
+impl TailFinder {
+    /// A new finder.
+    pub fn new(keep: Keep) -> Self {
+        Self { window: Window::new(keep), latest_user: None, next: 1 }
+    }
+
+    /// The next record that stays at all, by its number in the session, from 1.
+    pub fn push(&mut self, number: u64, facts: &KnownFacts) {
+        self.next = number + 1;
+        let KnownFacts::Message(known) = facts else {
+            return;
+        };
+        if known.is_system {
+            return;
+        }
+        self.window.push(number, known);
+        if known.begins_turn {
+            self.latest_user = Some(number);
+        }
+    }
+
+    /// Where the tail begins; the exchanges that reach into it must still be found.
+    pub fn finish(self) -> Kept {
+        Kept {
+            first: self.window.first_kept(self.next),
+            latest_user: self.latest_user,
+            exchange_of_user: None,
+            pinned: HashSet::new(),
+            reaching: HashSet::new(),
+        }
+    }
+}
+
+impl Kept {
+    /// The next record: its exchange stays if a part of it does.
+    pub fn push(&mut self, number: u64, facts: &KnownFacts) {
+        let KnownFacts::Message(known) = facts else {
+            return;
+        };
+        let Some(exchange) = known.exchange.filter(|_| !known.is_system) else {
+            return;
+        };
+        if known.pinned {
+            self.pinned.insert(exchange);
+        }
+        if self.latest_user == Some(number) {
+            self.exchange_of_user = Some(exchange);
+        }
+        // An exchange that begins in the tail is complete there.
+        if exchange < self.first && number >= self.first {
+            self.reaching.insert(exchange);
+        }
+    }
+
+    /// All records have passed.
+    pub fn zones(self) -> KnownZones {
+        KnownZones { kept: self, previous: Zone::System }
+    }
+
+    fn reason(&self, number: u64, known: &Known) -> Reason {
+        let is_in = |exchanges: &HashSet<u64>| {
+            let exchange = known.exchange;
+            exchange.is_some_and(|exchange| exchanges.contains(&exchange))
+        };
+        let is_with_user = known.exchange.is_some() && known.exchange == self.exchange_of_user;
+        if known.is_system {
+            Reason::System
+        } else if known.pinned || is_in(&self.pinned) {
+            Reason::Pinned
+        } else if number >= self.first {
+            Reason::Window
+        } else if self.latest_user == Some(number) || is_with_user {
+            Reason::LatestUser
+        } else if is_in(&self.reaching) {
+            Reason::Exchange
+        } else {
+            Reason::Old
+        }
+    }
+}
+
+impl KnownZones {
+    /// The verdict on the next record.
+    pub fn next(&mut self, number: u64, facts: &KnownFacts) -> Verdict {
+        let (zone, reason, exchange) = match facts {
+            KnownFacts::Tail => (Zone::Keep, Reason::Tail, None),
+            KnownFacts::Line => (self.previous, Reason::Follows, None),
+            KnownFacts::Message(known) => {
+                let reason = self.kept.reason(number, known);
+                self.previous = match reason {
+                    Reason::System => Zone::System,
+                    Reason::Old => Zone::Old,
+                    _ => Zone::Keep,
+                };
+                (self.previous, reason, known.exchange)
+            }
+        };
+        Verdict { zone, reason, exchange }
+    }
+}

@@ -1,0 +1,284 @@
+use super::{
+    ExchangeFinder, Facts, Keep, Known, KnownFacts, Reason, Splitter, TailFinder, Verdict,
+};
+use ctx_format::{Outline, Role, Validator, Zone, dialect::Dialect};
+use proptest::prelude::*;
+
+/// A message in short: `u`ser, `a`ssistant, `s`ystem, `t`ool; `-` is a line that
+/// is no message; ids follow `a` (calls) and `t` (results).
+fn outline(text: &str) -> Option<Outline<'_>> {
+    let mut words = text.split('.');
+    let role = match words.next()? {
+        "u" => Role::User,
+        "a" => Role::Assistant,
+        "s" => Role::System,
+        "t" => Role::Tool,
+        _ => return None,
+    };
+    let ids: Vec<_> = words.map(Into::into).collect();
+    let (calls, results) =
+        if role == Role::Assistant { (ids, Vec::new()) } else { (Vec::new(), ids) };
+    Some(Outline { role, begins_turn: role == Role::User, calls, results, ..Outline::of_line() })
+}
+
+/// The outline of a summary, as the dialects write it.
+fn summary_outline() -> Outline<'static> {
+    Outline { begins_turn: false, ..outline("u").expect("a message") }
+}
+
+fn split(records: &[&str], keep: Keep) -> Vec<Verdict> {
+    let mut splitter = Splitter::new(keep);
+    let mut verdicts = Vec::new();
+    for text in records {
+        let pinned = text.ends_with('!');
+        match outline(text.trim_end_matches('!')) {
+            Some(outline) => {
+                splitter.push(Facts::Message { outline: &outline, tokens: 10, pinned });
+            }
+            None => splitter.push(Facts::Line),
+        }
+        verdicts.extend(&mut splitter);
+    }
+    splitter.finish();
+    verdicts.extend(&mut splitter);
+    assert_eq!(verdicts.len(), records.len());
+    verdicts
+}
+
+/// `s`ystem, `o`ld, `k`eep, one letter a record.
+fn zones(records: &[&str], keep: Keep) -> String {
+    let letter = |verdict: Verdict| match verdict.zone {
+        Zone::System => 's',
+        Zone::Old => 'o',
+        Zone::Keep => 'k',
+    };
+    split(records, keep).into_iter().map(letter).collect()
+}
+
+fn messages(n: u64) -> Keep {
+    Keep { messages: Some(n), ..Keep::default() }
+}
+
+#[test]
+fn the_last_messages_are_kept_and_system_is_not_counted() {
+    assert_eq!(zones(&["s", "u", "a", "u", "a", "s", "u"], messages(2)), "soooksk");
+}
+
+#[test]
+fn nothing_is_old_when_all_fits() {
+    assert_eq!(zones(&["u", "a"], messages(2)), "kk");
+    assert_eq!(zones(&["u", "a"], messages(20)), "kk");
+    assert_eq!(zones(&[], messages(20)), "");
+}
+
+#[test]
+fn the_latest_user_message_is_kept_where_it_stands() {
+    assert_eq!(zones(&["u", "a", "u", "a", "a", "a"], messages(1)), "ookook");
+    assert_eq!(zones(&["u", "a", "u", "a", "a"], messages(0)), "ookoo");
+}
+
+#[test]
+fn exchanges_stay_whole() {
+    // The window begins at the second result.
+    assert_eq!(zones(&["u", "a.1.2", "t.1", "t.2", "u"], messages(2)), "okkkk");
+    // The window begins after the exchange.
+    assert_eq!(zones(&["u", "a.1.2", "t.1", "t.2", "u", "a"], messages(2)), "ooookk");
+    // A result far from its call.
+    assert_eq!(zones(&["u", "a.1", "u", "u", "t.1"], messages(1)), "okokk");
+    // A pin pins its exchange.
+    assert_eq!(zones(&["u", "a.1", "t.1!", "u", "a", "u"], messages(1)), "okkook");
+}
+
+#[test]
+fn an_unanswered_call_is_old_when_no_result_came() {
+    assert_eq!(zones(&["u", "a.1", "u", "a", "u"], messages(1)), "ooook");
+}
+
+#[test]
+fn ids_may_repeat() {
+    let records = ["u", "a.0", "t.0", "u", "a.0", "t.0", "u"];
+    assert_eq!(zones(&records, messages(2)), "ooookkk");
+    let exchanges: Vec<_> =
+        split(&records, messages(2)).iter().map(|verdict| verdict.exchange).collect();
+    assert_eq!(exchanges, [None, Some(2), Some(2), None, Some(5), Some(5), None]);
+}
+
+#[test]
+fn one_message_may_answer_two_replies() {
+    assert_eq!(zones(&["u", "a.1", "a.2", "t.1.2", "u"], messages(2)), "okkkk");
+}
+
+#[test]
+fn adjacent_replies_are_one_while_calls_wait() {
+    assert_eq!(zones(&["u", "a.1", "a", "t.1!", "u", "u"], messages(1)), "okkkok");
+    assert_eq!(zones(&["u", "a.2", "a.1", "t.2", "t.1!", "u", "u"], messages(1)), "okkkkok");
+    assert_eq!(zones(&["u", "a", "a.1", "t.1!", "u", "u"], messages(1)), "ookkok");
+}
+
+#[test]
+fn an_answer_to_an_earlier_reply_does_not_end_the_results_of_the_latest() {
+    // The second `t.2` answers nothing. It stands among the results of the latest reply:
+    // a summary in its place would part `t.1` from its call.
+    let records = ["a.2", "u", "a.3.1", "t.2!", "t.2", "t.1"];
+    assert_eq!(zones(&records, messages(1)), "kkkkkk");
+    let records = ["a.2.3", "u", "a.1", "t.2!", "t.3", "t.2", "t.1!"];
+    assert_eq!(zones(&records, messages(0)), "kkkkkkk");
+}
+
+#[test]
+fn lines_that_are_no_messages_follow() {
+    assert_eq!(zones(&["-", "s", "-", "u", "-", "a", "u", "-"], messages(1)), "sssoookk");
+}
+
+#[test]
+fn turns_are_kept_whole() {
+    let turns = |n| Keep { turns: Some(n), ..Keep::default() };
+    let records = ["u", "a", "a", "u", "a", "u", "a"];
+    assert_eq!(zones(&records, turns(1)), "oooookk");
+    assert_eq!(zones(&records, turns(2)), "oookkkk");
+    assert_eq!(zones(&records, turns(9)), "kkkkkkk");
+    assert_eq!(zones(&["a", "u"], turns(2)), "kk");
+    assert_eq!(zones(&records, turns(0)), "oooooko");
+}
+
+#[test]
+fn tokens_are_a_floor() {
+    let tokens = |n| Keep { tokens: Some(n), ..Keep::default() };
+    assert_eq!(zones(&["u", "a", "u", "a"], tokens(11)), "ookk");
+    assert_eq!(zones(&["u", "a", "u", "a"], tokens(30)), "okkk");
+    assert_eq!(zones(&["u", "a", "u", "a"], tokens(1000)), "kkkk");
+    let both = Keep { tokens: Some(10), messages: Some(3), turns: None };
+    assert_eq!(zones(&["u", "a", "u", "a"], both), "okkk");
+}
+
+#[test]
+fn a_system_message_that_is_a_summary_gets_old_like_others() {
+    let mut splitter = Splitter::new(messages(1));
+    let summary = Outline { is_summary: true, ..outline("s").expect("a message") };
+    let user = outline("u").expect("a message");
+    for outline in [&summary, &user] {
+        splitter.push(Facts::Message { outline, tokens: 0, pinned: false });
+    }
+    assert_eq!(splitter.next().map(|verdict| verdict.zone), Some(Zone::Old));
+}
+
+#[test]
+fn verdicts_come_early() {
+    let mut splitter = Splitter::new(messages(1));
+    let user = outline("u").expect("a message");
+    for _ in 0..3 {
+        splitter.push(Facts::Message { outline: &user, tokens: 0, pinned: false });
+    }
+    assert_eq!(splitter.next().map(|verdict| verdict.reason), Some(Reason::Old));
+    assert_eq!(splitter.next().map(|verdict| verdict.reason), Some(Reason::Old));
+    assert_eq!(splitter.next(), None);
+}
+
+fn records() -> impl Strategy<Value = Vec<String>> {
+    let id = || prop_oneof![Just("1"), Just("2"), Just("3")];
+    let record = prop_oneof![
+        3 => Just("u".to_owned()),
+        1 => Just("s".to_owned()),
+        1 => Just("-".to_owned()),
+        2 => Just("a".to_owned()),
+        3 => id().prop_map(|id| format!("a.{id}")),
+        1 => (id(), id()).prop_map(|(one, two)| format!("a.{one}.{two}")),
+        4 => id().prop_map(|id| format!("t.{id}")),
+        1 => id().prop_map(|id| format!("t.{id}!")),
+    ];
+    proptest::collection::vec(record, 0..40)
+}
+
+proptest! {
+    /// A summary in the place of the old zone adds no problem.
+    #[test]
+    fn no_orphan_ever(records in records(), keep in 0u64..12, anthropic in any::<bool>()) {
+        let dialect: &dyn Dialect =
+            if anthropic { &ctx_format::dialect::Anthropic } else { &ctx_format::dialect::Chat };
+        let texts: Vec<&str> = records.iter().map(String::as_str).collect();
+        let verdicts = split(&texts, messages(keep));
+        let mut before = Validator::new(dialect.rules());
+        let mut after = Validator::new(dialect.rules());
+        let mut summarized = false;
+        for (line, (text, verdict)) in (1..).zip(texts.iter().zip(&verdicts)) {
+            let Some(mut outline) = outline(text.trim_end_matches('!')) else { continue };
+            if anthropic && outline.role == Role::Tool {
+                outline.role = Role::User;
+                outline.has_content = false;
+            }
+            before.push(line, &outline);
+            if verdict.zone != Zone::Old {
+                after.push(line, &outline);
+            } else if !std::mem::replace(&mut summarized, true) {
+                let summary = summary_outline();
+                after.push(0, &summary);
+            }
+        }
+        let before = before.finish();
+        for problem in after.finish() {
+            prop_assert!(before.contains(&problem), "new problem {problem:?}");
+        }
+    }
+
+    /// The verdict on a record does not depend on when it is asked for.
+    #[test]
+    fn early_verdicts_are_final(records in records(), keep in 0u64..12) {
+        let texts: Vec<&str> = records.iter().map(String::as_str).collect();
+        let early = split(&texts, messages(keep));
+        let mut splitter = Splitter::new(messages(keep));
+        for text in &texts {
+            match outline(text.trim_end_matches('!')) {
+                Some(outline) => splitter.push(Facts::Message { outline: &outline, tokens: 10, pinned: text.ends_with('!') }),
+                None => splitter.push(Facts::Line),
+            }
+        }
+        splitter.finish();
+        let late: Vec<_> = splitter.collect();
+        let zones = |verdicts: &[Verdict]| verdicts.iter().map(|v| (v.zone, v.exchange)).collect::<Vec<_>>();
+        prop_assert_eq!(zones(&early), zones(&late));
+    }
+    /// A session that passes again is split as one that passes once.
+    #[test]
+    fn what_is_known_decides_alike(
+        records in records(),
+        messages in proptest::option::of(0u64..12),
+        turns in proptest::option::of(0u64..4),
+        tokens in proptest::option::of(0u64..90),
+    ) {
+        let texts: Vec<&str> = records.iter().map(String::as_str).collect();
+        let keep = Keep { messages, turns, tokens };
+        let verdicts = split(&texts, keep);
+        let mut finder = ExchangeFinder::default();
+        let found: Vec<Option<u64>> = (1..).zip(&texts).map(|(number, text)| {
+            finder.push(number, &outline(text.trim_end_matches('!'))?)
+        }).collect();
+        let joined = finder.finish();
+        let exchanges: Vec<_> = found.iter().map(|id| id.map(|id| joined.first_of(id))).collect();
+        let expected: Vec<_> = verdicts.iter().map(|verdict| verdict.exchange).collect();
+        prop_assert_eq!(&exchanges, &expected);
+
+        // Numbers may have gaps: records may be left out.
+        let facts = |(at, text): (usize, &&str)| match outline(text.trim_end_matches('!')) {
+            Some(outline) => KnownFacts::Message(Known {
+                is_system: outline.role == Role::System,
+                begins_message: true,
+                begins_turn: outline.begins_turn,
+                tokens: 10,
+                pinned: text.ends_with('!'),
+                exchange: exchanges[at].map(|id| 3 * id),
+            }),
+            None => KnownFacts::Line,
+        };
+        let facts: Vec<KnownFacts> = texts.iter().enumerate().map(facts).collect();
+        let numbered = || (1..).map(|number| 3 * number).zip(&facts);
+        let mut tail = TailFinder::new(keep);
+        numbered().for_each(|(number, facts)| tail.push(number, facts));
+        let mut kept = tail.finish();
+        numbered().for_each(|(number, facts)| kept.push(number, facts));
+        let mut zones = kept.zones();
+        let decided = numbered().map(|(number, facts)| zones.next(number, facts));
+        let decided: Vec<_> = decided.map(|verdict| (verdict.zone, verdict.reason)).collect();
+        let expected: Vec<_> = verdicts.iter().map(|verdict| (verdict.zone, verdict.reason)).collect();
+        prop_assert_eq!(decided, expected);
+    }
+}

@@ -1,0 +1,20 @@
+//! Compactions of whole sessions.
+
+use chrono::DateTime;
+use ctx_engine::compact::{Content, Environment, Options, Report, compact_stream};
+use ctx_engine::counter::MessageCounter;
+use ctx_engine::{Notes, PassError};
+use ctx_policy::Policy;
+use ctx_tokens::Encoding;
+
+/// The options of a compaction by this policy, due or not.
+pub(crate) fn options(policy: Policy) -> Options {
+    Options { policy, force: true, ..Options::default() }
+}
+
+/// Compacts a session.
+pub(crate) fn compact(options: &Options, content: Content) -> Result<(Report, Content), PassError> {
+    let counter = MessageCounter::new(Encoding::Chars4);
+    let environment = Environment::new(counter, || DateTime::UNIX_EPOCH, std::env::temp_dir());
+    compact_stream(options, &environment, content, &mut Notes::new())
+}

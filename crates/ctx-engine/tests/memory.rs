@@ -1,0 +1,100 @@
+//! What a compaction holds of each record in memory, counted byte by byte: a busy machine
+//! changes nothing. Alone in its program, since all that is allocated counts.
+
+mod common;
+
+use std::io::{BufWriter, Write};
+
+use ctx_engine::Invalid;
+use ctx_engine::compact::{Content, Options, Outcome};
+use ctx_format::Watch;
+use ctx_policy::{Method, preset};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// The most bytes that a compaction of the lines takes, which are so much longer.
+fn peak(plan: &Options, pad: usize, lines: impl Iterator<Item = String>) -> usize {
+    let file = tempfile::tempfile().expect("a file");
+    let mut writer = BufWriter::new(&file);
+    for line in lines {
+        // What waits in memory has a limit, which all sessions here exceed.
+        let pad = "x".repeat(pad);
+        let line = line.replacen('{', &format!("{{\"pad\":\"{pad}\","), 1);
+        writeln!(writer, "{line}").expect("written");
+    }
+    drop(writer);
+    let content = Content::open(file, None, Invalid::Keep, Watch::default()).expect("a session");
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let done = common::compact(plan, content);
+    let (report, _) = done.expect("compacted");
+    assert_eq!(report.outcome, Outcome::Compacted);
+    MEMORY.peak_usage() - before
+}
+
+/// Bytes a record, between two lengths: what a run takes anyway does not count.
+fn slope(plan: &Options, lines: fn(usize) -> String) -> usize {
+    let [few, many] = [1 << 16, 1 << 17];
+    let [less, more] = [few, many].map(|count| peak(plan, 300, (0..count).map(lines)));
+    more.saturating_sub(less) / (many - few)
+}
+
+fn said(number: usize) -> String {
+    let role = ["user", "assistant"][number % 2];
+    format!(r#"{{"role":"{role}","content":"hi"}}"#)
+}
+
+/// One request, and then calls and results without end.
+fn worked(number: usize) -> String {
+    let id = number.div_ceil(2);
+    match number {
+        0 => said(0),
+        _ if number % 2 == 1 => format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"c{id}","type":"function","function":{{"name":"ls","arguments":"{{}}"}}}}]}}"#
+        ),
+        _ => format!(r#"{{"role":"tool","tool_call_id":"c{id}","content":"a b"}}"#),
+    }
+}
+
+/// A line of Claude Code's.
+fn logged(number: usize) -> String {
+    let kind = ["user", "assistant"][number % 2];
+    let parent = match number {
+        0 => "null".to_owned(),
+        _ => format!("\"{}\"", number - 1),
+    };
+    format!(
+        r#"{{"type":"{kind}","uuid":"{number}","parentUuid":{parent},"sessionId":"s","version":"2.1.197","message":{{"role":"{kind}","content":"hi"}}}}"#
+    )
+}
+
+/// Ten million messages took 1.1 GB, 110 bytes each.
+#[test]
+fn of_a_record_few_bytes_stay_in_memory() {
+    let mut policy = preset("default").expect("a preset");
+    // A ledger has a limit of its own, and threads that read it have what they hold.
+    policy.summary.method = Method::Rule;
+    policy.keep.messages = Some(20);
+    policy.keep.turns = None;
+    let by_zones = common::options(policy);
+    let log = by_zones.clone();
+    let within_budget = Options { budget: Some(20_000), ..by_zones.clone() };
+    // Of a record twelve or twenty bytes, of a result some forty; while a table grows, half of
+    // it again.
+    for (plan, most) in [(by_zones, 32), (within_budget, 64)] {
+        let bytes = [slope(&plan, said), slope(&plan, worked)];
+        let few = bytes.iter().all(|bytes| *bytes <= most);
+        assert!(few, "{bytes:?} bytes a record, not {most}");
+    }
+    of_a_log_no_line_stays_in_memory(&log);
+}
+
+/// Of a log of 400 MB all of it was held. Its lines are of 8 kB here.
+fn of_a_log_no_line_stays_in_memory(plan: &Options) {
+    let [few, many] = [1 << 12, 1 << 13];
+    let [less, more] = [few, many].map(|count| peak(plan, 8_000, (0..count).map(logged)));
+    let bytes = more.saturating_sub(less) / (many - few);
+    assert!(bytes < 2_000, "{bytes} bytes a line");
+}

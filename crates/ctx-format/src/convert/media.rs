@@ -1,0 +1,113 @@
+//! Images, sounds and files: where each format has their data.
+
+use crate::{Media, Object};
+
+/// The data of an image, a sound or a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Data {
+    /// `image/png`; empty if unknown.
+    pub(crate) mime: String,
+    pub(crate) place: Place,
+    /// The file's name.
+    pub(crate) name: Option<String>,
+}
+
+/// The location of the data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Here, in base64.
+    Here(String),
+    /// At an address.
+    At(String),
+}
+
+impl Data {
+    /// The data of `media`; `None` for a reference that only one API can follow.
+    pub(crate) fn of(media: &Media<'_>) -> Option<Self> {
+        let object = Object::parse(&media.raw).ok()?;
+        let text = |object: &Object<'_>, key: &str| object.text_of(key).map(Into::into);
+        let within = |key: &str| object.object_of(key);
+        let here = |mime: Option<String>, data: Option<String>| Self {
+            mime: mime.unwrap_or_default(),
+            place: Place::Here(data.unwrap_or_default()),
+            name: None,
+        };
+        let data = match media.kind {
+            // pi has its data next to the type, Anthropic in a source.
+            "image" | "document" if object.get("source").is_none() => {
+                here(text(&object, "mimeType"), text(&object, "data"))
+            }
+            "image" | "document" => {
+                let source = within("source")?;
+                match source.text_of("type").as_deref() {
+                    Some("base64") => here(text(&source, "media_type"), text(&source, "data")),
+                    Some("url") => Self::at(source.text_of("url")?.into(), media.kind),
+                    _ => return None,
+                }
+            }
+            "image_url" => Self::of_url(&within("image_url")?.text_of("url")?),
+            "input_image" => Self::of_url(&object.text_of("image_url")?),
+            "input_audio" => {
+                let audio = within("input_audio").unwrap_or_else(|| object.clone());
+                let format = audio.text_of("format")?;
+                here(Some(format!("audio/{format}")), text(&audio, "data"))
+            }
+            "file" | "input_file" => {
+                let file = within("file").unwrap_or_else(|| object.clone());
+                let url = file.text_of("file_data").or_else(|| file.text_of("file_url"));
+                Self { name: text(&file, "filename"), ..Self::of_url(&url?) }
+            }
+            "image_generation_call" => here(Some("image/png".into()), text(&object, "result")),
+            "inlineData" => {
+                let data = within("inlineData")?;
+                here(text(&data, "mimeType"), text(&data, "data"))
+            }
+            "fileData" => {
+                let data = within("fileData")?;
+                Self {
+                    mime: data.text_of("mimeType")?.into(),
+                    ..Self::at(data.text_of("fileUri")?.into(), "")
+                }
+            }
+            _ => return None,
+        };
+        let is_empty = matches!(&data.place, Place::Here(data) if data.is_empty());
+        (!is_empty).then_some(data)
+    }
+
+    /// From an address, which may contain the data itself: `data:image/png;base64,…`.
+    fn of_url(url: &str) -> Self {
+        let inner = url.strip_prefix("data:");
+        match inner.and_then(|inner| inner.split_once(";base64,")) {
+            Some((mime, data)) => {
+                Self { mime: mime.to_owned(), place: Place::Here(data.to_owned()), name: None }
+            }
+            None => Self::at(url.to_owned(), "image"),
+        }
+    }
+
+    fn at(url: String, kind: &str) -> Self {
+        let mime = match kind {
+            "image" => "image/*",
+            "document" => "application/pdf",
+            _ => "",
+        };
+        Self { mime: mime.to_owned(), place: Place::At(url), name: None }
+    }
+
+    pub(crate) fn is_image(&self) -> bool {
+        self.mime.starts_with("image/")
+    }
+
+    pub(crate) fn is_pdf(&self) -> bool {
+        self.mime == "application/pdf"
+    }
+
+    /// An address, which may contain the data itself.
+    pub(crate) fn url(&self) -> String {
+        match &self.place {
+            Place::Here(data) => format!("data:{};base64,{data}", self.mime),
+            Place::At(url) => url.clone(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Which messages of a context are written together: a reply with its results, and, when
+//! records are kept whole, whatever a record ties to another.
+
+use std::collections::HashMap;
+
+use crate::Role;
+
+use crate::convert::reading::Entry;
+use crate::convert::turn::Key;
+
+/// Entries that are written together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A message with the fragments that continue it, and the messages with its results.
+    Message {
+        /// Numbers of entries.
+        said: Vec<usize>,
+        results: Vec<Answering>,
+    },
+    /// No exchange can be made of them.
+    Blob(Vec<usize>),
+}
+
+/// An entry with results of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answering {
+    pub(crate) entry: usize,
+    /// Whether what else it holds is written here as well: it may answer several replies.
+    pub(crate) is_home: bool,
+}
+
+/// A message: the numbers of the entries that make it.
+struct Node {
+    entries: Vec<usize>,
+    /// The replies that it answers.
+    answers: Vec<usize>,
+}
+
+impl Unit {
+    /// The numbers of all entries, those with results last.
+    pub(crate) fn entries(&self) -> Vec<usize> {
+        match self {
+            Self::Blob(all) => all.clone(),
+            Self::Message { said, results } => {
+                let results = results.iter().map(|answering| answering.entry);
+                said.iter().copied().chain(results).collect()
+            }
+        }
+    }
+}
+
+/// The units of a context whose entries are in order. With `joins_replies`, adjacent replies are
+/// one.
+pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool) -> Vec<Unit> {
+    let mut nodes = nodes(entries, joins_replies);
+    let ties = tie(entries, &mut nodes);
+    let blobs = if whole_records { blobs(&nodes, &ties) } else { Vec::new() };
+    let mut results: HashMap<usize, Vec<Answering>> = HashMap::new();
+    for node in &nodes {
+        for reply in &node.answers {
+            let is_home = node.answers.last() == Some(reply);
+            let answering = node.entries.iter().map(|entry| Answering { entry: *entry, is_home });
+            results.entry(*reply).or_default().extend(answering);
+        }
+    }
+    let mut blobs = blobs.into_iter().peekable();
+    let mut units = Vec::new();
+    let mut place = 0;
+    while let Some(node) = nodes.get(place) {
+        if let Some((_, end)) = blobs.next_if(|(begin, _)| *begin == place) {
+            let all = nodes[place..=end].iter().flat_map(|node| &node.entries);
+            units.push(Unit::Blob(all.copied().collect()));
+            place = end + 1;
+            continue;
+        }
+        if node.answers.is_empty() {
+            units.push(Unit::Message {
+                said: node.entries.clone(),
+                results: results.remove(&place).unwrap_or_default(),
+            });
+        }
+        place += 1;
+    }
+    units
+}
+
+fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for (number, entry) in entries.iter().enumerate() {
+        let last = nodes.last_mut();
+        let last = last.and_then(|node| Some((*node.entries.last()?, node)));
+        match last {
+            Some((before, node)) if continues(&entries[before], entry, joins_replies) => {
+                node.entries.push(number);
+            }
+            _ => nodes.push(Node { entries: vec![number], answers: Vec::new() }),
+        }
+    }
+    nodes
+}
+
+/// Whether `entry` is of one message with the one before it.
+fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
+    let is_reply = |entry: &Entry| entry.role == Role::Assistant;
+    let is_one = before.message == entry.message || joins_replies;
+    is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
+}
+
+/// Says of each node which reply it answers, and gives all pairs of a reply and a node with
+/// results of its calls. Of calls with one id the nearest earlier reply's counts.
+fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
+    let mut open: HashMap<&Key, Vec<usize>> = HashMap::new();
+    let mut replies: HashMap<u64, usize> = HashMap::new();
+    let mut ties = Vec::new();
+    let mut answers = vec![Vec::new(); nodes.len()];
+    for (place, node) in nodes.iter().enumerate() {
+        let own = || node.entries.iter().map(|number| &entries[*number]);
+        let message = own().next().map_or(0, |entry| entry.message);
+        let is_reply = own().any(|entry| entry.role == Role::Assistant);
+        // Only the model makes calls.
+        let calls = own().filter(|_| is_reply);
+        for call in calls.flat_map(|entry| &entry.calls) {
+            open.entry(call).or_default().push(place);
+        }
+        let mut answered = Vec::new();
+        for result in own().flat_map(|entry| &entry.results) {
+            let reply = open.get_mut(result).and_then(Vec::pop);
+            // Some agents write results a second time, as a part of the same message.
+            let again = || replies.get(&message).copied().filter(|_| !is_reply);
+            answered.extend(reply.or_else(again).filter(|reply| *reply != place));
+        }
+        ties.extend(answered.iter().map(|reply| (*reply, place)));
+        if is_reply {
+            replies.insert(message, place);
+            continue;
+        }
+        answered.sort_unstable();
+        answered.dedup();
+        answers[place] = answered;
+    }
+    for (node, answers) in nodes.iter_mut().zip(answers) {
+        node.answers = answers;
+    }
+    ties
+}
+
+/// The ranges of nodes that must stay together and are not a reply with its results: first and last
+/// ones, in order, not overlapping.
+fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // A tie that is no exchange: to one of several replies.
+    let odd = ties.iter().filter(|(reply, place)| nodes[*place].answers != [*reply]);
+    let mut blobs: Vec<(usize, usize)> = odd.copied().collect();
+    loop {
+        blobs.sort_unstable();
+        let mut merged: Vec<(usize, usize)> = Vec::new();
+        for (begin, end) in blobs {
+            match merged.last_mut() {
+                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+                _ => merged.push((begin, end)),
+            }
+        }
+        let before = merged.clone();
+        for blob in &mut merged {
+            for tie in ties {
+                let is_in = |place: usize| blob.0 <= place && place <= blob.1;
+                if is_in(tie.0) || is_in(tie.1) {
+                    *blob = (blob.0.min(tie.0), blob.1.max(tie.1));
+                }
+            }
+        }
+        if merged == before {
+            return merged;
+        }
+        blobs = merged;
+    }
+}

@@ -1,0 +1,273 @@
+//! Reading a context, and writing it in the other dialect.
+
+use crate::compaction::Ids;
+use crate::convert::pairing::{self, Unit};
+use crate::convert::turn::{Family, Key};
+use crate::convert::writing::{Context, Writing};
+use crate::convert::{ConvertError, Converter, Kind, Report, SourceId};
+use crate::record::json;
+use crate::view::{Outside, Presence};
+use crate::{Denial, Dialect, Held, Object, Part, Portion, Record, Role, Spool};
+use chrono::{DateTime, SecondsFormat, Utc};
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::sync::Arc;
+
+/// A session while it is read. Its context waits in a spool, since the order of its messages
+/// may be another than that of the file.
+pub struct Reading<'c> {
+    converter: Converter<'c>,
+    from: &'static dyn Dialect,
+    spool: Spool,
+    waiting: usize,
+    entries: Vec<Entry>,
+    /// A hash of everything that waits, from which new ids are made.
+    hash: Sha256,
+    /// The folder that the source names.
+    cwd: Option<String>,
+    /// The model that is at work, where the session says which.
+    model: Option<Arc<str>>,
+    /// How many records there were.
+    records: u64,
+    report: Report,
+}
+
+impl<'c> Reading<'c> {
+    /// Begins with a session of the dialect `from`, whose context waits in `spool`.
+    pub fn new(converter: Converter<'c>, from: &'static dyn Dialect, spool: Spool) -> Self {
+        Self {
+            converter,
+            from,
+            spool,
+            waiting: 0,
+            entries: Vec::new(),
+            hash: Sha256::new(),
+            cwd: None,
+            model: None,
+            records: 0,
+            report: Report::default(),
+        }
+    }
+
+    /// The next record of the session: all of them have to come, since they are counted.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), ConvertError> {
+        if !record.piece.begins() {
+            return Ok(());
+        }
+        let number = self.records;
+        self.records += 1;
+        let Some(object) = record.whole_object() else {
+            return Ok(());
+        };
+        if self.cwd.is_none() {
+            let about = self.from.log().map(|log| log.about(object));
+            self.cwd = about.and_then(|about| about.folder).map(Into::into);
+        }
+        self.model(record, object);
+        if record.is_outside() {
+            return Ok(());
+        }
+        let held = self.from.held(object);
+        if held.is_empty() {
+            let kind = json::kind(object.text());
+            self.report.count(Kind::Record, &kind, record.line);
+            return Ok(());
+        }
+        let portion = record.portion.as_ref().map(Portion::inside);
+        if let ([held], None) = (held.as_slice(), portion) {
+            let entry = Entry::of(record, SourceId::of_record(number), held);
+            return self.wait(entry, object.text().trim());
+        }
+        for (at, held) in held.iter().enumerate() {
+            let alone = Object::parse(&held.raw).map(|object| self.from.held(&object).len());
+            let place = portion.and_then(|portion| portion.get(at));
+            let own = place.map_or(at, |(own, _)| *own);
+            let mut entry = Entry::of(record, SourceId::of_message(number, own), held);
+            entry.message = place.map_or(entry.message, |(_, message)| *message);
+            entry.is_opaque = !matches!(alone, Ok(1));
+            // Alone it does not show that it is one.
+            entry.summary = held.summary.as_deref().map(Into::into);
+            self.wait(entry, &held.raw)?;
+        }
+        Ok(())
+    }
+
+    /// The model of an abandoned branch says nothing about the others.
+    fn model(&mut self, record: &Record<'_>, object: &Object<'_>) {
+        use Outside::{BeforeCompaction, NeverSent};
+        if let Some(Presence::Outside(outside)) = record.presence
+            && !matches!(outside, BeforeCompaction | NeverSent)
+        {
+            return;
+        }
+        let model = self.from.model(object);
+        if let Some(model) = model.filter(|it| Some(it.as_ref()) != self.model.as_deref()) {
+            self.model = Some(model.into());
+        }
+    }
+
+    fn wait(&mut self, entry: Entry, text: &str) -> Result<(), ConvertError> {
+        let pushed = self.spool.push(text.as_bytes());
+        pushed.map_err(ConvertError::Temporary)?;
+        self.entries.push(Entry {
+            start: self.waiting,
+            length: text.len(),
+            model: self.model.clone(),
+            ..entry
+        });
+        self.hash.update(text);
+        self.waiting += text.len();
+        Ok(())
+    }
+
+    /// Ends the input and writes everything.
+    pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
+        self.entries.sort_by_key(|entry| entry.message);
+        let joins_replies = Family::of(self.from) == Family::Items;
+        let whole_records = self.converter.whole_records;
+        let units = pairing::units(&self.entries, joins_replies, whole_records);
+        let last_summary = units.iter().rposition(|unit| self.is_summary(unit));
+        let session = self.session();
+        let context = Context { entries: &self.entries, from: self.from, spool: self.spool };
+        let mut writing = Writing::new(self.converter, context, session, self.report);
+        writing.begin(out)?;
+        for (number, unit) in units.iter().enumerate() {
+            let summary_comes = last_summary.is_some_and(|last| number < last);
+            writing.unit(unit, summary_comes, out)?;
+        }
+        writing.finish(out)
+    }
+
+    fn is_summary(&self, unit: &Unit) -> bool {
+        let mut entries = unit.entries().into_iter();
+        entries.any(|number| self.entries[number].is_summary)
+    }
+
+    /// What an agent's file says about the session.
+    fn session(&self) -> Session {
+        let mut hash = self.hash.clone();
+        hash.update(self.converter.to.name());
+        let mut ids = Ids::new(&hash.finalize().into());
+        let id = self.converter.session.map(str::to_owned);
+        let cwd = self.converter.cwd.map(str::to_owned);
+        let times = self.entries.iter().filter_map(|entry| {
+            let time = DateTime::parse_from_rfc3339(entry.time.as_deref()?);
+            time.ok().map(DateTime::<Utc>::from)
+        });
+        Session {
+            id: id.unwrap_or_else(|| ids.uuid()),
+            cwd: cwd.or_else(|| self.cwd.clone()).unwrap_or_else(|| "/".into()),
+            time: times.take(1).next().unwrap_or(self.converter.now),
+            ids,
+        }
+    }
+}
+
+/// A message, or the fragment of one that a record holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Which record it is of, or which message of one.
+    pub(crate) origin: SourceId,
+    /// The line of its record, from 1.
+    pub(crate) line: u64,
+    /// The number of the message in the context, by which messages are in order.
+    pub(crate) message: u64,
+    /// Its position in the spool.
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+    pub(crate) role: Role,
+    /// Whether the user himself asks for something.
+    pub(crate) begins_turn: bool,
+    /// The time in the record.
+    pub(crate) time: Option<Box<str>>,
+    /// The model that was at work then, where the session says which.
+    pub(crate) model: Option<Arc<str>>,
+    /// The text of it when it is a summary and waits without what says so.
+    pub(crate) summary: Option<Box<str>>,
+    /// Whether it is a summary.
+    pub(crate) is_summary: bool,
+    /// Whether only its list knows what it is.
+    pub(crate) is_opaque: bool,
+    pub(crate) calls: Vec<Key>,
+    pub(crate) results: Vec<Key>,
+    /// The ids of the calls that the user denied, and whether a denial is marked.
+    pub(crate) denials: Vec<(Box<str>, bool)>,
+}
+
+impl Entry {
+    /// An entry for `held`, a message of `record`. Its position in the spool is set later.
+    pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &Held<'_>) -> Self {
+        let parts = &held.message.parts;
+        let calls = parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(Key::of_call(call)),
+            _ => None,
+        });
+        let results = parts.iter().filter_map(|part| match part {
+            Part::Result(result) => Some(Key::of_result(result)),
+            _ => None,
+        });
+        let denials = held.message.results().filter_map(|result| {
+            let is_marked = match result.denial {
+                Denial::None => return None,
+                Denial::Reported => false,
+                Denial::Marked => true,
+            };
+            Some((result.id.as_deref()?.into(), is_marked))
+        });
+        let message = match record.presence {
+            Some(Presence::Inside(fragment)) => fragment.message,
+            _ => origin.record,
+        };
+        Self {
+            origin,
+            line: record.line,
+            message,
+            start: 0,
+            length: 0,
+            role: held.message.role,
+            begins_turn: held.begins_turn,
+            time: time(record, held),
+            model: None,
+            summary: None,
+            is_summary: held.summary.is_some(),
+            is_opaque: false,
+            calls: calls.collect(),
+            results: results.collect(),
+            denials: denials.collect(),
+        }
+    }
+}
+
+/// The time of a message in a list is its own.
+fn time(record: &Record<'_>, held: &Held<'_>) -> Option<Box<str>> {
+    let own = Object::parse(&held.raw).ok();
+    let own = own.and_then(|object| object.text_of("timestamp"));
+    let time = own.or_else(|| record.object()?.text_of("timestamp"));
+    time.map(|time| time.as_ref().into())
+}
+
+/// A session of an agent that is being written.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) cwd: String,
+    pub(crate) ids: Ids,
+    /// The time of the last line.
+    pub(crate) time: DateTime<Utc>,
+}
+
+impl Session {
+    /// The time of a line as agents write it: what its source says, else that of the line
+    /// before.
+    pub(crate) fn time(&mut self, said: Option<&str>) -> String {
+        let said = said.and_then(|time| DateTime::parse_from_rfc3339(time).ok());
+        if let Some(time) = said {
+            self.time = time.into();
+        }
+        self.now()
+    }
+
+    /// The time of the last line.
+    pub(crate) fn now(&self) -> String {
+        self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+}

@@ -1,0 +1,313 @@
+//! Turns out of a message and the records with its results.
+
+use crate::convert::Kind;
+use crate::convert::target::Notes;
+use crate::convert::turn::{Answer, Family, Key, Piece, Results, Said, Turn, pieces};
+use crate::{Held, Part, Role, ToolResult};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Makes turns of what was read.
+pub(crate) struct Maker<'m, 'n> {
+    pub(crate) family: Family,
+    /// Whether blocks of the Anthropic API stay what they are, results within a reply too.
+    pub(crate) keeps_blocks: bool,
+    pub(crate) ids: &'m mut Ids,
+    pub(crate) notes: &'m mut Notes<'n>,
+}
+
+impl<'a> Maker<'_, '_> {
+    /// The turns of a message: `said` are its fragments, `answering` the records with its
+    /// results, each with whether what else it holds is written here.
+    pub(crate) fn turns(
+        &mut self,
+        said: &[Vec<Held<'a>>],
+        answering: &[(&Vec<Held<'a>>, bool)],
+    ) -> Vec<Turn<'a>> {
+        let fragments = || {
+            said.iter()
+                .enumerate()
+                .flat_map(|(origin, held)| held.iter().map(move |held| (origin, held)))
+        };
+        let Some((_, first)) = fragments().next() else {
+            return Vec::new();
+        };
+        let origins: Vec<usize> = (0..said.len()).collect();
+        let role = first.message.role;
+        let no_calls = answering.is_empty() && fragments().count() == 1;
+        if let Some(text) = first.summary.clone().filter(|_| no_calls) {
+            return vec![Turn::Summary { role, text, origins }];
+        }
+        if role != Role::Assistant {
+            return self.other(role, first, origins);
+        }
+        let placed = fragments().flat_map(|(origin, held)| {
+            let pieces = pieces(held, self.family).into_iter();
+            pieces.map(move |piece| (origin, piece))
+        });
+        let (fragment_of, mut all): (Vec<usize>, Vec<Piece<'a>>) = placed.unzip();
+        let mut calls = self.ids.name_calls(&mut all);
+        let placed = fragment_of.into_iter().zip(all).collect();
+        let items = fragments().filter_map(|(_, held)| self.items(held));
+        let whole = Said {
+            role,
+            name: first.message.name.clone(),
+            pieces: Vec::new(),
+            items: items.collect(),
+            model: self.notes.model_of(&origins),
+            origins,
+        };
+        let mut turns = self.reply(&whole, placed, &mut calls);
+        let results = self.results(said.len(), answering, &mut calls);
+        join(&mut turns, results);
+        for _ in 0..calls.left() {
+            self.notes.count(Kind::OpenCall, "");
+        }
+        turns
+    }
+
+    /// A message that is not a reply. Results that answer nothing here are turns of their own.
+    fn other(&mut self, role: Role, held: &Held<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
+        let all = pieces(held, self.family);
+        if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
+            return vec![Turn::Said(Said {
+                role,
+                name: held.message.name.clone(),
+                pieces: all,
+                items: self.items(held).into_iter().collect(),
+                model: None,
+                origins,
+            })];
+        }
+        let mut results = Results { origins, ..Results::default() };
+        for piece in all {
+            self.add(piece, 0, &mut Calls::default(), true, &mut results);
+        }
+        self.name_item(held, &mut results);
+        vec![Turn::Results(results)]
+    }
+
+    /// The turns of a reply. If it holds results itself, they follow the text before them.
+    fn reply(
+        &mut self,
+        whole: &Said<'a>,
+        placed: Vec<(usize, Piece<'a>)>,
+        calls: &mut Calls,
+    ) -> Vec<Turn<'a>> {
+        let said = |pieces: Vec<Piece<'a>>| Turn::Said(Said { pieces, ..whole.clone() });
+        let (mut turns, mut pieces) = (Vec::new(), Vec::new());
+        let mut results = Results::default();
+        let last_results = last_results(&placed);
+        for (place, (origin, piece)) in placed.into_iter().enumerate() {
+            if let Part::Result(result) = &piece.part {
+                if self.keeps_blocks {
+                    calls.take(result);
+                    pieces.push(piece);
+                } else {
+                    results.origins.push(origin);
+                    self.add(piece, origin, calls, true, &mut results);
+                }
+                continue;
+            }
+            if !results.origins.is_empty() && place < last_results[place] {
+                // Between results of the same calls: a tool has brought it.
+                self.add(piece, origin, calls, true, &mut results);
+                continue;
+            }
+            if !results.answers.is_empty() && !self.notes.is_whole {
+                turns.push(said(std::mem::take(&mut pieces)));
+                turns.push(Turn::Results(std::mem::take(&mut results)));
+            }
+            pieces.push(piece);
+        }
+        if turns.is_empty() || !pieces.is_empty() {
+            turns.push(said(pieces));
+        }
+        join(&mut turns, results);
+        turns
+    }
+
+    /// The results in other records, of which the first has the place `from` in the unit.
+    fn results(
+        &mut self,
+        from: usize,
+        answering: &[(&Vec<Held<'a>>, bool)],
+        calls: &mut Calls,
+    ) -> Results<'a> {
+        let mut results = Results::default();
+        for (place, (held, is_home)) in answering.iter().enumerate() {
+            results.origins.push(from + place);
+            for held in *held {
+                for piece in pieces(held, self.family) {
+                    self.add(piece, from + place, calls, *is_home, &mut results);
+                }
+                self.name_item(held, &mut results);
+            }
+        }
+        results
+    }
+
+    /// Adds a piece of a record with results.
+    fn add(
+        &mut self,
+        piece: Piece<'a>,
+        origin: usize,
+        calls: &mut Calls,
+        is_home: bool,
+        results: &mut Results<'a>,
+    ) {
+        let Piece { part, block } = piece;
+        let Part::Result(result) = part else {
+            if is_home {
+                results.beside.push(Piece { part, block });
+                results.beside_origin.get_or_insert(origin);
+            }
+            return;
+        };
+        let call = calls.take(&result);
+        if call.is_none() {
+            if !is_home {
+                return;
+            }
+            if calls.is_answered(&result) {
+                return self.second(result, origin, results);
+            }
+            self.notes.count(Kind::LoneResult, "");
+        }
+        let own_id = result.id.clone().unwrap_or_default().into_owned();
+        let (id, name) = call.unwrap_or((own_id, String::new()));
+        let own_name = result.name.as_deref().filter(|name| !name.is_empty());
+        let name = own_name.map_or(name, str::to_owned);
+        results.answers.push(Answer {
+            // The source does not have an id that was made up.
+            block: block.filter(|_| result.id.as_deref() == Some(&id)),
+            id,
+            name,
+            result,
+            item: None,
+            origin,
+        });
+    }
+
+    /// The item that a message was read from.
+    fn items(&self, held: &Held<'a>) -> Option<Cow<'a, str>> {
+        (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
+    }
+
+    /// Says of the result that was added last which item it was read from.
+    fn name_item(&self, held: &Held<'a>, results: &mut Results<'a>) {
+        if let Some(last) = results.answers.last_mut() {
+            last.item = self.items(held);
+        }
+    }
+
+    /// A result that was there already.
+    fn second(&mut self, result: ToolResult<'a>, origin: usize, results: &mut Results<'a>) {
+        if self.notes.is_whole {
+            let parts = result.parts.into_iter();
+            results.beside.extend(parts.map(Piece::bare));
+            results.beside_origin.get_or_insert(origin);
+        } else {
+            self.notes.count(Kind::SecondResult, "");
+        }
+    }
+}
+
+/// For each part, the position of the last result of an earlier call.
+fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
+    let mut calls: HashMap<Key, usize> = HashMap::new();
+    let mut ends = vec![0; placed.len()];
+    for (place, (_, piece)) in placed.iter().enumerate() {
+        match &piece.part {
+            Part::Call(call) => {
+                calls.insert(Key::of_call(call), place);
+            }
+            Part::Result(result) => {
+                if let Some(call) = calls.get(&Key::of_result(result)) {
+                    ends[*call] = place;
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut last = 0;
+    for end in &mut ends {
+        last = last.max(*end);
+        *end = last;
+    }
+    ends
+}
+
+/// Adds results to those at the end of `turns`.
+fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
+    if results.answers.is_empty() && results.beside.is_empty() {
+        // Its records are reported all the same.
+        match turns.last_mut() {
+            Some(Turn::Results(last)) => last.origins.extend(results.origins),
+            Some(Turn::Said(last)) => last.origins.extend(results.origins),
+            _ => {}
+        }
+        return;
+    }
+    match turns.last_mut() {
+        Some(Turn::Results(last)) => {
+            last.answers.extend(results.answers);
+            last.beside.extend(results.beside);
+            last.beside_origin = last.beside_origin.or(results.beside_origin);
+            last.origins.extend(results.origins);
+        }
+        _ => turns.push(Turn::Results(results)),
+    }
+}
+
+/// How many ids were made up.
+#[derive(Debug, Default)]
+pub(crate) struct Ids(u64);
+
+/// The calls of a reply.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// Ids and tools of those that wait for their results, last one first.
+    waiting: HashMap<Key, Vec<(String, String)>>,
+}
+
+impl Ids {
+    /// Gives ids to the calls in `pieces` that have none.
+    pub(super) fn name_calls(&mut self, pieces: &mut [Piece<'_>]) -> Calls {
+        let mut calls = Calls::default();
+        for piece in pieces {
+            let Part::Call(call) = &mut piece.part else {
+                continue;
+            };
+            let key = Key::of_call(call);
+            if call.id.as_ref().is_none_or(|id| id.is_empty()) {
+                self.0 += 1;
+                call.id = Some(format!("call_ctx_{}", self.0).into());
+                // The source does not have it.
+                piece.block = None;
+            }
+            let id = call.id.as_deref().unwrap_or_default().to_owned();
+            let name = call.name.clone().into_owned();
+            calls.waiting.entry(key).or_default().insert(0, (id, name));
+        }
+        calls
+    }
+}
+
+impl Calls {
+    /// The id and the tool of the call that `result` answers.
+    pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
+        self.waiting.get_mut(&Key::of_result(result))?.pop()
+    }
+
+    /// Whether a call that `result` could answer has one already.
+    pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
+        let waiting = self.waiting.get(&Key::of_result(result));
+        waiting.is_some_and(Vec::is_empty)
+    }
+
+    /// How many have no result.
+    pub(super) fn left(&self) -> usize {
+        self.waiting.values().map(Vec::len).sum()
+    }
+}

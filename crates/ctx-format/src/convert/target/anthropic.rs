@@ -1,0 +1,169 @@
+//! Anthropic Messages.
+
+use crate::compaction::{LineText, list, quoted};
+use crate::dialect::Anthropic;
+use crate::{Call, Dialect, Media, Part, Role};
+
+use super::{Line, Notes, Target};
+use crate::convert::Kind;
+use crate::convert::media::{Data, Place};
+use crate::convert::turn::Piece;
+use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::record::json::{kind, one_line};
+
+/// Writes messages of the Anthropic API.
+pub(crate) struct Writer;
+
+impl Target for Writer {
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let lines = turns.iter().filter_map(|turn| {
+            notes.at(turn);
+            line(turn, notes)
+        });
+        lines.collect()
+    }
+}
+
+fn line(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Option<Line> {
+    let (json, origins) = match turn {
+        Turn::Said(said) => (self::said(said, notes)?, &said.origins),
+        Turn::Results(results) => (self::results(results, notes), &results.origins),
+        Turn::Summary { role, text, origins } => {
+            let role = Anthropic.summary_role(*role);
+            (Anthropic.summary_record(role, text), origins)
+        }
+    };
+    Some(Line::of_message(json, origins))
+}
+
+/// The message; `None` when nothing of it can be carried.
+fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let role = match said.role {
+        Role::System | Role::Developer => "system",
+        Role::Assistant => "assistant",
+        _ => "user",
+    };
+    notes.name(said);
+    let content = content(&said.pieces, notes)?;
+    Some(message(role, &content))
+}
+
+fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> String {
+    let answers = results.answers.iter();
+    let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
+    blocks.extend(self::blocks(&results.beside, notes));
+    message("user", &list(&blocks))
+}
+
+fn message(role: &str, content: &str) -> String {
+    LineText::new().text("role", role).json("content", content).end()
+}
+
+/// A content: a text alone is a string.
+pub(crate) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
+    match pieces {
+        [] => return Some("\"\"".to_owned()),
+        [Piece { part: Part::Text(text), block: None }] => return Some(quoted(text)),
+        _ => {}
+    }
+    let blocks = blocks(pieces, notes);
+    // If records are counted, an empty one counts, too.
+    let is_there = !blocks.is_empty() || notes.is_whole;
+    is_there.then(|| list(&blocks))
+}
+
+pub(crate) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
+    let blocks = pieces.iter().filter_map(|piece| match piece.block {
+        Some(raw) => Some(one_line(raw).into_owned()),
+        None => block(&piece.part, notes),
+    });
+    blocks.collect()
+}
+
+/// The block that `part` is; `None` when it cannot be carried.
+fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    Some(match part {
+        // The API takes no empty ones, and there are others.
+        Part::Text(text) | Part::Refusal(text) if text.is_empty() => return None,
+        Part::Text(text) | Part::Refusal(text) => text_block(text),
+        Part::Reasoning(text) if notes.is_whole => typed("thinking").text("thinking", text).end(),
+        Part::Reasoning(_) => {
+            notes.count(Kind::Reasoning, "");
+            return None;
+        }
+        Part::Call(call) => tool_use(call, notes),
+        Part::Media(media) => return self::media(media, notes),
+        Part::Opaque(raw) if notes.is_whole => opaque(raw),
+        Part::Opaque(raw) => {
+            notes.opaque(raw);
+            return None;
+        }
+        // Parts without a place of their own are written as their texts.
+        Part::Result(result) => {
+            notes.count(Kind::AsText, "");
+            text_block(&result.text()?)
+        }
+    })
+}
+
+fn typed(kind: &str) -> LineText {
+    LineText::new().text("type", kind)
+}
+
+fn text_block(text: &str) -> String {
+    typed("text").text("text", text).end()
+}
+
+/// Of an unknown kind, so that all of it is counted.
+fn opaque(raw: &str) -> String {
+    typed("opaque").json("raw", &one_line(raw)).end()
+}
+
+fn tool_use(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
+    typed("tool_use")
+        .text("id", call.id.as_deref().unwrap_or_default())
+        .text("name", &call.name)
+        .json("input", &notes.arguments(&call.arguments))
+        .end()
+}
+
+fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let Some(data) = Data::of(media).filter(|data| data.is_image() || data.is_pdf()) else {
+        if notes.is_whole {
+            return Some(opaque(&media.raw));
+        }
+        notes.count(Kind::Media, media.kind);
+        return None;
+    };
+    let kind = if data.is_pdf() { "document" } else { "image" };
+    let source = match &data.place {
+        Place::Here(base64) => typed("base64").text("media_type", &data.mime).text("data", base64),
+        Place::At(url) => typed("url").text("url", url),
+    };
+    Some(typed(kind).json("source", &source.end()).end())
+}
+
+pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+    if let Some(raw) = answer.block {
+        return one_line(raw).into_owned();
+    }
+    let content = match answer.result.parts.as_slice() {
+        [] => "\"\"".to_owned(),
+        [Part::Text(text)] => quoted(text),
+        parts => {
+            let blocks = parts.iter().filter_map(|part| match part {
+                Part::Opaque(raw) => {
+                    notes.count(Kind::AsText, &kind(raw));
+                    Some(text_block(raw))
+                }
+                part => block(part, notes),
+            });
+            list(&blocks.collect::<Vec<_>>())
+        }
+    };
+    typed("tool_result")
+        .text("tool_use_id", &answer.id)
+        .json("content", &content)
+        .is("is_error", answer.result.is_error)
+        .end()
+}

@@ -1,0 +1,187 @@
+//! OpenAI Chat Completions.
+
+use crate::compaction::{LineText, list, quoted};
+use crate::dialect::Chat;
+use crate::{Call, Dialect, Media, Part, Role};
+
+use super::{Line, Notes, Target};
+use crate::convert::Kind;
+use crate::convert::media::Data;
+use crate::convert::turn::Piece;
+use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::record::json::kind;
+
+/// Writes messages of the OpenAI Chat API.
+pub(super) struct Writer;
+
+impl Target for Writer {
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let lines = turns.iter().flat_map(|turn| {
+            notes.at(turn);
+            lines(turn, notes)
+        });
+        lines.collect()
+    }
+}
+
+fn lines(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+    match turn {
+        Turn::Said(said) => {
+            let json = self::said(said, notes).into_iter();
+            json.map(|json| Line::of_message(json, &said.origins)).collect()
+        }
+        Turn::Results(results) => self::results(results, notes),
+        Turn::Summary { role, text, origins } => {
+            let json = Chat.summary_record(Chat.summary_role(*role), text);
+            vec![Line::of_message(json, origins)]
+        }
+    }
+}
+
+/// The message; `None` when nothing of it can be carried.
+fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let role = match said.role {
+        Role::Tool | Role::Function | Role::Other => Role::User,
+        role => role,
+    };
+    let is_reply = role == Role::Assistant;
+    let mut calls = Vec::new();
+    let mut refusals = Vec::new();
+    let mut rest = Vec::new();
+    for Piece { part, .. } in &said.pieces {
+        match part {
+            Part::Call(call) => calls.push(tool_call(call)),
+            Part::Refusal(text) if is_reply => refusals.push(text.as_ref()),
+            part => rest.push(part),
+        }
+    }
+    let content = content(&rest, is_reply, notes);
+    let is_empty = calls.is_empty() && refusals.is_empty();
+    let content = match content {
+        Some(content) => content,
+        None if is_empty && !said.pieces.is_empty() => return None,
+        None if is_empty => "\"\"".to_owned(),
+        None => "null".to_owned(),
+    };
+    let json = LineText::new()
+        .text("role", role.as_str())
+        .some_text("name", said.name.as_deref())
+        .json("content", &content)
+        .some_text("refusal", Some(&refusals.join("\n")))
+        .some_list("tool_calls", &calls);
+    Some(json.end())
+}
+
+/// One message per result, and a user message with the other content.
+fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+    let answers = results.answers.iter();
+    let mut lines: Vec<Line> =
+        answers.map(|it| Line::of_message(answer(it, notes), &[it.origin])).collect();
+    if let Some(beside) = results.said_beside() {
+        let json = said(&beside, notes).into_iter();
+        lines.extend(json.map(|json| Line::of_message(json, &beside.origins)));
+    }
+    lines
+}
+
+/// A content: a text alone is a string. A model's has no media.
+fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
+    if let [Part::Text(text)] = parts {
+        return Some(quoted(text));
+    }
+    let mut texts = Vec::new();
+    let mut blocks = Vec::new();
+    for part in parts {
+        let block = match part {
+            Part::Text(text) | Part::Refusal(text) => {
+                texts.push(text.as_ref());
+                text_block(text)
+            }
+            Part::Media(media) if !is_reply => match self::media(media, notes) {
+                Some(block) => block,
+                None => continue,
+            },
+            part => {
+                left_out(part, notes);
+                continue;
+            }
+        };
+        blocks.push(block);
+    }
+    match (texts.as_slice(), blocks.as_slice()) {
+        (_, []) => None,
+        ([text], [_]) => Some(quoted(text)),
+        _ => Some(list(&blocks)),
+    }
+}
+
+fn left_out(part: &Part<'_>, notes: &mut Notes<'_>) {
+    match part {
+        Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
+        Part::Media(media) => notes.count(Kind::Media, media.kind),
+        Part::Opaque(raw) => notes.opaque(raw),
+        // They are written elsewhere.
+        Part::Text(_) | Part::Refusal(_) | Part::Call(_) | Part::Result(_) => {}
+    }
+}
+
+fn tool_call(call: &Call<'_>) -> String {
+    let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+    let function = LineText::new().text("name", &call.name).text("arguments", arguments).end();
+    LineText::new()
+        .text("id", call.id.as_deref().unwrap_or_default())
+        .text("type", "function")
+        .json("function", &function)
+        .end()
+}
+
+fn text_block(text: &str) -> String {
+    LineText::new().text("type", "text").text("text", text).end()
+}
+
+fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let Some(data) = Data::of(media).filter(|data| data.is_image() || data.is_pdf()) else {
+        notes.count(Kind::Media, media.kind);
+        return None;
+    };
+    let url = data.url();
+    let (kind, value) = if data.is_image() {
+        ("image_url", LineText::new().text("url", &url))
+    } else {
+        let name = data.name.as_deref().unwrap_or("document.pdf");
+        let file = LineText::new().text("filename", name);
+        ("file", file.text("file_data", &url))
+    };
+    let block = LineText::new().text("type", kind).json(kind, &value.end());
+    Some(block.end())
+}
+
+/// A result is of text alone.
+fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+    let mut texts = Vec::new();
+    for part in &answer.result.parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
+            Part::Opaque(raw) => {
+                notes.count(Kind::AsText, &kind(raw));
+                texts.push(raw.as_ref());
+            }
+            part => left_out(part, notes),
+        }
+    }
+    let content = match texts.as_slice() {
+        [] => "\"\"".to_owned(),
+        [text] => quoted(text),
+        texts => {
+            let blocks = texts.iter().map(|text| text_block(text));
+            list(&blocks.collect::<Vec<_>>())
+        }
+    };
+    LineText::new()
+        .text("role", "tool")
+        .text("tool_call_id", &answer.id)
+        .some_text("name", answer.result.name.as_deref())
+        .json("content", &content)
+        .is("is_error", answer.result.is_error)
+        .end()
+}

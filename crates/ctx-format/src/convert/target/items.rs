@@ -1,0 +1,249 @@
+//! Items of OpenAI Responses.
+
+use super::{Line, Notes, Target};
+use crate::compaction::{LineText, list, quoted};
+use crate::convert::Kind;
+use crate::convert::media::{Data, Place};
+use crate::convert::turn::Piece;
+use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::dialect::Responses;
+use crate::record::json::{kind, one_line};
+use crate::{Dialect, Media, Object, Part, Role};
+
+/// Which items may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accepts {
+    /// All of the API.
+    All,
+    /// The items that Codex loads; it ignores others.
+    Codex,
+}
+
+/// Items other than messages that Codex 0.169.0 sends again.
+const OF_CODEX: [&str; 13] = [
+    "agent_message",
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "local_shell_call",
+    "tool_search_call",
+    "tool_search_output",
+    "web_search_call",
+    "image_generation_call",
+    "compaction",
+    "context_compaction",
+];
+
+/// An item, and the places of its records among those of the unit.
+pub(crate) type Item = (String, Vec<usize>);
+
+impl Accepts {
+    /// The items of a message.
+    pub(crate) fn said(self, said: &Said<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
+        if !said.items.is_empty() {
+            let items = said.items.iter();
+            return items.flat_map(|raw| self.item(raw, &said.origins, notes)).collect();
+        }
+        notes.name(said);
+        let role = match said.role {
+            Role::System if self == Self::Codex => Role::Developer,
+            Role::System | Role::Developer | Role::Assistant => said.role,
+            _ => Role::User,
+        };
+        let mut items = Vec::new();
+        let mut content = Vec::new();
+        for Piece { part, .. } in &said.pieces {
+            if let Part::Call(call) = part {
+                push_message(role, &mut content, &mut items);
+                let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
+                let item = LineText::new()
+                    .text("type", "function_call")
+                    .text("name", &call.name)
+                    .text("arguments", arguments)
+                    .text("call_id", call.id.as_deref().unwrap_or_default());
+                items.push(item.end());
+            } else {
+                content.extend(self.part(part, role == Role::Assistant, notes));
+            }
+        }
+        if said.pieces.is_empty() {
+            items.push(message(role, &content));
+        }
+        push_message(role, &mut content, &mut items);
+        let items = items.into_iter();
+        items.map(|item| (item, said.origins.clone())).collect()
+    }
+
+    /// An item as it is, or the part of it that the target can carry.
+    fn item(self, raw: &str, origins: &[usize], notes: &mut Notes<'_>) -> Vec<Item> {
+        if self.takes(raw) {
+            return vec![(one_line(raw).into_owned(), origins.to_vec())];
+        }
+        let message = Object::parse(raw).ok();
+        let Some(message) = message.and_then(|object| Responses.message(&object)) else {
+            notes.opaque(raw);
+            return Vec::new();
+        };
+        let said = Said {
+            role: message.role,
+            pieces: message.parts.into_iter().map(Piece::bare).collect(),
+            ..Said::of_user(Vec::new(), origins.to_vec())
+        };
+        self.said(&said, notes)
+    }
+
+    /// The items of results and of the content next to them.
+    pub(crate) fn results(self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
+        let answers = results.answers.iter();
+        let answers = answers.map(|answer| (self.answer(answer, notes), vec![answer.origin]));
+        let mut items: Vec<Item> = answers.collect();
+        if let Some(beside) = results.said_beside() {
+            items.extend(self.said(&beside, notes));
+        }
+        items
+    }
+
+    fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        if let Some(raw) = answer.item.as_ref().filter(|raw| self.takes(raw)) {
+            return one_line(raw).into_owned();
+        }
+        if answer.result.is_error {
+            notes.count(Kind::ErrorMark, "");
+        }
+        let output = match answer.result.parts.as_slice() {
+            [] => quoted(""),
+            [Part::Text(text)] => quoted(text),
+            [Part::Opaque(raw)] => {
+                notes.count(Kind::AsText, &kind(raw));
+                quoted(raw)
+            }
+            parts => {
+                let parts = parts.iter().filter_map(|part| match part {
+                    Part::Opaque(raw) => {
+                        notes.count(Kind::AsText, &kind(raw));
+                        Some(text("input_text", raw))
+                    }
+                    part => self.part(part, false, notes),
+                });
+                list(&parts.collect::<Vec<_>>())
+            }
+        };
+        LineText::new()
+            .text("type", "function_call_output")
+            .text("call_id", &answer.id)
+            .json("output", &output)
+            .end()
+    }
+
+    /// Whether an item may be written unchanged.
+    fn takes(self, raw: &str) -> bool {
+        let Ok(item) = Object::parse(raw) else {
+            return false;
+        };
+        let has_shape = || match item.text_of("type").as_deref() {
+            None => false,
+            Some("message") => {
+                let kinds = ["input_text", "output_text", "input_image"];
+                let parts = item.elements_of("content");
+                let is_known = |parts: Vec<&str>| {
+                    let mut parts = parts.into_iter();
+                    parts.all(|raw| kinds.contains(&&*kind(raw)))
+                };
+                item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
+            }
+            Some(kind) => OF_CODEX.contains(&kind),
+        };
+        self == Self::All || has_shape()
+    }
+
+    /// The part of a content; `None` when it cannot be carried.
+    fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
+        let text_kind = if is_reply { "output_text" } else { "input_text" };
+        match part {
+            Part::Refusal(said) if is_reply && self == Self::All => {
+                let part = LineText::new().text("type", "refusal");
+                return Some(part.text("refusal", said).end());
+            }
+            Part::Text(said) | Part::Refusal(said) => return Some(text(text_kind, said)),
+            Part::Media(media) if !is_reply => return self.media(media, notes),
+            Part::Media(media) => notes.count(Kind::Media, media.kind),
+            Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
+            Part::Opaque(raw) => notes.opaque(raw),
+            // They are items of their own.
+            Part::Call(_) | Part::Result(_) => {}
+        }
+        None
+    }
+
+    fn media(self, media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+        let data = Data::of(media);
+        let image = data.as_ref().filter(|data| data.is_image());
+        if let Some(image) = image {
+            let part = LineText::new().text("type", "input_image");
+            return Some(part.text("image_url", &image.url()).end());
+        }
+        let Some(file) = data.filter(|data| data.is_pdf() && self == Self::All) else {
+            notes.count(Kind::Media, media.kind);
+            return None;
+        };
+        let part = LineText::new().text("type", "input_file");
+        let part = match &file.place {
+            Place::Here(_) => {
+                let name = file.name.as_deref().unwrap_or("document.pdf");
+                part.text("filename", name).text("file_data", &file.url())
+            }
+            Place::At(url) => part.text("file_url", url),
+        };
+        Some(part.end())
+    }
+}
+
+fn text(kind: &str, text: &str) -> String {
+    LineText::new().text("type", kind).text("text", text).end()
+}
+
+/// The message with the content since the last item.
+fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
+    if !content.is_empty() {
+        items.push(message(role, content));
+        content.clear();
+    }
+}
+
+pub(crate) fn message(role: Role, content: &[String]) -> String {
+    LineText::new()
+        .text("type", "message")
+        .text("role", role.as_str())
+        .list("content", content)
+        .end()
+}
+
+/// A message of the user that is a text.
+pub(crate) fn of_user(said: &str) -> String {
+    message(Role::User, &[text("input_text", said)])
+}
+
+/// Writes items of the OpenAI Responses API.
+pub(super) struct Writer;
+
+impl Target for Writer {
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for turn in turns {
+            notes.at(turn);
+            let items = match turn {
+                Turn::Said(said) => Accepts::All.said(said, notes),
+                Turn::Results(results) => Accepts::All.results(results, notes),
+                Turn::Summary { role, text, origins } => {
+                    let role = Responses.summary_role(*role);
+                    vec![(Responses.summary_record(role, text), origins.clone())]
+                }
+            };
+            let items = items.into_iter();
+            lines.extend(items.map(|(item, origins)| Line::of_message(item, &origins)));
+        }
+        lines
+    }
+}

@@ -1,0 +1,131 @@
+//! The dialects that can be written.
+
+use crate::Dialect;
+use crate::compaction::LineText;
+use crate::convert::reading::Entry;
+use crate::convert::reading::Session;
+use crate::convert::turn::{Said, Turn};
+use crate::convert::{Kind, Report};
+use crate::log::Agent;
+use crate::record::json;
+use std::sync::Arc;
+
+pub(crate) mod anthropic;
+mod chat;
+pub(crate) mod items;
+
+/// A dialect that is written.
+pub(crate) trait Target {
+    /// The lines before all messages.
+    fn begin(&mut self) -> Vec<Line> {
+        Vec::new()
+    }
+
+    /// The records that say these turns, which belong together.
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line>;
+
+    /// The lines at the end.
+    fn end(&mut self) -> Vec<Line> {
+        Vec::new()
+    }
+}
+
+/// A record to be written.
+pub(crate) struct Line {
+    /// A JSON object, on one line.
+    pub(crate) json: String,
+    /// The places of the records that it is made of among those of the unit.
+    pub(crate) origins: Vec<usize>,
+    /// Whether it has no place of its own for the time.
+    pub(crate) wants_time: bool,
+}
+
+impl Line {
+    /// A message of a linear dialect.
+    pub(crate) fn of_message(json: String, origins: &[usize]) -> Self {
+        Self { json, origins: origins.to_vec(), wants_time: true }
+    }
+
+    /// A line of an agent.
+    pub(crate) fn of_log(json: String, origins: &[usize]) -> Self {
+        Self { json, origins: origins.to_vec(), wants_time: false }
+    }
+}
+
+/// The writer of `dialect`.
+pub(crate) fn of(dialect: &dyn Dialect, session: Session) -> Box<dyn Target> {
+    if let Some(agent) = Agent::of(dialect) {
+        return (agent.writer)(session);
+    }
+    match dialect.name() {
+        "anthropic" => Box::new(anthropic::Writer),
+        "responses" => Box::new(items::Writer),
+        _ => Box::new(chat::Writer),
+    }
+}
+
+/// What a target knows about the unit that it writes, and where it reports what it could not carry.
+pub(crate) struct Notes<'r> {
+    pub(crate) report: &'r mut Report,
+    pub(crate) entries: &'r [&'r Entry],
+    /// The line of the reported content.
+    pub(crate) line: u64,
+    /// Whether nothing may be left out.
+    pub(crate) is_whole: bool,
+    /// Whether a summary comes in a later unit.
+    pub(crate) summary_comes: bool,
+}
+
+impl Notes<'_> {
+    /// What follows is reported for `turn`.
+    pub(crate) fn at(&mut self, turn: &Turn<'_>) {
+        if let Some(entry) = self.entries.get(turn.origin()) {
+            self.line = entry.line;
+        }
+    }
+
+    /// The time of the first of the records that have these places in the unit.
+    pub(crate) fn time_of(&self, origins: &[usize]) -> Option<&str> {
+        self.entries.get(*origins.first()?)?.time.as_deref()
+    }
+
+    /// The model that has written a reply of these records.
+    pub(crate) fn model_of(&self, origins: &[usize]) -> Option<Arc<str>> {
+        let mut entries = origins.iter().filter_map(|it| self.entries.get(*it));
+        entries.find_map(|entry| entry.model.clone())
+    }
+
+    /// A message has no place for the name of who says it.
+    pub(crate) fn name(&mut self, said: &Said<'_>) {
+        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
+            self.count(Kind::Name, "");
+        }
+    }
+
+    /// One more of that kind.
+    pub(crate) fn count(&mut self, kind: Kind, name: &str) {
+        self.report.count(kind, name, self.line);
+    }
+
+    /// Arguments as an object.
+    pub(crate) fn arguments(&mut self, arguments: &str) -> String {
+        if arguments.trim().is_empty() {
+            return "{}".to_owned();
+        }
+        if let Some(object) = json::object(arguments) {
+            return object.into_owned();
+        }
+        self.count(Kind::Arguments, "");
+        LineText::new().text("input", arguments).end()
+    }
+
+    /// A part of a kind that we do not know is not carried.
+    pub(crate) fn opaque(&mut self, raw: &str) {
+        match json::kind(raw).as_str() {
+            "redacted_thinking" | "thinking" => self.count(Kind::Reasoning, ""),
+            // Content that only the API can read has no type.
+            "" if raw.starts_with('"') => self.count(Kind::Reasoning, ""),
+            kind => self.count(Kind::Part, kind),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Writes unit by unit, each with its origin.
+
+use crate::compaction::{list, quoted};
+use crate::convert::lowered::{DENIALS, NO_REQUEST};
+use crate::convert::pairing::Unit;
+use crate::convert::reading::Entry;
+use crate::convert::reading::Session;
+use crate::convert::reply::{Ids, Maker};
+use crate::convert::target::{self, Line, Notes, Target};
+use crate::convert::turn::{self, Family};
+use crate::convert::{ConvertError, Converter, Kind, Report, Source, SourceId};
+use crate::repair::MISSING_BEGINNING;
+use crate::{Dialect, Held, Message, Object, Part, Role, Spool};
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+/// The context that was read.
+pub(crate) struct Context<'w> {
+    pub(crate) entries: &'w [Entry],
+    pub(crate) from: &'static dyn Dialect,
+    pub(crate) spool: Spool,
+}
+
+/// A session that is being written.
+pub(crate) struct Writing<'w> {
+    converter: Converter<'w>,
+    context: Context<'w>,
+    target: Box<dyn Target>,
+    ids: Ids,
+    keeps_blocks: bool,
+    /// Whether the first message that is no system message was written, or none may be added.
+    has_begun: bool,
+    report: Report,
+}
+
+impl<'w> Writing<'w> {
+    pub(crate) fn new(
+        converter: Converter<'w>,
+        context: Context<'w>,
+        session: Session,
+        report: Report,
+    ) -> Self {
+        let is_of_blocks = |dialect| Family::of(dialect) == Family::Blocks;
+        Self {
+            target: target::of(converter.to, session),
+            keeps_blocks: is_of_blocks(context.from) && is_of_blocks(converter.to),
+            has_begun: converter.mark.is_some() || converter.whole_records,
+            converter,
+            context,
+            ids: Ids::default(),
+            report,
+        }
+    }
+
+    /// Writes the lines before all messages.
+    pub(crate) fn begin(&mut self, out: &mut dyn Write) -> Result<(), ConvertError> {
+        let lines = self.target.begin();
+        self.lines(lines, &[], out)
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
+        let lines = self.target.end();
+        self.lines(lines, &[], out)?;
+        Ok(self.report)
+    }
+
+    /// Writes a unit.
+    pub(crate) fn unit(
+        &mut self,
+        unit: &Unit,
+        summary_comes: bool,
+        out: &mut dyn Write,
+    ) -> Result<(), ConvertError> {
+        let numbers = unit.entries();
+        let texts = numbers.iter().map(|number| self.text(*number));
+        let texts = texts.collect::<io::Result<Vec<String>>>();
+        let texts = texts.map_err(ConvertError::Temporary)?;
+        let objects = texts.iter().map(|text| Object::parse(text).ok());
+        let objects: Vec<Option<Object<'_>>> = objects.collect();
+        let entries: Vec<&Entry> =
+            numbers.iter().map(|number| &self.context.entries[*number]).collect();
+        let held = objects.iter().zip(&entries);
+        let held = held.map(|(object, entry)| held_of(self.context.from, object.as_ref(), entry));
+        let held: Vec<Vec<Held<'_>>> = held.collect();
+        let mut notes = Notes {
+            report: &mut self.report,
+            entries: &entries,
+            line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
+            is_whole: self.converter.whole_records,
+            summary_comes,
+        };
+        let turns = match unit {
+            Unit::Blob(_) => turn::blob(&held),
+            Unit::Message { said, results } => {
+                let mut maker = Maker {
+                    family: Family::of(self.context.from),
+                    keeps_blocks: self.keeps_blocks,
+                    ids: &mut self.ids,
+                    notes: &mut notes,
+                };
+                let (said, answering) = held.split_at(said.len());
+                let is_home = results.iter().map(|answering| answering.is_home);
+                maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
+            }
+        };
+        let lines = self.target.unit(&turns, &mut notes);
+        self.report.messages += turns.len() as u64;
+        self.lines(lines, &entries, out)
+    }
+
+    fn lines(
+        &mut self,
+        lines: Vec<Line>,
+        entries: &[&Entry],
+        out: &mut dyn Write,
+    ) -> Result<(), ConvertError> {
+        for line in lines {
+            if let Some(user) = self.missing_beginning(&line) {
+                let at = entries.first().map_or(0, |entry| entry.line);
+                self.report.count(Kind::Beginning, "", at);
+                self.report.messages += 1;
+                self.line(Line::of_message(user, &[]), entries, out)?;
+            }
+            self.line(line, entries, out)?;
+        }
+        Ok(())
+    }
+
+    /// The user message that a repair inserts, where the next record is a reply that would come
+    /// first and the API refuses that.
+    fn missing_beginning(&mut self, next: &Line) -> Option<String> {
+        if self.has_begun {
+            return None;
+        }
+        let to = self.converter.to;
+        let object = Object::parse(&next.json).ok()?;
+        let role = to.outline(&object)?.role;
+        self.has_begun = !role.is_system();
+        let repair = to.repair().filter(|_| !to.rules().may_begin_with(role))?;
+        Some(repair.said_by_user(MISSING_BEGINNING))
+    }
+
+    fn text(&mut self, number: usize) -> io::Result<String> {
+        let entry = &self.context.entries[number];
+        let mut bytes = Vec::with_capacity(entry.length);
+        self.context.spool.copy_to(entry.start, entry.length, &mut bytes)?;
+        String::from_utf8(bytes).map_err(io::Error::other)
+    }
+
+    /// Writes a record, with the report about its origin.
+    fn line(
+        &mut self,
+        line: Line,
+        entries: &[&Entry],
+        out: &mut dyn Write,
+    ) -> Result<(), ConvertError> {
+        let mut text = line.json;
+        let origins = line.origins.iter().filter_map(|place| entries.get(*place));
+        let mut seen = HashSet::new();
+        let sources = origins.clone().map(|entry| entry.origin);
+        let sources: Vec<SourceId> = sources.filter(|origin| seen.insert(*origin)).collect();
+        // The last brace: all that is written is an object.
+        text.pop();
+        let time = origins.clone().find_map(|entry| entry.time.as_deref());
+        if let Some(time) = time.filter(|_| line.wants_time) {
+            text.push_str(",\"timestamp\":");
+            text.push_str(&quoted(time));
+        }
+        let of_user = || origins.clone().filter(|entry| entry.role == Role::User);
+        let is_request = of_user().any(|entry| entry.begins_turn || !entry.results.is_empty());
+        if self.converter.mark.is_some() && of_user().next().is_some() && !is_request {
+            text.push_str(NO_REQUEST);
+        }
+        if let Some(mark) = self.converter.mark {
+            let denials = origins.clone().flat_map(|entry| &entry.denials);
+            let denials = denials.map(|(id, marked)| format!("{}:{marked}", quoted(id)));
+            let denials: Vec<String> = denials.collect();
+            if !denials.is_empty() {
+                let denials = denials.join(",");
+                text = format!("{text},\"{DENIALS}\":{{{denials}}}");
+            }
+            let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
+            text.push(',');
+            text.push_str(&quoted(mark));
+            text.push(':');
+            text.push_str(&list(&numbers));
+            self.report.sources.push(Source {
+                first_line: origins.map(|entry| entry.line).min().unwrap_or(0),
+                origins: sources,
+            });
+        }
+        text.push_str("}\n");
+        self.report.records += 1;
+        out.write_all(text.as_bytes()).map_err(ConvertError::Output)
+    }
+}
+
+/// The messages of an entry, which have their own role only in their original place.
+fn held_of<'a>(from: &dyn Dialect, object: Option<&Object<'a>>, entry: &Entry) -> Vec<Held<'a>> {
+    let Some(object) = object else {
+        return Vec::new();
+    };
+    if entry.is_opaque {
+        let raw = object.text();
+        return vec![Held {
+            message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
+            raw: raw.into(),
+            summary: None,
+            begins_turn: false,
+        }];
+    }
+    let mut held = from.held(object);
+    if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
+        held.summary = Some(summary.to_string().into());
+    }
+    held
+}

@@ -1,0 +1,477 @@
+//! Anthropic messages, one a record. Shapes: the content blocks of the Messages
+//! API reference.
+
+use super::{
+    Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
+    summary_text, text_record, with_text,
+};
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+use crate::rules::{PairBy, Results};
+use crate::usage::{lessen, sum};
+use crate::{
+    Denial, Edits, Log, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread,
+    Usage, json, unread as rest,
+};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The dialect `anthropic`.
+pub struct Anthropic;
+
+impl Dialect for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let Some(role) = role_of(object) else {
+            return Sniff::No;
+        };
+        if !matches!(role, Role::System | Role::User | Role::Assistant)
+            || object.get("content").is_none()
+        {
+            return Sniff::No;
+        }
+        let whole_response =
+            object.get("type") == Some("\"message\"") && object.get("stop_reason").is_some();
+        if whole_response || blocks(object).iter().any(|block| is_own(&kind_of(block))) {
+            return Sniff::Yes;
+        }
+        if object.get("tool_calls").is_some() { Sniff::No } else { Sniff::Maybe }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        outline(object)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        message(object, object)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        unread(self.name(), object)
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        sealed_in(object, "signature")
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            results: Results::NextUserMessage,
+            pair_by: PairBy::Id,
+            merges_roles: true,
+            system_apart: true,
+            user_first: true,
+        }
+    }
+
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        usage(object)
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        object.text_of("model")
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Some(self)
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        None
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        summary_by_line(text)
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        summary_text(object)
+    }
+}
+
+/// The outline of a message; see [`Dialect::outline`].
+pub(crate) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
+    let role = role_of(object)?;
+    let content = object.get("content")?;
+    let mut outline = Outline {
+        role,
+        has_content: !content.starts_with('['),
+        is_summary: summary_text(object).is_some(),
+        ..Outline::of_line()
+    };
+    for block in blocks(object) {
+        match (role, kind_of(&block).as_ref()) {
+            (Role::Assistant, "tool_use") => {
+                outline.calls.push(block.text_of("id").unwrap_or_default());
+            }
+            (Role::User, "tool_result") => {
+                outline.results_late |= outline.has_content;
+                outline.results.push(block.text_of("tool_use_id").unwrap_or_default());
+            }
+            _ => outline.has_content = true,
+        }
+    }
+    outline.begins_turn = role == Role::User && outline.has_content && !outline.is_summary;
+    Some(outline)
+}
+
+/// The message in a record: the record itself, or a value within it. Places are those in the
+/// text of `record`.
+pub(crate) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
+    let role = role_of(object)?;
+    let content = object.get("content")?;
+    let said = parts(Some(content), &|block| part(record, block));
+    Some(Message {
+        reasoning: place_of_reasoning(record, object, role, &said),
+        sealed: sealed(object, &said, "signature"),
+        ..Message::new(role, said)
+    })
+}
+
+/// A part of a message in a record of `dialect` that is not read.
+pub(crate) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
+    let Some(role) = object.get("role") else {
+        return Some(Unread::item(dialect, object));
+    };
+    if !matches!(role_of(object), Some(Role::System | Role::User | Role::Assistant)) {
+        return Some(Unread::role(dialect, role));
+    }
+    // Calls in the form of chat, which would never be paired.
+    if object.get("tool_calls").is_some_and(|raw| !matches!(raw, "null" | "[]")) {
+        return Some(Unread::within_message("a list of calls next to the content"));
+    }
+    match object.get("content") {
+        None | Some("null") => Some(Unread::within_message("a message without content")),
+        content => Unread::in_content(content, is_read),
+    }
+}
+
+/// The parts of a message that only the server can read; reasoning has its signature at `key`.
+pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
+    let mut sealed = Sealed::default();
+    for block in blocks(message) {
+        match &*kind_of(&block) {
+            "thinking" if block.get(key).is_some_and(|it| it != "\"\"") => sealed.reasoning += 1,
+            "redacted_thinking" => sealed.reasoning += 1,
+            // One without content is a compaction that failed.
+            "compaction" => sealed.has_summary |= block.get("content") != Some("null"),
+            _ => {}
+        }
+    }
+    sealed
+}
+
+/// Blocks of which nothing is read but that they are there.
+const SEALED: [&str; 7] = [
+    "redacted_thinking",
+    "image",
+    "document",
+    "search_result",
+    "container_upload",
+    "tool_reference",
+    "compaction",
+];
+
+/// Whether all of a block is read.
+fn is_read(block: &Object<'_>) -> bool {
+    let kind = kind_of(block);
+    match &*kind {
+        "text" => rest::has_text(block, "text"),
+        "thinking" => rest::has_text(block, "thinking"),
+        "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
+        kind if is_call(kind) || kind == "mcp_tool_use" => true,
+        // The results of server tools have a form of their own.
+        kind if kind.ends_with("_tool_result") => true,
+        kind => SEALED.contains(&kind),
+    }
+}
+
+/// The usage of the reply `message`, or of its fragment.
+///
+/// If the server has called its own tools or compacted, the numbers sum up several requests, and
+/// `iterations` has those of each: the last one's prompt is the context
+/// (platform.claude.com/docs/en/build-with-claude/compaction).
+pub(crate) fn usage(message: &Object<'_>) -> Option<Usage> {
+    let all = message.object_of("usage")?;
+    let last = last_request(&all);
+    let of = last.as_ref().unwrap_or(&all);
+    Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
+}
+
+/// The edits of `record` after which the request of the reply `message` within it had at most
+/// `prompt` tokens.
+pub(crate) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
+    let mut edits = Edits::new();
+    let all = message.object_of("usage");
+    let last = all.as_ref().and_then(last_request);
+    for numbers in all.iter().chain(&last) {
+        let by = sum(numbers, &PROMPT).saturating_sub(prompt);
+        lessen(&mut edits, record, numbers, &PROMPT, by);
+    }
+    edits
+}
+
+/// The numbers of a prompt; what was read from the cache is most of it.
+const PROMPT: [&str; 3] =
+    ["cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"];
+
+/// The last one of several requests.
+fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
+    let requests = usage.elements_of("iterations")?;
+    requests.into_iter().rev().find_map(|raw| {
+        let one = Object::within(raw)?;
+        (kind_of(&one) == "message").then_some(one)
+    })
+}
+
+fn is_call(kind: &str) -> bool {
+    matches!(kind, "tool_use" | "server_tool_use")
+}
+
+fn is_reasoning(kind: &str) -> bool {
+    matches!(kind, "thinking" | "redacted_thinking")
+}
+
+/// Block types that no other dialect of messages has.
+fn is_own(kind: &str) -> bool {
+    matches!(
+        kind,
+        "tool_use"
+            | "tool_result"
+            | "thinking"
+            | "redacted_thinking"
+            | "server_tool_use"
+            | "search_result"
+            | "compaction"
+    ) || kind.ends_with("_tool_result")
+}
+
+/// The ranges to cut so that a reply has no reasoning. Its blocks are examined again only if one of
+/// `said` could be reasoning.
+fn place_of_reasoning(
+    record: &Object<'_>,
+    object: &Object<'_>,
+    role: Role,
+    said: &[Part<'_>],
+) -> Vec<Range<usize>> {
+    let may_be = |part: &Part<'_>| matches!(part, Part::Reasoning(_) | Part::Opaque(_));
+    if role != Role::Assistant || !said.iter().any(may_be) {
+        return Vec::new();
+    }
+    cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
+}
+
+/// How long the signatures at `key` are, of the reasoning in a message whose parts are `said`.
+pub(crate) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 {
+    if !said.iter().any(|part| matches!(part, Part::Reasoning(_))) {
+        return 0;
+    }
+    let signatures = blocks(message).into_iter().filter_map(|block| {
+        let is_reasoning = kind_of(&block) == "thinking";
+        block.get(key).filter(|raw| is_reasoning && raw.starts_with('"'))
+    });
+    signatures.map(|raw| raw.len() as u64 - 2).sum()
+}
+
+/// A block, which is a value within `object`.
+fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
+    Some(match kind_of(block).as_ref() {
+        "text" => Part::Text(block.text_of("text")?),
+        "thinking" => Part::Reasoning(block.text_of("thinking")?),
+        "image" => Part::media("image", block.text().trim()),
+        "document" => Part::media("document", block.text().trim()),
+        kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
+        "tool_result" => Part::Result(result(object, block)),
+        // The results of server tools have a form of their own, which no text can replace.
+        kind if kind.ends_with("_tool_result") => {
+            Part::Result(ToolResult { slot: None, ..result(object, block) })
+        }
+        _ => return None,
+    })
+}
+
+/// Content absent means an empty result.
+fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
+    let content = block.get("content");
+    ToolResult {
+        id: block.text_of("tool_use_id"),
+        name: None,
+        is_error: block.is_true("is_error"),
+        denial: Denial::None,
+        parts: parts(content, &|block| part(object, block)),
+        slot: content.map(|raw| Slot::text(object, raw)),
+    }
+}
+
+impl RepairDialect for Anthropic {
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
+        let mut edits = Edits::new();
+        if let Some(raw) = object.get("content") {
+            if changes_results(change) || !into.is_empty() {
+                edits.replace(object.place_of(raw), content(raw, change, into));
+            } else {
+                rename_calls(object, change, &mut edits);
+            }
+        }
+        edits.of_object(object)
+    }
+
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        if let Some(found) = &result.found {
+            let mut results = blocks(&found.record).into_iter().filter(is_result);
+            let block = results.nth(found.place)?;
+            return Some(with_text(&block, "tool_use_id", result.id));
+        }
+        Some(format!(
+            "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{},\"is_error\":true}}",
+            json::quoted(result.id),
+            json::quoted(MISSING_RESULT)
+        ))
+    }
+
+    fn records_of(&self, results: Vec<String>) -> Vec<String> {
+        let blocks = results.join(",");
+        vec![format!("{{\"role\":\"user\",\"content\":[{blocks}]}}")]
+    }
+
+    fn said_by_user(&self, text: &str) -> String {
+        text_record(Role::User, text)
+    }
+}
+
+fn is_result(block: &Object<'_>) -> bool {
+    kind_of(block) == "tool_result"
+}
+
+/// Only a user message holds results, and only a reply holds calls.
+fn changes_results(change: &RecordChange) -> bool {
+    !change.without.is_empty() || !change.rename_results.is_empty() || change.results_first
+}
+
+fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
+    let blocks = blocks(object);
+    let calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
+    for (place, call) in calls.enumerate() {
+        let renamed = change.rename_calls.get(&place);
+        if let Some((id, to)) = call.get("id").zip(renamed) {
+            edits.put(&Slot::text(object, id), to);
+        }
+    }
+}
+
+/// The content of a user message: results that come into it, its own, the rest.
+fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
+    let (mut results, mut others) = (into, Vec::new());
+    let mut own = 0;
+    for raw in elements(raw) {
+        let Some(block) = Object::parse(&raw).ok().filter(is_result) else {
+            others.push(raw);
+            continue;
+        };
+        if !change.without.contains(&own) {
+            results.push(match change.rename_results.get(&own) {
+                Some(to) => with_text(&block, "tool_use_id", to),
+                None => raw.clone(),
+            });
+        }
+        own += 1;
+    }
+    results.append(&mut others);
+    format!("[{}]", results.join(","))
+}
+
+/// The elements of a content as raw JSON; a text is one block, an empty text none.
+fn elements(content: &str) -> Vec<String> {
+    if let Some(elements) = json::elements(content) {
+        return elements.into_iter().map(str::to_owned).collect();
+    }
+    if matches!(content, "null" | "\"\"") {
+        return Vec::new();
+    }
+    vec![format!("{{\"type\":\"text\",\"text\":{content}}}")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Anthropic;
+    use crate::dialect::Dialect;
+    use crate::{Object, Part, Role};
+
+    fn object(text: &str) -> Object<'_> {
+        Object::parse(text).expect("an object")
+    }
+
+    #[test]
+    fn a_user_message_of_results_begins_no_turn() {
+        let only = object(
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}"#,
+        );
+        let outline = Anthropic.outline(&only).expect("a message");
+        assert_eq!((outline.begins_turn, outline.results_late), (false, false));
+        assert_eq!(outline.results, ["t1"]);
+        let mixed = object(
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1"},{"type":"text","text":"go on"}]}"#,
+        );
+        let outline = Anthropic.outline(&mixed).expect("a message");
+        assert_eq!((outline.begins_turn, outline.results_late), (true, false));
+        let late = object(
+            r#"{"role":"user","content":[{"type":"text","text":"go on"},{"type":"tool_result","tool_use_id":"t1"}]}"#,
+        );
+        assert!(Anthropic.outline(&late).expect("a message").results_late);
+    }
+
+    #[test]
+    fn blocks_become_parts() {
+        let reply = object(
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"Eq"},
+            {"type":"redacted_thinking","data":"zz"},{"type":"text","text":"so"},
+            {"type":"tool_use","id":"t1","name":"ls","input":{"p": 1}},
+            {"type":"server_tool_use","id":"s1","name":"web_search","input":{}},
+            {"type":"web_search_tool_result","tool_use_id":"s1","content":[]}]}"#,
+        );
+        // The API answers its own tools inside the reply: only `tool_use` waits for a result.
+        assert_eq!(Anthropic.outline(&reply).expect("a message").calls, ["t1"]);
+        let message = Anthropic.message(&reply).expect("a message");
+        assert_eq!(message.parts[0], Part::Reasoning("hm".into()));
+        assert!(matches!(message.parts[1], Part::Opaque(_)));
+        assert_eq!(message.calls().next().map(|call| call.arguments.as_ref()), Some("{\"p\": 1}"));
+        assert_eq!(message.results().count(), 1);
+        // A server's result cannot become another text.
+        assert_eq!(message.results().next().and_then(|r| r.slot.as_ref()), None);
+        let cut = message.parts.iter();
+        let cut: Vec<bool> = cut.map(|part| message.is_cut_as_reasoning(part, &reply)).collect();
+        assert_eq!(cut, [true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn the_signatures_of_reasoning_are_measured() {
+        let sealed = |text: &str| {
+            let reply = object(text);
+            Anthropic.message(&reply).expect("a message").sealed
+        };
+        let reply = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"Eq0="},{"type":"thinking","thinking":"hm","signature":"Abc"},{"type":"thinking","thinking":"hm","signature":7},{"type":"text","text":"so","signature":"x"}]}"#;
+        assert_eq!(sealed(reply), 7);
+        assert_eq!(sealed(r#"{"role":"assistant","content":"so"}"#), 0);
+    }
+
+    #[test]
+    fn what_is_no_reply_has_no_reasoning() {
+        let user = object(
+            r#"{"role":"user","content":[{"type":"thinking","thinking":"hm"},{"type":"new"}]}"#,
+        );
+        let message = Anthropic.message(&user).expect("a message");
+        assert_eq!(message.reasoning, []);
+        assert!(!message.is_cut_as_reasoning(&message.parts[0], &user));
+    }
+
+    #[test]
+    fn a_summary_is_recognised_and_begins_no_turn() {
+        let text = Anthropic.summary_record(Anthropic.summary_role(Role::System), "what \"was\"");
+        let record = object(&text);
+        assert_eq!(Anthropic.summary_text(&record).as_deref(), Some("what \"was\""));
+        let outline = Anthropic.outline(&record).expect("a message");
+        assert_eq!((outline.role, outline.begins_turn), (Role::User, false));
+    }
+}

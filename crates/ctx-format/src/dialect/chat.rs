@@ -1,0 +1,389 @@
+//! OpenAI chat messages, one a record. Shapes: the message parameters of the
+//! Chat Completions API reference.
+
+use super::{
+    Dialect, SUMMARY_NAME, Sealed, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
+    text_record, with_text,
+};
+use crate::record::edit;
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
+use crate::rules::{PairBy, Results};
+use crate::{
+    Call, Denial, Edits, Log, Member, Message, Object, Outline, Part, Role, Rules, Slot,
+    ToolResult, Unread, Usage, json, unread, within,
+};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The dialect `chat`.
+pub struct Chat;
+
+/// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
+const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Members of which a message has one at least.
+const SAID: [&str; 7] =
+    ["content", "tool_calls", "function_call", "refusal", "audio", REASONING[0], REASONING[1]];
+
+impl Dialect for Chat {
+    fn name(&self) -> &'static str {
+        "chat"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let Some(role) = role_of(object) else {
+            return Sniff::No;
+        };
+        let own_member =
+            ["tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content"]
+                .into_iter()
+                .any(|key| object.get(key).is_some());
+        match role {
+            Role::Other => Sniff::No,
+            // An item of Responses has a role as well.
+            _ if items::is_own(object) => Sniff::No,
+            Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
+            _ if own_member => Sniff::Yes,
+            _ if object.get("content").is_none() => Sniff::No,
+            _ if blocks(object).iter().any(is_own) => Sniff::Yes,
+            _ => Sniff::Maybe,
+        }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let role = role_of(object)?;
+        let is_summary = summary_text(object).is_some();
+        let mut outline = Outline {
+            role,
+            begins_turn: role == Role::User && !is_summary,
+            // A tool's message is its result and nothing else.
+            has_content: !matches!(role, Role::Tool | Role::Function),
+            is_summary,
+            ..Outline::of_line()
+        };
+        match role {
+            Role::Assistant => {
+                if let Some(calls) = object.elements_of("tool_calls") {
+                    outline.calls.extend(calls.iter().map(|raw| id_in(raw)));
+                }
+                if is_there(object.get("function_call")) {
+                    outline.calls.push(Cow::Borrowed(""));
+                }
+            }
+            Role::Tool => outline.results.push(object.text_of("tool_call_id").unwrap_or_default()),
+            Role::Function => outline.results.push(Cow::Borrowed("")),
+            _ => {}
+        }
+        Some(outline)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        let role = role_of(object)?;
+        let name = object.text_of("name");
+        let reasoning = REASONING.iter().filter_map(|key| object.text_of(key));
+        let reasoning = reasoning.filter(|text| !text.is_empty());
+        let mut said: Vec<Part<'a>> = reasoning.map(Part::Reasoning).collect();
+        let content = parts(object.get("content"), &part);
+        if matches!(role, Role::Tool | Role::Function) {
+            said.push(Part::Result(ToolResult {
+                id: object.text_of("tool_call_id"),
+                name: name.clone(),
+                is_error: object.is_true("is_error"),
+                denial: Denial::None,
+                parts: content,
+                slot: object.get("content").map(|raw| Slot::text(object, raw)),
+            }));
+        } else {
+            said.extend(content);
+        }
+        said.extend(object.text_of("refusal").map(Part::Refusal));
+        said.extend(calls_of(object).into_iter().map(Part::Call));
+        Some(Message {
+            name,
+            reasoning: place_of_reasoning(object, role),
+            ..Message::new(role, said)
+        })
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let Some(role) = object.get("role") else {
+            return Some(Unread::item(self.name(), object));
+        };
+        if role_of(object).is_none_or(|role| role == Role::Other) {
+            return Some(Unread::role(self.name(), role));
+        }
+        if !SAID.iter().any(|key| object.get(key).is_some()) {
+            return Some(Unread::within_message("a message without content or calls"));
+        }
+        unread_call(object).or_else(|| Unread::in_content(object.get("content"), is_read))
+    }
+
+    fn sealed(&self, _: &Object<'_>) -> Sealed {
+        Sealed::default()
+    }
+
+    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
+        None
+    }
+
+    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            results: Results::BehindReply,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: false,
+            user_first: false,
+        }
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Some(self)
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        None
+    }
+
+    fn summary_role(&self, wanted: Role) -> Role {
+        match wanted {
+            // A result without a call is a problem; other words are no roles.
+            Role::Tool | Role::Function | Role::Other => Role::User,
+            role => role,
+        }
+    }
+
+    fn summary_record(&self, role: Role, text: &str) -> String {
+        format!(
+            "{{\"role\":\"{}\",\"name\":\"{SUMMARY_NAME}\",\"content\":{}}}",
+            role.as_str(),
+            json::quoted(text)
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        summary_text(object)
+    }
+}
+
+fn is_there(value: Option<&str>) -> bool {
+    value.is_some_and(|raw| raw != "null")
+}
+
+fn id_in(call: &str) -> Cow<'_, str> {
+    Object::within(call).and_then(|call| call.text_of("id")).unwrap_or_default()
+}
+
+/// Content parts that only this dialect has.
+fn is_own(part: &Object<'_>) -> bool {
+    let kind = kind_of(part);
+    matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
+}
+
+/// A file of the API: other programs have parts of the same type.
+fn is_file(part: &Object<'_>) -> bool {
+    kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
+}
+
+fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
+    match part.get("type")? {
+        "\"text\"" => part.text_of("text").map(Part::Text),
+        "\"refusal\"" => part.text_of("refusal").map(Part::Refusal),
+        "\"image_url\"" => Some(Part::media("image_url", part.text().trim())),
+        "\"input_audio\"" => Some(Part::media("input_audio", part.text().trim())),
+        "\"file\"" => Some(Part::media("file", part.text().trim())),
+        "\"video_url\"" => Some(Part::media("video_url", part.text().trim())),
+        "\"audio_url\"" => Some(Part::media("audio_url", part.text().trim())),
+        _ => None,
+    }
+}
+
+/// Whether all of a part is read.
+fn is_read(part: &Object<'_>) -> bool {
+    match &*kind_of(part) {
+        "text" => unread::has_text(part, "text"),
+        "refusal" => unread::has_text(part, "refusal"),
+        // The last two are of servers that speak this API for other models.
+        "image_url" | "input_audio" | "video_url" | "audio_url" => true,
+        _ => is_file(part),
+    }
+}
+
+/// The first of the calls that is not a call.
+fn unread_call(object: &Object<'_>) -> Option<Unread> {
+    let calls = object.get("tool_calls").filter(|raw| *raw != "null")?;
+    let Some(calls) = within::elements(calls) else {
+        return Some(Unread::within_message("a list of calls that is not a list"));
+    };
+    let is_call = |raw: &str| {
+        let has = |call: &Object<'_>, key| call.get(key).is_some_and(|raw| raw.starts_with('{'));
+        Object::within(raw).is_some_and(|call| has(&call, "custom") || has(&call, "function"))
+    };
+    let unread = calls.into_iter().find(|raw| !is_call(raw))?;
+    let kind = Object::within(unread).map(|call| kind_of(&call).into_owned());
+    Some(Unread::within_message(&match kind.as_deref() {
+        None | Some("") => "a call without a function".to_owned(),
+        Some(kind) => format!("a call of the type {kind:?}"),
+    }))
+}
+
+/// The ranges to cut so that a reply has no reasoning.
+fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
+    if role != Role::Assistant {
+        return Vec::new();
+    }
+    let members = object.members().iter();
+    let is_reasoning = |member: &Member<'_>| REASONING.contains(&&*member.key);
+    let items = members.map(|member| (member.place.clone(), is_reasoning(member)));
+    edit::cuts(object.text(), items)
+}
+
+fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
+    let listed = object.elements_of("tool_calls").unwrap_or_default();
+    let listed = listed.into_iter();
+    let mut calls: Vec<Call<'a>> = listed.filter_map(|raw| listed_call(object, raw)).collect();
+    let function = object.object_of("function_call");
+    calls.extend(function.map(|function| call(object, None, &function, "arguments")));
+    calls
+}
+
+/// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
+fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
+    let listed = Object::within(raw)?;
+    let id = Some(listed.text_of("id").unwrap_or_default());
+    if let Some(custom) = listed.object_of("custom") {
+        return Some(call(object, id, &custom, "input"));
+    }
+    let function = listed.object_of("function")?;
+    Some(call(object, id, &function, "arguments"))
+}
+
+/// A call whose arguments are the member `key` of `function`, which is part of `object`.
+fn call<'a>(
+    object: &Object<'a>,
+    id: Option<Cow<'a, str>>,
+    function: &Object<'a>,
+    key: &str,
+) -> Call<'a> {
+    let raw = function.get(key);
+    let text = raw.and_then(json::text);
+    Call {
+        id,
+        name: function.text_of("name").unwrap_or_default(),
+        slot: raw.map(|raw| match text {
+            Some(_) => Slot::text(object, raw),
+            // Some servers write an object where the API has a string.
+            None => Slot::json(object, raw),
+        }),
+        arguments: text.or(raw.map(Cow::Borrowed)).unwrap_or_default(),
+    }
+}
+
+impl RepairDialect for Chat {
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
+        let mut edits = Edits::new();
+        let calls = object.elements_of("tool_calls").unwrap_or_default();
+        for (place, to) in &change.rename_calls {
+            let call = calls.get(*place).and_then(|raw| Object::parse(raw).ok());
+            if let Some(id) = call.and_then(|call| call.get("id")) {
+                edits.put(&Slot::text(object, id), to);
+            }
+        }
+        let renamed = change.rename_results.get(&0);
+        if let Some((id, to)) = object.get("tool_call_id").zip(renamed) {
+            edits.put(&Slot::text(object, id), to);
+        }
+        edits.of_object(object)
+    }
+
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        if let Some(found) = &result.found {
+            return Some(with_text(&found.record, "tool_call_id", result.id));
+        }
+        let content = json::quoted(MISSING_RESULT);
+        // A function that was called in the deprecated way has no id.
+        let function = result.call.object_of("function_call");
+        let head = if let Some(function) = function.filter(|_| result.id.is_empty()) {
+            let name = json::quoted(&function.text_of("name").unwrap_or_default());
+            format!("\"role\":\"function\",\"name\":{name}")
+        } else {
+            let id = json::quoted(result.id);
+            format!("\"role\":\"tool\",\"tool_call_id\":{id}")
+        };
+        Some(format!("{{{head},\"content\":{content}}}"))
+    }
+
+    fn records_of(&self, results: Vec<String>) -> Vec<String> {
+        results
+    }
+
+    fn said_by_user(&self, text: &str) -> String {
+        text_record(Role::User, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chat;
+    use crate::dialect::Dialect;
+    use crate::{Object, Part, Role};
+
+    fn object(text: &str) -> Object<'_> {
+        Object::parse(text).expect("an object")
+    }
+
+    #[test]
+    fn calls_of_all_kinds_are_outlined() {
+        let reply = object(
+            r#"{"role":"assistant","content":null,"function_call":{"name":"old","arguments":"{}"},
+            "tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\": 1}"}},
+            {"id":"b","type":"custom","custom":{"name":"py","input":"print(1)"}}]}"#,
+        );
+        let outline = Chat.outline(&reply).expect("a message");
+        assert_eq!(outline.calls, ["a", "b", ""]);
+        let message = Chat.message(&reply).expect("a message");
+        let calls: Vec<_> =
+            message.calls().map(|call| (call.name.as_ref(), call.arguments.as_ref())).collect();
+        assert_eq!(calls, [("ls", "{\"p\": 1}"), ("py", "print(1)"), ("old", "{}")]);
+    }
+
+    #[test]
+    fn a_tool_message_is_a_result() {
+        let result = object(
+            r#"{"role":"tool","tool_call_id":"a","name":"ls","content":[{"type":"text","text":"x"}]}"#,
+        );
+        assert_eq!(Chat.outline(&result).expect("a message").results, ["a"]);
+        let message = Chat.message(&result).expect("a message");
+        assert_eq!(message.texts(), ["x"]);
+        assert_eq!(message.results().next().and_then(|r| r.name.as_deref()), Some("ls"));
+    }
+
+    #[test]
+    fn parts_are_told_apart() {
+        let user = object(
+            r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:"}},{"type":"new"},"bare"]}"#,
+        );
+        let message = Chat.message(&user).expect("a message");
+        assert!(matches!(&message.parts[1], Part::Media(media) if media.kind == "image_url"));
+        assert_eq!(message.parts[2], Part::Opaque("{\"type\":\"new\"}".into()));
+        assert_eq!(message.parts[3], Part::Text("bare".into()));
+        let reply =
+            object(r#"{"role":"assistant","content":"","reasoning_content":"hm","refusal":"no"}"#);
+        let message = Chat.message(&reply).expect("a message");
+        assert_eq!(message.parts.first(), Some(&Part::Reasoning("hm".into())));
+        assert_eq!(message.parts.last(), Some(&Part::Refusal("no".into())));
+    }
+
+    #[test]
+    fn a_summary_is_recognised_and_begins_no_turn() {
+        let text = Chat.summary_record(Role::User, "all \"that\"\nwas");
+        let record = object(&text);
+        assert_eq!(Chat.summary_text(&record).as_deref(), Some("all \"that\"\nwas"));
+        let outline = Chat.outline(&record).expect("a message");
+        assert_eq!((outline.is_summary, outline.begins_turn), (true, false));
+        assert_eq!(Chat.summary_text(&object(r#"{"role":"user","content":"hi"}"#)), None);
+    }
+}

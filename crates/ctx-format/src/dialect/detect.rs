@@ -1,0 +1,250 @@
+//! Which dialect a session is of.
+
+use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff, summary_by_line, summary_text};
+use crate::repair::RepairDialect;
+use crate::{Foreign, Log, Message, Object, Outline, Role, Rules, Unread, Usage};
+use std::borrow::Cow;
+
+/// How many of the first records may show that the session is of a format that is not read.
+const FOREIGN_IN: usize = 64;
+
+/// Decides on the dialect from the records of a session.
+#[derive(Default)]
+pub(crate) struct Detector {
+    sure: Sniff,
+    dialect: Option<&'static dyn Dialect>,
+    /// Whether another dialect could be right as well.
+    has_rival: bool,
+    seen: usize,
+    foreign: Option<Foreign>,
+}
+
+impl Detector {
+    /// Looks at one more record; `true` once it is certain.
+    pub(crate) fn look_at(&mut self, object: &Object<'_>) -> bool {
+        for dialect in ALL {
+            let sure = dialect.sniff(object);
+            if sure > self.sure {
+                (self.sure, self.dialect, self.has_rival) = (sure, Some(dialect), false);
+            } else if sure == Sniff::Maybe && self.sure == Sniff::Maybe {
+                let first = self.dialect.map(Dialect::name);
+                self.has_rival |= first != Some(dialect.name());
+            }
+        }
+        if self.is_open() && self.foreign.is_none() && self.seen < FOREIGN_IN {
+            self.foreign = Foreign::by_sign(object);
+        }
+        self.seen += 1;
+        self.sure == Sniff::Yes
+    }
+
+    /// The format that is not read and that the first records are of, unless one of them is
+    /// certainly of a dialect.
+    pub(crate) fn foreign(&self) -> Option<Foreign> {
+        self.foreign.filter(|_| self.is_open())
+    }
+
+    /// Whether there are messages, and more of them could tell whose they are.
+    pub(crate) fn is_open(&self) -> bool {
+        self.sure == Sniff::Maybe
+    }
+
+    /// The dialect; `None` when no record could be a message of any.
+    pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
+        if self.foreign().is_some() {
+            None
+        } else if self.is_open() && self.has_rival {
+            Some(&Plain)
+        } else {
+            self.dialect
+        }
+    }
+}
+
+/// The dialect that `message` has an exchange of, while `own`, the session's, sees none in
+/// it and would part call and result.
+pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
+    let has_exchange = |dialect: &dyn Dialect| {
+        let outline = dialect.outline(message);
+        outline.is_some_and(|it| !(it.calls.is_empty() && it.results.is_empty()))
+    };
+    let mut others = ALL.into_iter().filter(|other| {
+        let is_other = !own.is_certain() || other.name() != own.name();
+        is_other && has_exchange(*other)
+    });
+    let other = others.next()?;
+    (!own.is_certain() || !has_exchange(own)).then_some(other)
+}
+
+/// A session that could be `chat` or `anthropic`. What is written into it is legal in both. It is
+/// called `chat`, because it is read as that.
+pub struct Plain;
+
+impl Plain {
+    /// The dialect that reads a record. A session is plain only as long as no record is certain,
+    /// but a reader that could not see all of it may still meet one.
+    fn reader(object: &Object<'_>) -> &'static dyn Dialect {
+        match Anthropic.sniff(object) {
+            Sniff::Yes => &Anthropic,
+            _ => &Chat,
+        }
+    }
+}
+
+impl Dialect for Plain {
+    fn name(&self) -> &'static str {
+        Chat.name()
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        Chat.sniff(object).min(Anthropic.sniff(object))
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        Self::reader(object).outline(object)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        Self::reader(object).message(object)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        Self::reader(object).unread(object)
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        Self::reader(object).sealed(object)
+    }
+
+    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
+        None
+    }
+
+    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
+
+    fn rules(&self) -> Rules {
+        Chat.rules()
+    }
+
+    fn output_rules(&self) -> Rules {
+        Rules { user_first: Anthropic.rules().user_first, ..self.rules() }
+    }
+
+    fn is_certain(&self) -> bool {
+        false
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Chat.repair()
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        None
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        summary_by_line(text)
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        summary_text(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Detector, stranger};
+    use crate::Object;
+    use crate::dialect::{Anthropic, Chat, Dialect, Plain};
+
+    const PLAIN: &str = r#"{"role":"user","content":"hi"}"#;
+    const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    const BLOCK: &str =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#;
+    const TOOL: &str = r#"{"role":"tool","tool_call_id":"x","content":"y"}"#;
+
+    fn detect(records: &[&str]) -> Option<(&'static str, bool)> {
+        let mut detector = Detector::default();
+        for text in records {
+            detector.look_at(&Object::parse(text).expect("an object"));
+        }
+        let dialect = detector.decide();
+        dialect.map(|dialect| (dialect.name(), dialect.is_certain()))
+    }
+
+    #[test]
+    fn the_first_certain_record_decides() {
+        assert_eq!(detect(&[PLAIN, CALL]), Some(("chat", true)));
+        assert_eq!(detect(&[PLAIN, BLOCK, CALL]), Some(("anthropic", true)));
+        assert_eq!(detect(&[TOOL]), Some(("chat", true)));
+        assert_eq!(
+            detect(&[r#"{"type":"user","uuid":"u","message":{"role":"user"}}"#, r#"{"role":7}"#]),
+            None
+        );
+        assert_eq!(detect(&[]), None);
+    }
+
+    /// Texts alone are legal in several dialects.
+    #[test]
+    fn texts_alone_decide_nothing() {
+        assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
+        // Neither do our own marks, which texts alone may have from another run.
+        let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
+        let lined = Plain.summary_record(crate::Role::User, "x");
+        assert_eq!(detect(&[named, &lined]), Some(("chat", false)));
+    }
+
+    #[test]
+    fn an_exchange_that_the_dialect_does_not_see_is_a_strangers() {
+        let name = |own: &dyn Dialect, text| {
+            let object = Object::parse(text).expect("an object");
+            stranger(own, &object).map(Dialect::name)
+        };
+        assert_eq!(name(&Chat, BLOCK), Some("anthropic"));
+        assert_eq!(name(&Anthropic, CALL), Some("chat"));
+        assert_eq!(name(&Anthropic, TOOL), Some("chat"));
+        assert_eq!(name(&Plain, BLOCK), Some("anthropic"));
+        assert_eq!(name(&Plain, CALL), Some("chat"));
+        for own in [&Chat as &dyn Dialect, &Anthropic, &Plain] {
+            assert_eq!(name(own, PLAIN), None);
+        }
+        assert_eq!(name(&Chat, CALL), None);
+        assert_eq!(name(&Anthropic, BLOCK), None);
+    }
+}
+
+#[cfg(test)]
+mod plain_tests {
+    use super::Plain;
+    use crate::dialect::{Anthropic, Chat, Dialect, Sniff};
+    use crate::{Object, Role};
+
+    /// The Anthropic API refuses a message with a `name`.
+    #[test]
+    fn a_summary_is_one_that_every_format_accepts() {
+        for role in [Role::User, Role::Assistant, Role::System] {
+            let role = Plain.summary_role(role);
+            let text = Plain.summary_record(role, "it began");
+            let record = Object::parse(&text).expect("an object");
+            let keys: Vec<_> = record.members().iter().map(|it| it.key.clone()).collect();
+            assert_eq!(keys, ["role", "content"]);
+            assert_eq!(record.get("role"), Some("\"user\""));
+            assert_eq!(Chat.sniff(&record), Sniff::Maybe);
+            assert_eq!(Anthropic.sniff(&record), Sniff::Maybe);
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_certain_is_read_by_who_knows_it() {
+        let block = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}"#;
+        let tool = r#"{"role":"tool","tool_call_id":"c","content":"x"}"#;
+        for (text, id) in [(block, "t"), (tool, "c")] {
+            let object = Object::parse(text).expect("an object");
+            assert_eq!(Plain.outline(&object).expect("a message").results, [id]);
+            let message = Plain.message(&object).expect("a message");
+            assert_eq!(message.results().count(), 1);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The items of OpenAI Responses: messages, calls, results and reasoning, each an item of its own.
+//! Shapes: the input items of the Responses API reference, and those that Codex 0.169.0 stores.
+
+use super::{Sealed, blocks, kind_of, role_of};
+use crate::{
+    Call, Denial, Object, Outline, Part, Role, Slot, ToolResult, Unread, json, unread as rest,
+};
+use std::borrow::Cow;
+
+/// The kind of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Someone says something.
+    Message,
+    /// Another agent says something.
+    AgentMessage,
+    /// The model's reasoning, a part of the reply that follows.
+    Reasoning,
+    /// A call whose result is another item.
+    Call,
+    /// The result of one.
+    Result,
+    /// Work of the server, including its results, or content that only it can read.
+    Server,
+}
+
+impl Kind {
+    /// The kind of `item`; `None` if it is not an item, or of an unknown type.
+    pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
+        Some(match kind_of(item).as_ref() {
+            "" => Self::of_role(item)?,
+            "message" => {
+                role_of(item)?;
+                Self::Message
+            }
+            "agent_message" => Self::AgentMessage,
+            "reasoning" => Self::Reasoning,
+            "function_call"
+            | "custom_tool_call"
+            | "local_shell_call"
+            | "shell_call"
+            | "apply_patch_call"
+            | "computer_call"
+            | "tool_search_call"
+            | "mcp_approval_request" => Self::Call,
+            "function_call_output"
+            | "custom_tool_call_output"
+            | "local_shell_call_output"
+            | "shell_call_output"
+            | "apply_patch_call_output"
+            | "computer_call_output"
+            | "tool_search_output"
+            | "mcp_approval_response" => Self::Result,
+            "web_search_call"
+            | "file_search_call"
+            | "code_interpreter_call"
+            | "image_generation_call"
+            | "mcp_call"
+            | "mcp_list_tools"
+            | "compaction"
+            | "compaction_summary"
+            | "context_compaction" => Self::Server,
+            _ => return None,
+        })
+    }
+
+    /// `{"role":…,"content":…}`, the short form of a message.
+    fn of_role(item: &Object<'_>) -> Option<Self> {
+        let is_of_message = |role: &Role| role.is_system() || is_user_or_model(*role);
+        role_of(item).filter(is_of_message)?;
+        item.get("content").map(|_| Self::Message)
+    }
+
+    /// The role of `item`, which is of this kind.
+    fn role(self, item: &Object<'_>) -> Role {
+        match self {
+            Self::Message => role_of(item).unwrap_or(Role::Other),
+            Self::AgentMessage => Role::User,
+            Self::Reasoning | Self::Call | Self::Server => Role::Assistant,
+            Self::Result => Role::Tool,
+        }
+    }
+}
+
+fn is_user_or_model(role: Role) -> bool {
+    matches!(role, Role::User | Role::Assistant)
+}
+
+/// Whether no other format has `item`.
+pub(crate) fn is_own(item: &Object<'_>) -> bool {
+    let has = |key| item.get(key).is_some();
+    match Kind::of(item) {
+        None | Some(Kind::AgentMessage) => false,
+        Some(Kind::Message) => {
+            let is_typed = has("type");
+            blocks(item).iter().any(|block| match kind_of(block).as_ref() {
+                "input_text" | "output_text" | "input_image" | "input_file" => true,
+                // A part of `chat` as well, whose messages have no type.
+                "refusal" => is_typed,
+                _ => false,
+            })
+        }
+        Some(Kind::Reasoning) => has("summary"),
+        Some(Kind::Call | Kind::Result) => pair_id(item).is_some(),
+        // Agents have a record `compaction` of their own, which anybody can read.
+        Some(Kind::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
+        Some(Kind::Server) => has("id"),
+    }
+}
+
+/// The `items` that only the server can read.
+pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
+    let mut sealed = Sealed::default();
+    for item in items {
+        if item.text_of("encrypted_content").is_some() {
+            sealed.reasoning += usize::from(Kind::of(item) == Some(Kind::Reasoning));
+            sealed.has_summary |= kind_of(item).contains("compaction");
+        }
+    }
+    sealed
+}
+
+/// The outline of an item; see [`super::Dialect::outline`]. Who asks, the dialect knows:
+/// each message of the user begins a turn here.
+pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
+    let kind = Kind::of(item)?;
+    let role = kind.role(item);
+    let mut outline = Outline {
+        role,
+        begins_turn: kind == Kind::Message && role == Role::User,
+        has_content: kind != Kind::Result,
+        ..Outline::of_line()
+    };
+    match kind {
+        Kind::Call => outline.calls.extend(pair_id(item)),
+        Kind::Result => outline.results.extend(pair_id(item)),
+        _ => {}
+    }
+    Some(outline)
+}
+
+/// The id that a call and its result share; `None` if the server called and answered itself. Except
+/// in two kinds, the `id` of an item only names the item.
+pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
+    let key = match kind_of(item).as_ref() {
+        "mcp_approval_request" => "id",
+        "mcp_approval_response" => "approval_request_id",
+        "local_shell_call_output" if item.get("call_id").is_none() => "id",
+        _ => "call_id",
+    };
+    item.text_of(key)
+}
+
+/// Members with what a call asks for, of which each kind has one.
+const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
+
+/// The parts of `item`, a value within `record`; of an item of a type that we do not know
+/// all of it.
+pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>> {
+    let whole = || vec![Part::Opaque(item.text().trim_ascii().into())];
+    match Kind::of(item) {
+        Some(Kind::Message | Kind::AgentMessage) => content(item.get("content")),
+        Some(Kind::Reasoning) => reasoning(item),
+        Some(Kind::Call) => vec![Part::Call(call(record, item))],
+        Some(Kind::Result) => vec![Part::Result(result(record, item))],
+        // Its result is an image.
+        Some(Kind::Server) if kind_of(item) == "image_generation_call" => {
+            vec![Part::media("image_generation_call", item.text().trim())]
+        }
+        Some(Kind::Server) | None => whole(),
+    }
+}
+
+fn content(raw: Option<&str>) -> Vec<Part<'_>> {
+    crate::dialect::parts(raw, &|block| {
+        Some(match kind_of(block).as_ref() {
+            "input_text" | "output_text" | "text" => Part::Text(block.text_of("text")?),
+            "refusal" => Part::Refusal(block.text_of("refusal")?),
+            "input_image" => Part::media("input_image", block.text().trim()),
+            "input_file" => Part::media("input_file", block.text().trim()),
+            "input_audio" => Part::media("input_audio", block.text().trim()),
+            _ => return None,
+        })
+    })
+}
+
+/// Texts that a person may read, and what only the server can.
+fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
+    let lists = ["summary", "content"].into_iter();
+    let elements = lists.flat_map(|key| item.elements_of(key).unwrap_or_default());
+    let texts = elements.filter_map(|raw| Object::within(raw)?.text_of("text"));
+    let sealed = item.get("encrypted_content").filter(|raw| *raw != "null");
+    let sealed = sealed.map(|raw| Part::Opaque(raw.into()));
+    texts.map(Part::Reasoning).chain(sealed).collect()
+}
+
+fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
+    let raw = ARGUMENTS.into_iter().find_map(|key| item.get(key));
+    let text = raw.and_then(json::text);
+    let kind = kind_of(item);
+    let tool = || kind.trim_end_matches("_call").to_owned();
+    Call {
+        id: pair_id(item),
+        name: item.text_of("name").unwrap_or_else(|| Cow::Owned(tool())),
+        slot: raw.map(|raw| match text {
+            Some(_) => Slot::text(record, raw),
+            // The arguments of server tools are an object.
+            None => Slot::json(record, raw),
+        }),
+        arguments: text.or(raw.map(Cow::Borrowed)).unwrap_or_default(),
+    }
+}
+
+fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
+    let kind = kind_of(item);
+    let raw = item.get("output").or_else(|| item.get("tools"));
+    ToolResult {
+        id: pair_id(item),
+        name: None,
+        is_error: false,
+        denial: Denial::None,
+        parts: content(raw),
+        slot: raw.filter(|_| is_of_text(&kind)).map(|raw| Slot::text(record, raw)),
+    }
+}
+
+/// A part of an item in a record of `dialect` that is not read.
+pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
+    let kind = Kind::of(item);
+    if matches!(kind, None | Some(Kind::Message)) {
+        let is_known = role_of(item).is_some_and(|it| it.is_system() || is_user_or_model(it));
+        let is_message = matches!(&*kind_of(item), "" | "message");
+        if let Some(role) = item.get("role").filter(|_| is_message && !is_known) {
+            return Some(Unread::role(dialect, role));
+        }
+    }
+    let in_list = |key| Unread::in_content(item.get(key), is_read);
+    match kind {
+        None => Some(Unread::item(dialect, item)),
+        Some(Kind::Message | Kind::AgentMessage) => match item.get("content") {
+            None | Some("null") => Some(Unread::within_message("a message without content")),
+            Some(_) => in_list("content"),
+        },
+        Some(Kind::Reasoning) => in_list("summary").or_else(|| in_list("content")),
+        Some(Kind::Result) if is_of_text(&kind_of(item)) => in_list("output"),
+        // The arguments and results of server tools have forms of their own.
+        Some(Kind::Result | Kind::Call | Kind::Server) => None,
+    }
+}
+
+/// Whether all of a part is read.
+fn is_read(part: &Object<'_>) -> bool {
+    match &*kind_of(part) {
+        "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
+            rest::has_text(part, "text")
+        }
+        "refusal" => rest::has_text(part, "refusal"),
+        kind => matches!(kind, "input_image" | "input_file" | "input_audio" | "encrypted_content"),
+    }
+}
+
+/// Results of other kinds have a form of their own, which no text can replace.
+fn is_of_text(kind: &str) -> bool {
+    matches!(kind, "function_call_output" | "custom_tool_call_output")
+}

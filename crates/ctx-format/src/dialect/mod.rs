@@ -1,0 +1,423 @@
+//! Dialects: the file formats of transcripts. A new one is a type that implements [`Dialect`] and a
+//! line in [`ALL`]; no tool changes. A session that could be of several is [`Plain`].
+//!
+//! An agent's own file is a log as well: see [`crate::log`] for what it adds.
+//!
+//! The records of a reply are one exchange to everything that selects, whatever is between them. A
+//! view reports what is wrong with a log as flaws; a copy is repaired by these, not by
+//! [`Dialect::repair`].
+
+pub(crate) mod anthropic;
+mod chat;
+pub(crate) mod detect;
+pub(crate) mod foreign;
+pub(crate) mod items;
+mod responses;
+pub(crate) mod unread;
+pub(crate) mod usage;
+
+pub use crate::log::{ClaudeCode, Codex, Gemini, Pi};
+pub use anthropic::Anthropic;
+pub use chat::Chat;
+pub use detect::{Plain, stranger};
+pub use responses::Responses;
+
+pub(crate) use detect::Detector;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::log::{AGENTS, Log};
+use crate::record::edit;
+use crate::repair::RepairDialect;
+use crate::{
+    Call, Edits, Links, Message, Object, Outline, Part, Role, Rules, SecondCopy, Slot, Unread,
+    Usage, json, within,
+};
+
+/// How sure a dialect is that a record is one of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sniff {
+    /// Not its own.
+    #[default]
+    No,
+    /// Could be: `{"role":"user","content":"hi"}` is legal in several.
+    Maybe,
+    /// No other dialect has this.
+    Yes,
+}
+
+/// The values in a record of the context, apart from their wrapping: raw JSON within the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wrapped<'a> {
+    /// The values that the model is sent.
+    pub sent: Vec<&'a str>,
+    /// Second copies for the agent's screen.
+    pub copies: Vec<&'a str>,
+}
+
+/// One of the messages that a record holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held<'a> {
+    /// Its message. Positions in it are those of [`Dialect::message`], in the text of the whole
+    /// record.
+    pub message: Message<'a>,
+    /// The JSON object that is the message, without what wraps it in a log: as its agent sends
+    /// it, where that is not what is stored.
+    pub raw: Cow<'a, str>,
+    /// When it is a summary of what was before it: the text of that.
+    pub summary: Option<Cow<'a, str>>,
+    /// Whether a turn begins with it: the user himself asks for something.
+    pub begins_turn: bool,
+}
+
+impl<'a> Held<'a> {
+    /// The only message of a record, which is `raw`; none where the record is no message.
+    pub(crate) fn alone(
+        dialect: &dyn Dialect,
+        object: &Object<'a>,
+        raw: Cow<'a, str>,
+    ) -> Vec<Self> {
+        let Some(message) = dialect.message(object) else {
+            return Vec::new();
+        };
+        let outline = dialect.outline(object);
+        vec![Self {
+            message,
+            raw,
+            summary: dialect.summary_text(object),
+            begins_turn: outline.is_some_and(|outline| outline.begins_turn),
+        }]
+    }
+}
+
+/// The parts of a record that only the vendor's server can read. It reads them together with all
+/// earlier messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sealed {
+    /// Blocks of signed or encrypted reasoning.
+    pub reasoning: usize,
+    /// Whether there is a summary that the server wrote, which stands for all earlier messages.
+    pub has_summary: bool,
+}
+
+/// How the records of a file format are read and written. An agent's log, as opposed to a list of
+/// messages, also has a [`Log`].
+pub trait Dialect: Sync {
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Whether `object` is a record of this format.
+    fn sniff(&self, object: &Object<'_>) -> Sniff;
+
+    /// The skeleton of the message, without decoding content; `None` when the
+    /// record is no message.
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
+
+    /// The whole message; `None` when the record is no message.
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
+
+    /// The first thing in a message that is not understood: its role, its type, a part. A record
+    /// that is no message by design, such as progress in an agent's log, has none, nor has what
+    /// the agent itself passes over.
+    fn unread(&self, object: &Object<'_>) -> Option<Unread>;
+
+    /// The parts of the record that only the vendor's server can read.
+    fn sealed(&self, object: &Object<'_>) -> Sealed;
+
+    /// The tokens that the API counted for a reply, where the record has them; `None` also for
+    /// numbers that are only placeholders.
+    fn usage(&self, object: &Object<'_>) -> Option<Usage>;
+
+    /// The model that wrote the record, or that will write the next reply.
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
+
+    /// What the API requires of a sequence of messages.
+    fn rules(&self) -> Rules;
+
+    /// How a list of messages is repaired to obey [`Self::rules`]; `None` where records of the
+    /// format cannot be repaired like that. Logs are repaired by the remedies of their flaws.
+    fn repair(&self) -> Option<&dyn RepairDialect>;
+
+    /// The log, if the file is an agent's; `None` for a list of messages, which are all sent in
+    /// order.
+    fn log(&self) -> Option<&dyn Log>;
+
+    /// The role of a summary for which `wanted` was requested. Every API accepts the user's role,
+    /// and it is the only safe one if only its first line marks a summary, because a model could be
+    /// made to write that.
+    fn summary_role(&self, _wanted: Role) -> Role {
+        Role::User
+    }
+
+    /// A record, without line end, that holds a summary and that [`Self::summary_text`]
+    /// recognises.
+    fn summary_record(&self, role: Role, text: &str) -> String;
+
+    /// The text of a summary that [`Self::summary_record`] wrote. A record with a role that no
+    /// summary has, such as a tool's, is no summary, whatever it looks like.
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
+
+    /// Whether this is the format of the session. It is not for [`Plain`], which stands for
+    /// several.
+    fn is_certain(&self) -> bool {
+        true
+    }
+
+    /// The rules that a tool's output obeys: those of every format that the session could be of.
+    fn output_rules(&self) -> Rules {
+        self.rules()
+    }
+
+    /// Whether records depend on each other beyond calls and results, so that none can be taken
+    /// out or put in without breaking others.
+    fn is_linked(&self) -> bool {
+        self.is_log()
+    }
+
+    /// Whether the file is an agent's log.
+    fn is_log(&self) -> bool {
+        self.log().is_some()
+    }
+}
+
+impl dyn Dialect + '_ {
+    /// The messages of a record, in their order. [`Dialect::message`] joins those of a record that
+    /// holds several.
+    pub fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        match self.log() {
+            Some(log) => log.held(object),
+            None => Held::alone(self, object, object.text().trim().into()),
+        }
+    }
+
+    /// The text of a record that a later one gives another content, with that content.
+    pub fn edited(&self, object: &Object<'_>) -> Option<String> {
+        self.log()?.edited(object)
+    }
+
+    /// The values in a record of the context that the model is sent, and their copies.
+    pub fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        match self.log() {
+            Some(log) => log.wrapped(object),
+            None => Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() },
+        }
+    }
+
+    /// The links of a line to others; only the lines of a log have links.
+    pub fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        self.log().map_or_else(Links::default, |log| log.links(object))
+    }
+
+    /// The second copies of the results in a record, which only logs have.
+    pub fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        self.log().map_or_else(Vec::new, |log| log.second_copies(object))
+    }
+}
+
+/// All dialects; the first one is the default where several could be right.
+pub static ALL: [&dyn Dialect; 3 + AGENTS.len()] = {
+    let mut all: [&dyn Dialect; 3 + AGENTS.len()] = [&Chat; 3 + AGENTS.len()];
+    all[1] = &Anthropic;
+    all[2] = &Responses;
+    let mut agent = 0;
+    while agent < AGENTS.len() {
+        all[3 + agent] = AGENTS[agent].dialect;
+        agent += 1;
+    }
+    all
+};
+
+/// The dialect of that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
+    ALL.into_iter().find(|dialect| dialect.name() == name)
+}
+
+/// The start of a summary's first line, in dialects that cannot mark a message otherwise.
+pub const SUMMARY_MARK: &str = "[ctx_summary]";
+
+/// The first line of a summary in dialects that cannot mark a message otherwise.
+const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:";
+
+/// The `name` of a message that is a summary, in dialects that have such a member.
+const SUMMARY_NAME: &str = "ctx_summary";
+
+/// A summary's record for every dialect that has messages of a role and a text.
+fn summary_by_line(text: &str) -> String {
+    text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
+}
+
+/// The text of a summary in either of our two forms: a session of texts alone gets one, and may
+/// later turn out to be a chat.
+///
+/// The role matters as much as the form. A tool chooses its name, and a model may be made to begin
+/// with a certain line: neither of them has written a summary.
+pub(crate) fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
+    // Looked at raw first: the content of most messages need not be decoded.
+    let content = object.get("content")?;
+    let has_line = content.get(1..)?.starts_with(SUMMARY_LINE);
+    let is_named = || {
+        let name = object.text_of("name");
+        name.is_some_and(|name| name == SUMMARY_NAME)
+    };
+    let may_be = match role_of(object)? {
+        Role::User => has_line || is_named(),
+        Role::System | Role::Assistant => is_named(),
+        _ => false,
+    };
+    let text = may_be.then(|| json::text(content)).flatten()?;
+    Some(match text.strip_prefix(SUMMARY_LINE) {
+        // A model's answer may begin like that, too: a mark is taken off once.
+        Some(body) if !is_named() => Cow::Owned(body.trim_start_matches('\n').to_owned()),
+        _ => text,
+    })
+}
+
+/// The role of a record that is a message: `role` is there and `content` or
+/// another of the message's members.
+pub(crate) fn role_of(object: &Object<'_>) -> Option<Role> {
+    object.text_of("role").map(|word| Role::from_word(&word))
+}
+
+/// The objects in the list `content`; none when the content is a text.
+pub(crate) fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
+    let raw = object.elements_of("content").unwrap_or_default();
+    raw.into_iter().filter_map(Object::within).collect()
+}
+
+pub(crate) fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
+    block.text_of("type").unwrap_or_default()
+}
+
+/// The parts of a content: of a text, or of a list of texts and of blocks, which `part`
+/// reads.
+pub(crate) fn parts<'a>(
+    content: Option<&'a str>,
+    part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
+) -> Vec<Part<'a>> {
+    let Some(content) = content.filter(|raw| *raw != "null") else {
+        return Vec::new();
+    };
+    let of_element = |raw| match Object::within(raw) {
+        Some(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
+        None => text_or_opaque(raw),
+    };
+    match within::elements(content) {
+        Some(elements) => elements.into_iter().map(of_element).collect(),
+        None => vec![text_or_opaque(content)],
+    }
+}
+
+fn text_or_opaque(raw: &str) -> Part<'_> {
+    json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
+}
+
+/// The ranges to cut from the text of `record` so that the list `content` of `object`, a value
+/// within it, loses the removed blocks.
+pub(crate) fn cut_blocks(
+    record: &Object<'_>,
+    object: &Object<'_>,
+    goes: impl Fn(&Object<'_>) -> bool,
+) -> Vec<Range<usize>> {
+    let elements = object.elements_of("content").unwrap_or_default();
+    let items = elements.into_iter().map(|raw| {
+        let gone = Object::within(raw).is_some_and(|block| goes(&block));
+        (record.place_of(raw), gone)
+    });
+    edit::cuts(record.text(), items)
+}
+
+/// The call that `block` is, a value within `record`: its arguments are JSON, not text.
+pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
+    let arguments = block.get(arguments);
+    Call {
+        id: Some(block.text_of("id").unwrap_or_default()),
+        name: block.text_of("name").unwrap_or_default(),
+        arguments: Cow::Borrowed(arguments.unwrap_or_default()),
+        slot: arguments.map(|raw| Slot::json(record, raw)),
+    }
+}
+
+/// A record of a message that is a text and nothing else.
+pub(crate) fn text_record(role: Role, text: &str) -> String {
+    let (role, text) = (role.as_str(), json::quoted(text));
+    format!("{{\"role\":\"{role}\",\"content\":{text}}}")
+}
+
+/// The text of `object` with the string `to` as the value of `key`, if it is another one.
+pub(crate) fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
+    let mut edits = Edits::new();
+    if let Some(raw) = object.get(key)
+        && json::text(raw).is_some_and(|text| text != to)
+    {
+        edits.put(&Slot::text(object, raw), to);
+    }
+    edits.of_object(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, Dialect, Plain, SUMMARY_LINE, by_name};
+    use crate::{Object, Role};
+
+    #[test]
+    fn names_are_found() {
+        assert_eq!(by_name("anthropic").map(super::Dialect::name), Some("anthropic"));
+        assert!(by_name("klingon").is_none());
+    }
+
+    /// Our own first line marks a summary in every dialect of messages.
+    #[test]
+    fn a_summary_of_each_dialect_is_known_in_every_other() {
+        let plain: &dyn Dialect = &Plain;
+        let all = || ALL.into_iter().chain([plain]).filter(|it| !it.is_log());
+        for writer in all() {
+            let record = writer.summary_record(Role::User, "what\nwas");
+            let record = Object::parse(&record).expect("an object");
+            for reader in all() {
+                let text = reader.summary_text(&record);
+                assert_eq!(text.as_deref(), Some("what\nwas"), "{}", reader.name());
+                assert!(reader.outline(&record).expect("a message").is_summary);
+            }
+        }
+    }
+
+    #[test]
+    fn the_records_of_a_log_depend_on_each_other() {
+        for dialect in ALL {
+            assert!(dialect.is_linked() || !dialect.is_log(), "{}", dialect.name());
+        }
+    }
+
+    #[test]
+    fn a_log_knows_its_own_summaries() {
+        for log in ALL.into_iter().filter(|it| it.is_log()) {
+            let record = log.summary_record(Role::User, "what\nwas");
+            let record = Object::parse(&record).expect("an object");
+            let text = log.summary_text(&record);
+            assert_eq!(text.as_deref(), Some("what\nwas"), "{}", log.name());
+            assert!(log.outline(&record).expect("a message").is_summary);
+        }
+    }
+
+    /// A tool's output, or a reply of the model, that looks like a summary is not one.
+    #[test]
+    fn only_who_could_have_written_it_has_written_a_summary() {
+        let line = format!("{SUMMARY_LINE}\\n\\n- push to main");
+        let records = [
+            r#"{"role":"tool","tool_call_id":"c","name":"ctx_summary","content":"x"}"#.to_owned(),
+            r#"{"role":"function","name":"ctx_summary","content":"x"}"#.to_owned(),
+            format!(r#"{{"role":"assistant","content":"{line}"}}"#),
+            format!(r#"{{"role":"tool","tool_call_id":"c","content":"{line}"}}"#),
+            format!(r#"{{"role":"critic","name":"ctx_summary","content":"{line}"}}"#),
+        ];
+        for record in &records {
+            let object = Object::parse(record).expect("an object");
+            for dialect in ALL {
+                assert_eq!(dialect.summary_text(&object), None, "{record}");
+                let outline = dialect.outline(&object);
+                assert!(!outline.is_some_and(|outline| outline.is_summary));
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Which file a tool call reads or writes, by the tool's name and the arguments.
+
+use crate::Object;
+
+/// What a call does to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FileUse {
+    /// The path as the arguments have it, without a leading `./`.
+    pub path: String,
+    /// What is done.
+    pub access: Access,
+}
+
+/// How a file is used.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It is read.
+    Read {
+        /// The arguments that say which part; empty when all of it is read.
+        part: String,
+    },
+    /// It is written or edited.
+    Write,
+}
+
+/// Where tools have the path.
+const PATHS: [&str; 10] = [
+    "file_path",
+    "filePath",
+    "path",
+    "filename",
+    "file_name",
+    "file",
+    "notebook_path",
+    "absolute_path",
+    "relative_path",
+    "target_file",
+];
+
+/// Members that do not say which part of a file is read.
+const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
+
+impl FileUse {
+    /// Of a call; `None` when it is not known to read or write one file.
+    pub fn of(tool: &str, arguments: &str) -> Option<Self> {
+        Self::of_object(tool, &Object::parse(arguments).ok()?)
+    }
+
+    /// Of a call whose arguments were read before.
+    pub fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
+        let find = |key| Some((key, arguments.text_of(key)?));
+        let (key, path) = PATHS.into_iter().find_map(find)?;
+        let path = path.trim_start_matches("./");
+        let command = arguments.text_of("command");
+        let by_command = command.as_deref().and_then(writes_by_command);
+        let writes = by_command.or_else(|| writes_by_name(tool))?;
+        let access = if writes {
+            Access::Write
+        } else {
+            let part = part(arguments, key);
+            Access::Read { part }
+        };
+        (!path.is_empty()).then(|| Self { path: path.to_owned(), access })
+    }
+}
+
+/// Whether an editor that does several things writes, by its argument `command`; `None`
+/// where it does not read either.
+fn writes_by_command(command: &str) -> Option<bool> {
+    match command {
+        "view" | "read" => Some(false),
+        "create" | "str_replace" | "insert" | "undo_edit" | "write" | "edit" => Some(true),
+        _ => None,
+    }
+}
+
+/// Whether a tool writes, by its name; `None` if it does not read either.
+fn writes_by_name(tool: &str) -> Option<bool> {
+    const READ: [&str; 4] = ["read", "view", "open", "cat"];
+    const WRITE: [&str; 9] =
+        ["write", "edit", "create", "replace", "patch", "update", "insert", "append", "save"];
+    let words = words(tool);
+    let any = |begins: &[&str]| {
+        let begins_word = |word: &String| begins.iter().any(|begin| word.starts_with(begin));
+        words.iter().any(begins_word)
+    };
+    let writes = any(&WRITE);
+    (writes || any(&READ)).then_some(writes)
+}
+
+/// `NotebookRead`, `read_file`, `fs.read`: words in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (lower && c.is_uppercase()) {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}
+
+fn part(arguments: &Object<'_>, path: &str) -> String {
+    let says_part = |key: &str| key != path && !BESIDE.contains(&key);
+    let mut members: Vec<String> = arguments
+        .members()
+        .iter()
+        .filter(|member| says_part(&member.key) && member.value != "null")
+        .map(|member| format!("{}={}", member.key, member.value))
+        .collect();
+    members.sort();
+    members.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, FileUse};
+
+    fn file_use(tool: &str, arguments: &str) -> Option<(String, Option<String>)> {
+        let FileUse { path, access } = FileUse::of(tool, arguments)?;
+        Some(match access {
+            Access::Read { part } => (path, Some(part)),
+            Access::Write => (path, None),
+        })
+    }
+
+    #[test]
+    fn reads_and_their_parts() {
+        let whole = Some(("a.rs".to_owned(), Some(String::new())));
+        for (tool, arguments) in [
+            ("Read", r#"{"file_path":"a.rs"}"#),
+            ("read_file", r#"{"path":"./a.rs","limit":null}"#),
+            ("fs.readFile", r#"{"filename":"a.rs","explanation":"why"}"#),
+            ("str_replace_editor", r#"{"command":"view","path":"a.rs"}"#),
+        ] {
+            assert_eq!(file_use(tool, arguments), whole, "{tool}");
+        }
+        assert_eq!(
+            file_use("Read", r#"{"offset":9,"file_path":"a.rs","limit": 5}"#),
+            Some(("a.rs".to_owned(), Some("limit=5,offset=9".to_owned())))
+        );
+    }
+
+    #[test]
+    fn writes() {
+        let write = Some(("a.rs".to_owned(), None));
+        for (tool, arguments) in [
+            ("Write", r#"{"file_path":"a.rs","content":"x"}"#),
+            ("MultiEdit", r#"{"file_path":"a.rs","edits":[]}"#),
+            ("search_replace", r#"{"target_file":"a.rs"}"#),
+            ("view_or_edit", r#"{"path":"a.rs"}"#),
+            ("str_replace_editor", r#"{"command":"create","path":"a.rs"}"#),
+        ] {
+            assert_eq!(file_use(tool, arguments), write, "{tool}");
+        }
+    }
+
+    #[test]
+    fn other_calls_use_no_file() {
+        for (tool, arguments) in [
+            ("Grep", r#"{"path":"src","pattern":"x"}"#),
+            ("Bash", r#"{"command":"cat a.rs"}"#),
+            ("Read", "{}"),
+            ("Read", r#"{"file_path":""}"#),
+            ("Read", r#"{"file_path":7}"#),
+            ("Read", "a.rs"),
+            ("review", r#"{"path":"a.rs"}"#),
+        ] {
+            assert_eq!(file_use(tool, arguments), None, "{tool} {arguments}");
+        }
+    }
+}

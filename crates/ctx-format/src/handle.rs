@@ -1,0 +1,286 @@
+//! Handles: short references in place of removed content, from which the original can be restored.
+//!
+//! `⟦ctx: Read src/importer.py, all 5120 bytes: ctx-offload --show 01234567⟧`: the call that the
+//! text came from, its length, and the command that prints it, which ends with the first 8 hex
+//! digits of the sha256 of the text. If the tool that removed it saves no snapshot of the session,
+//! `, if saved` precedes the command: a handle promises nothing that is not available. A handle is
+//! the last line of the remaining text. A text that is shortened again keeps its handle, which
+//! names the first original.
+//!
+//! Older versions wrote `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`, which is read, too.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// A reference to a removed text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    /// The beginning of the original's sha256.
+    pub hash: ShortHash,
+    /// Bytes of the original.
+    pub bytes: u64,
+    /// The handle as it is written in the text.
+    written: Box<str>,
+}
+
+/// Whether the original of a handle will be found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Saved {
+    /// Whoever took it out saves a snapshot of it.
+    Yes,
+    /// Only if the user saved a snapshot.
+    #[default]
+    Perhaps,
+}
+
+impl From<bool> for Saved {
+    /// Whether a snapshot is saved where a reader of the handle looks for it.
+    fn from(is_saved: bool) -> Self {
+        if is_saved { Self::Yes } else { Self::Perhaps }
+    }
+}
+
+/// The first bytes of the sha256 of a text, written as hex digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ShortHash([u8; BYTES]);
+
+/// Bytes of a hash in a handle. Every digit costs its reader: with so many, one of ten
+/// thousand texts has the hash of another with a chance of 1 to 400,000.
+const BYTES: usize = 4;
+/// Hex digits in the handles of older versions.
+const OLD_DIGITS: usize = 12;
+
+/// How each handle begins, whatever its version.
+const BEGIN: &str = "⟦ctx:";
+const END: &str = "⟧";
+const COMMAND: &str = ": ctx-offload --show ";
+const IF_SAVED: &str = ", if saved";
+
+/// The longest name of a call in a handle, in characters.
+const MAX_CALL: usize = 120;
+
+impl ShortHash {
+    /// Digits of a hash in a handle.
+    pub const DIGITS: usize = 2 * BYTES;
+
+    /// The handle of a text.
+    pub fn of(text: &str) -> Self {
+        let digest = Sha256::digest(text.as_bytes());
+        let mut hash = [0; BYTES];
+        hash.copy_from_slice(&digest[..BYTES]);
+        Self(hash)
+    }
+
+    fn parse(digits: &str) -> Option<Self> {
+        let number = u32::from_str_radix(digits, 16).ok()?;
+        Some(Self(number.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for ShortHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Handle {
+    /// The handle of a text that came of this call, in few words; empty if it is not known.
+    pub fn of(text: &str, call: &str, saved: Saved) -> Self {
+        Self::new(ShortHash::of(text), text.len() as u64, call, saved)
+    }
+
+    /// The same, of a text with that hash and so many bytes.
+    pub fn new(hash: ShortHash, bytes: u64, call: &str, saved: Saved) -> Self {
+        let mut call = on_one_line(call);
+        if !call.is_empty() {
+            call.push_str(", ");
+        }
+        let saved = match saved {
+            Saved::Yes => "",
+            Saved::Perhaps => IF_SAVED,
+        };
+        let written = format!("{BEGIN} {call}all {bytes} bytes{saved}{COMMAND}{hash}{END}");
+        Self { hash, bytes, written: written.into() }
+    }
+
+    /// Reads what [`Handle`] itself would write, or wrote in older versions, and nothing
+    /// else: no signs, no leading zeros, no capitals.
+    pub fn parse(text: &str) -> Option<Self> {
+        let inner = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
+        match inner.strip_prefix(' ') {
+            Some(inner) => parse_new(inner),
+            None => parse_old(inner),
+        }
+        .filter(|handle| *handle.written == *text)
+    }
+
+    /// The digits of its hash, as many as it has.
+    pub fn digits(&self) -> String {
+        let inner = &self.written[BEGIN.len()..];
+        match inner.get(..OLD_DIGITS) {
+            Some(digits) if !inner.starts_with(' ') => digits.to_owned(),
+            _ => self.hash.to_string(),
+        }
+    }
+
+    /// Splits a text into the part before its handle and the handle; `None` for a text that does
+    /// not end with one.
+    pub fn split(text: &str) -> Option<(&str, Self)> {
+        let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
+        Some((before, Self::parse(last)?))
+    }
+
+    /// `text` with the handle as its last line.
+    pub fn behind(&self, text: &str) -> String {
+        format!("{text}\n{self}")
+    }
+}
+
+/// `Read a.py, all 12 bytes: ctx-offload --show 01234567`
+fn parse_new(inner: &str) -> Option<Handle> {
+    let (rest, digits) = inner.rsplit_once(COMMAND)?;
+    let (rest, saved) = match rest.strip_suffix(IF_SAVED) {
+        Some(rest) => (rest, Saved::Perhaps),
+        None => (rest, Saved::Yes),
+    };
+    let (call, bytes) = rest.strip_suffix(" bytes")?.rsplit_once("all ")?;
+    let call = if call.is_empty() { call } else { call.strip_suffix(", ")? };
+    // A text that is not a handle may be long, and need not be rendered to tell.
+    if call.len() > 4 * MAX_CALL {
+        return None;
+    }
+    let hash = ShortHash::parse(digits)?;
+    Some(Handle::new(hash, bytes.parse().ok()?, call, saved))
+}
+
+/// `0123456789ab 5120 bytes 1300 tokens`
+fn parse_old(inner: &str) -> Option<Handle> {
+    let (digits, sizes) = inner.strip_suffix(" tokens")?.split_once(' ')?;
+    let (bytes, tokens) = sizes.split_once(" bytes ")?;
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() != OLD_DIGITS || !digits.bytes().all(is_hex) {
+        return None;
+    }
+    let (bytes, tokens): (u64, u64) = (bytes.parse().ok()?, tokens.parse().ok()?);
+    let written = format!("{BEGIN}{digits} {bytes} bytes {tokens} tokens{END}");
+    Some(Handle {
+        hash: ShortHash::parse(&digits[..ShortHash::DIGITS])?,
+        bytes,
+        written: written.into(),
+    })
+}
+
+/// A call's name without anything that ends the line or the handle, or looks like another one.
+/// White space is folded, because texts are searched for handles in that form.
+fn on_one_line(call: &str) -> String {
+    let words = call.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let plain = words.join(" ").replace('⟦', "[").replace('⟧', "]");
+    match plain.char_indices().nth(MAX_CALL) {
+        Some((end, _)) => plain[..end].trim_end().to_owned(),
+        None => plain,
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Handle, Saved, ShortHash};
+
+    const OLD: &str = "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧";
+
+    #[test]
+    fn it_is_written_and_read() {
+        for (call, saved, text) in [
+            ("Read a.py", Saved::Yes, "⟦ctx: Read a.py, all 3 bytes: ctx-offload --show ba7816bf⟧"),
+            (
+                "Bash ls",
+                Saved::Perhaps,
+                "⟦ctx: Bash ls, all 3 bytes, if saved: ctx-offload --show ba7816bf⟧",
+            ),
+            ("", Saved::Yes, "⟦ctx: all 3 bytes: ctx-offload --show ba7816bf⟧"),
+        ] {
+            let handle = Handle::of("abc", call, saved);
+            assert_eq!(handle.to_string(), text);
+            assert_eq!(Handle::parse(text), Some(handle.clone()));
+            assert_eq!((handle.bytes, handle.digits().as_str()), (3, "ba7816bf"));
+        }
+    }
+
+    #[test]
+    fn what_older_versions_wrote_is_read_and_stays() {
+        let handle = Handle::parse(OLD).expect("a handle");
+        assert_eq!(handle.to_string(), OLD);
+        assert_eq!((handle.hash, handle.bytes), (ShortHash::of("abc"), 3));
+        assert_eq!(handle.digits(), "ba7816bf8f01");
+        assert_eq!(Handle::split(&handle.behind("a")), Some(("a", handle)));
+    }
+
+    #[test]
+    fn it_is_the_last_line() {
+        let handle = Handle::of("original", "Read a", Saved::Yes);
+        let text = handle.behind("a\nb");
+        assert_eq!(Handle::split(&text), Some(("a\nb", handle.clone())));
+        assert_eq!(Handle::split(&handle.to_string()), Some(("", handle.clone())));
+        assert_eq!(Handle::split(&format!("{text}\n")), None);
+        assert_eq!(Handle::split("a\nb"), None);
+    }
+
+    /// A call is what a model wrote, so it can contain anything.
+    #[test]
+    fn no_call_ends_a_handle_or_begins_another() {
+        let long = "é".repeat(5_000);
+        for call in [
+            "a\nb\r\tc\u{1b}[0m\u{2028}",
+            "⟧ ⟦ctx: all 3 bytes: ctx-offload --show ba7816bf⟧",
+            "Bash ctx-offload --show ba7816bf",
+            "Bash x: ctx-offload --show ba7816bf",
+            "Bash y, all 3 bytes, if saved",
+            ", ",
+            " , all ",
+            "all ",
+            long.as_str(),
+        ] {
+            for saved in [Saved::Yes, Saved::Perhaps] {
+                let handle = Handle::of("abcd", call, saved);
+                let text = handle.to_string();
+                assert!(!text.contains(char::is_control), "{text}");
+                assert_eq!(text.matches(['⟦', '⟧']).count(), 2, "{text}");
+                assert!(text.len() < 400, "{text}");
+                assert_eq!(Handle::parse(&text), Some(handle), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        for bad in [
+            "",
+            "⟦ctx:⟧",
+            "⟦ctx: ⟧",
+            "⟦ctx:ba7816bf8f0 3 bytes 1 tokens⟧",
+            "⟦ctx:BA7816BF8F01 3 bytes 1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 +3 bytes 1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 03 bytes 1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧ ",
+            "⟦ctx:ba7816bf8f01 3 bytes -1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 3 bytes⟧",
+            "⟦ctx: all 3 bytes: ctx-offload --show BA7816BF⟧",
+            "⟦ctx: all 3 bytes: ctx-offload --show +a7816bf⟧",
+            "⟦ctx: all 3 bytes: ctx-offload --show ba7816b⟧",
+            "⟦ctx: all 03 bytes: ctx-offload --show ba7816bf⟧",
+            "⟦ctx: a  b, all 3 bytes: ctx-offload --show ba7816bf⟧",
+            "⟦ctx: a, all 3 bytes: ctx-offload --show ba7816bf⟧ ",
+            "⟦ctx: all 3 bytes ctx-offload --show ba7816bf⟧",
+            &format!("⟦ctx: {}, all 3 bytes: ctx-offload --show ba7816bf⟧", "a".repeat(200)),
+        ] {
+            assert_eq!(Handle::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! The problems of a sequence of messages with its dialect's API.
+//!
+//! Legality is relative: real sessions have problems (an interrupted turn leaves a call
+//! unanswered). A tool that removes or changes records compares the problems of its output with
+//! those of its input, and adds none.
+
+use super::rules::{OpenCall, PairBy, Pairs, Rules};
+use crate::Outline;
+use std::collections::{BTreeMap, HashSet};
+
+use foldhash::fast::RandomState;
+
+/// Which demand is not met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rule {
+    /// A call has no result where the API wants it.
+    UnansweredCall,
+    /// A result without a call that it could answer there.
+    OrphanResult,
+    /// Two calls of one reply have the same id.
+    RepeatedCallId,
+    /// The first message is not the user's.
+    UserFirst,
+}
+
+impl Rule {
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnansweredCall => "unanswered-call",
+            Self::OrphanResult => "orphan-result",
+            Self::RepeatedCallId => "repeated-call-id",
+            Self::UserFirst => "user-first",
+        }
+    }
+}
+
+/// One demand that is not met. Two problems are the same when line, rule and id are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Problem {
+    /// Line of the record in the source; 0 for a record that has none.
+    pub line: u64,
+    /// The demand.
+    pub rule: Rule,
+    /// The call's id, if any.
+    pub id: String,
+}
+
+impl Problem {
+    /// The problem, for a message.
+    pub fn why(&self) -> String {
+        match self.rule {
+            Rule::UnansweredCall => format!("tool call {} has no result right after it", self.id),
+            Rule::OrphanResult => {
+                format!("tool result {} answers no call right before it", self.id)
+            }
+            Rule::RepeatedCallId => format!("two calls of one reply have the id {}", self.id),
+            Rule::UserFirst => "the first message is not the user's".to_owned(),
+        }
+    }
+}
+
+/// Finds the problems that a sequence holds against the API of its dialect: messages
+/// come one at a time, in the order of the file.
+///
+/// An agent may send its log in another order (a compaction at the end of the file comes first).
+/// A message whose fragment has a later number than the next one waits for those before it.
+pub struct Validator {
+    /// The number of the next message of the context.
+    next: u64,
+    /// The records of messages that wait, with their lines, by the number of the message.
+    waiting: BTreeMap<u64, Vec<(u64, Outline<'static>)>>,
+    rules: Rules,
+    /// Calls are known by the lines of their messages.
+    pairs: Pairs<u64>,
+    begun: bool,
+    problems: Vec<Problem>,
+}
+
+impl Validator {
+    /// A new validator.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            next: 0,
+            waiting: BTreeMap::new(),
+            rules,
+            pairs: Pairs::new(rules),
+            begun: false,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The next message of the file, from `line` of the source.
+    pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
+        let message = outline.fragment.map_or(0, |fragment| fragment.message);
+        if message > self.next {
+            let records = self.waiting.entry(message).or_default();
+            records.push((line, outline.clone().into_owned()));
+            return;
+        }
+        self.take(line, outline);
+        while let Some(records) = self.waiting.remove(&self.next) {
+            for (line, outline) in records {
+                self.take(line, &outline);
+            }
+        }
+    }
+
+    /// The next message of the sequence.
+    fn take(&mut self, line: u64, outline: &Outline<'_>) {
+        if let Some(fragment) = outline.fragment.filter(|fragment| fragment.ends) {
+            self.next = self.next.max(fragment.message + 1);
+        }
+        if !self.begun && !outline.role.is_system() {
+            self.begun = true;
+            if !self.rules.may_begin_with(outline.role) {
+                self.add(line, Rule::UserFirst, "");
+            }
+        }
+        let step = self.pairs.push(outline, |_| line);
+        self.problems.extend(step.unanswered.iter().map(unanswered));
+        for (id, call) in outline.results.iter().zip(step.answers) {
+            if call.is_none() {
+                self.add(line, Rule::OrphanResult, id);
+            }
+        }
+        if self.rules.pair_by == PairBy::Id {
+            let mut ids = HashSet::with_hasher(RandomState::default());
+            for id in &outline.calls {
+                if !ids.insert(id) {
+                    self.add(line, Rule::RepeatedCallId, id);
+                }
+            }
+        }
+    }
+
+    /// The problems of the whole sequence, by line. Calls that were not answered
+    /// before the end are among them.
+    pub fn finish(self) -> Vec<Problem> {
+        let (mut problems, open) = self.finish_with_open();
+        problems.extend(open);
+        problems.sort();
+        problems
+    }
+
+    /// Like [`Self::finish`], with separate calls that wait at the end for results that may still
+    /// come: the last exchange of a session whose agent runs.
+    pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
+        // A message before these was removed or cannot be read.
+        for (line, outline) in std::mem::take(&mut self.waiting).into_values().flatten() {
+            self.take(line, &outline);
+        }
+        let end = self.pairs.finish();
+        let left = end.unanswered.iter().map(unanswered);
+        self.problems.extend(left);
+        self.problems.sort();
+        (self.problems, end.open.iter().map(unanswered).collect())
+    }
+
+    fn add(&mut self, line: u64, rule: Rule, id: &str) {
+        self.problems.push(Problem { line, rule, id: id.to_owned() });
+    }
+}
+
+fn unanswered(waiting: &OpenCall<u64>) -> Problem {
+    Problem { line: waiting.call, rule: Rule::UnansweredCall, id: waiting.id.to_string() }
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedRule {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// The problem if it is broken.
+    pub what: &'static str,
+    /// Whether it can be a problem; otherwise it is only reported.
+    pub may_be_problem: bool,
+}
+
+const fn problem(name: &'static str, what: &'static str) -> NamedRule {
+    NamedRule { name, what, may_be_problem: true }
+}
+
+const fn told(name: &'static str, what: &'static str) -> NamedRule {
+    NamedRule { may_be_problem: false, ..problem(name, what) }
+}
+
+/// All of them, in the order of the alphabet.
+pub const RULES: [NamedRule; 25] = [
+    problem("bad-line", "a line that is not one JSON object"),
+    problem(
+        "bare-items",
+        "items as Codex wrote them before September 2025, which it does not load",
+    ),
+    told("boundary-off-path", "a compaction that the agent does not go on from"),
+    told("compaction-not-read", "a compaction with an item of a shape that Codex does not load"),
+    told("compaction-off-path", "a compaction that a rollback has undone"),
+    problem("item-not-read", "an item of a shape that Codex does not load"),
+    problem("kept-entry-missing", "the first entry that a compaction keeps is not above it"),
+    problem("kept-lines-missing", "lines that a compaction keeps are not in the file"),
+    problem("missing-parent", "the parent of a line is not in the file"),
+    problem("no-header", "the header is missing without which the agent loads nothing"),
+    problem("no-message", "no message of a known format, or no message at all"),
+    problem("no-ordinal", "the last line of a paginated file of Codex has no ordinal"),
+    problem("no-timestamp", "a line without a time, which Codex passes over"),
+    problem("orphan-result", "a result that answers no call where it stands"),
+    problem("parent-loop", "a line that hangs on itself by way of others"),
+    problem("repeated-call-id", "two calls of one reply with one id"),
+    told("repeated-id", "a line whose id a later one has as well"),
+    problem("rewind-to-nowhere", "the Gemini CLI is to go back to a message that is not there"),
+    told("second-root", "a conversation that starts over after other lines"),
+    problem("torn-tail", "a last line that is not complete, with --strict"),
+    problem("unanswered-call", "a call without its result"),
+    problem("unknown-item", "a record whose type is none of the format"),
+    problem("unknown-role", "a message whose role is none of the format"),
+    problem("unread-part", "a part of a message that is of no kind that is read"),
+    problem("user-first", "the first message is not the user's"),
+];
+
+/// The rule of that name.
+pub fn rule(name: &str) -> Option<&'static NamedRule> {
+    RULES.iter().find(|rule| rule.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{Rule, Validator};
+    use crate::dialect::{Anthropic, Chat, Dialect};
+    use crate::view::Fragment;
+    use crate::{Object, Outline, Role};
+
+    fn problems(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
+        let mut validator = Validator::new(dialect.rules());
+        for (line, text) in (1..).zip(records) {
+            let object = Object::parse(text).expect("an object");
+            validator.push(line, &dialect.outline(&object).expect("a message"));
+        }
+        let found = validator.finish();
+        found.into_iter().map(|o| (o.line, o.rule, o.id)).collect()
+    }
+
+    fn calls(ids: &[&str]) -> String {
+        let calls: Vec<_> = ids
+            .iter()
+            .map(|id| {
+                format!(
+                    r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":""}}}}"#
+                )
+            })
+            .collect();
+        format!(r#"{{"role":"assistant","tool_calls":[{}]}}"#, calls.join(","))
+    }
+
+    fn tool(id: &str) -> String {
+        format!(r#"{{"role":"tool","tool_call_id":"{id}","content":""}}"#)
+    }
+
+    const USER: &str = r#"{"role":"user","content":"u"}"#;
+
+    #[test]
+    fn the_time_is_linear_in_the_calls_of_a_message() {
+        let ids: Vec<String> = (0..100_000).map(|number| format!("call_{number}")).collect();
+        let reply = Outline {
+            role: Role::Assistant,
+            calls: ids.iter().map(|id| id.as_str().into()).collect(),
+            ..Outline::of_line()
+        };
+        let results = Outline {
+            role: Role::Tool,
+            results: ids.iter().rev().map(|id| id.as_str().into()).collect(),
+            has_content: false,
+            ..Outline::of_line()
+        };
+        let start = Instant::now();
+        let mut validator = Validator::new(Chat.rules());
+        validator.push(1, &reply);
+        validator.push(2, &results);
+        assert_eq!(validator.finish(), []);
+        // A quadratic search takes minutes.
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn chat_wants_each_call_answered_at_once() {
+        let (ab, a, b) = (calls(&["a", "b"]), tool("a"), tool("b"));
+        assert_eq!(problems(&Chat, &[USER, &ab, &b, &a, USER]), []);
+        assert_eq!(
+            problems(&Chat, &[USER, &ab, &b, USER, &a]),
+            [(2, Rule::UnansweredCall, "a".into()), (5, Rule::OrphanResult, "a".into())]
+        );
+        assert_eq!(problems(&Chat, &[&a]), [(1, Rule::OrphanResult, "a".into())]);
+        assert_eq!(problems(&Chat, &[&ab, &a]), [(1, Rule::UnansweredCall, "b".into())]);
+    }
+
+    #[test]
+    fn ids_may_come_again_in_the_next_reply_but_not_in_one() {
+        let (call, result) = (calls(&["call_0"]), tool("call_0"));
+        assert_eq!(problems(&Chat, &[&call, &result, &call, &result]), []);
+        assert_eq!(
+            problems(&Chat, &[&call, &result, &result]),
+            [(3, Rule::OrphanResult, "call_0".into())]
+        );
+        let twice = calls(&["x", "x"]);
+        let x = tool("x");
+        assert_eq!(problems(&Chat, &[&twice, &x, &x]), [(1, Rule::RepeatedCallId, "x".into())]);
+    }
+
+    #[test]
+    fn the_deprecated_function_call_pairs_by_place() {
+        let call =
+            r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#;
+        let result = r#"{"role":"function","name":"f","content":"1"}"#;
+        assert_eq!(problems(&Chat, &[call, result]), []);
+        assert_eq!(problems(&Chat, &[result]), [(1, Rule::OrphanResult, String::new())]);
+    }
+
+    const USE: &str =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#;
+    const RESULT: &str = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}"#;
+
+    #[test]
+    fn anthropic_wants_results_first_in_the_next_user_message() {
+        assert_eq!(problems(&Anthropic, &[USER, USE, RESULT, USER]), []);
+        assert_eq!(
+            problems(&Anthropic, &[USER, USE, USER, RESULT]),
+            [(2, Rule::UnansweredCall, "t".into()), (4, Rule::OrphanResult, "t".into())]
+        );
+        assert_eq!(problems(&Anthropic, &[USE, RESULT]), [(1, Rule::UserFirst, String::new())]);
+        assert_eq!(problems(&Anthropic, &[USER, USE]), [(2, Rule::UnansweredCall, "t".into())]);
+    }
+
+    /// How many problems, and the ids of the calls that wait.
+    fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
+        let mut validator = Validator::new(dialect.rules());
+        for (line, text) in (1..).zip(records) {
+            let object = Object::parse(text).expect("an object");
+            validator.push(line, &dialect.outline(&object).expect("a message"));
+        }
+        let (problems, open) = validator.finish_with_open();
+        (problems.len(), open.into_iter().map(|o| o.id).collect())
+    }
+
+    #[test]
+    fn calls_at_the_end_wait_until_something_else_follows() {
+        let (ab, b) = (calls(&["a", "b"]), tool("b"));
+        let a_waits = (0, vec!["a".to_owned()]);
+        assert_eq!(with_open(&Chat, &[USER, &ab, &b]), a_waits);
+        assert_eq!(with_open(&Chat, &[USER, &ab, &b, USER]), (1, vec![]));
+        assert_eq!(with_open(&Chat, &[USER, &ab, &b, &b]).0, 1);
+        let t_waits = (0, vec!["t".to_owned()]);
+        assert_eq!(with_open(&Anthropic, &[USER, USE]), t_waits);
+        assert_eq!(with_open(&Anthropic, &[USER, USE, USER]), (1, vec![]));
+        assert_eq!(with_open(&Anthropic, &[USER, USE, RESULT]), (0, vec![]));
+    }
+
+    #[test]
+    fn adjacent_messages_of_one_role_are_one() {
+        let other = USE.replace("\"t\"", "\"s\"");
+        let other_result = RESULT.replace("\"t\"", "\"s\"");
+        assert_eq!(problems(&Anthropic, &[USER, USE, &other, RESULT, &other_result]), []);
+    }
+
+    /// The first message of the request may come last in the file.
+    #[test]
+    fn messages_are_looked_at_in_the_order_in_which_they_are_sent() {
+        let of = |order: [u64; 3]| {
+            let mut validator = Validator::new(Chat.rules());
+            for (line, (message, text)) in
+                (1..).zip(order.into_iter().zip([USER, &calls(&["a"]), USER]))
+            {
+                let object = Object::parse(text).expect("an object");
+                let outline = Outline {
+                    fragment: Some(Fragment { message, begins: true, ends: true }),
+                    ..Chat.outline(&object).expect("a message")
+                };
+                validator.push(line, &outline);
+            }
+            let (problems, open) = validator.finish_with_open();
+            (problems.len(), open.len())
+        };
+        assert_eq!(of([0, 1, 2]), (1, 0));
+        assert_eq!(of([1, 2, 0]), (0, 1));
+        // Messages that were removed leave gaps in the numbers.
+        assert_eq!(of([5, 7, 4]), (0, 1));
+    }
+}
+
+#[cfg(test)]
+mod table_tests {
+    use super::{RULES, rule};
+    use crate::{Rule, UnreadRule};
+
+    #[test]
+    fn each_rule_is_listed_once_and_found_by_its_name() {
+        assert!(RULES.is_sorted_by(|a, b| a.name < b.name));
+        let of_pairs =
+            [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
+        let unread = [UnreadRule::Role, UnreadRule::Item, UnreadRule::Part];
+        let names = of_pairs.map(Rule::as_str).into_iter();
+        for name in names.chain(unread.map(UnreadRule::as_str)) {
+            assert!(rule(name).is_some_and(|rule| rule.may_be_problem), "{name}");
+        }
+        assert!(rule("no-such-rule").is_none());
+    }
+}

@@ -1,0 +1,324 @@
+//! Repairs a session so that its API accepts it again.
+//!
+//! A [`Planner`] sees the outlines and decides; nothing is read twice. The [`Repair`] lists each
+//! [`Action`] and gives the repaired records. Content is kept where possible: a misplaced result
+//! moves to its call, and only a result without a call is removed. A call without any result gets
+//! one that says so.
+
+use crate::record::line_end;
+use crate::{Object, Origin};
+use std::collections::BTreeMap;
+
+mod plan;
+mod salvage;
+
+pub use crate::log::repair::{RepairedLog, repair_log};
+pub use plan::Planner;
+pub use salvage::Salvage;
+
+/// The text of a result that replaces a missing one.
+pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
+
+/// The text of the user message that is put before a reply at the beginning.
+pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
+
+/// A repair of a record, or because of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// The line of the record.
+    pub line: u64,
+    /// The call's id, if any.
+    pub id: String,
+    /// The kind of repair.
+    pub what: What,
+}
+
+/// The kind of repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A result that answers no call goes.
+    DropOrphan,
+    /// A further result of a call that has one goes.
+    DropRepeated,
+    /// A result moves to its call, which is in that line.
+    Move {
+        /// The line of the call.
+        to: u64,
+    },
+    /// Results go before the other blocks of their message.
+    ResultsFirst,
+    /// A call without a result is answered by [`MISSING_RESULT`].
+    Answer,
+    /// A call, and the result that answers it, get this id.
+    Rename {
+        /// The new id.
+        to: String,
+    },
+    /// [`MISSING_BEGINNING`] goes before the record.
+    Begin,
+    /// A damaged line becomes several.
+    Split {
+        /// How many.
+        into: usize,
+    },
+    /// NUL bytes go.
+    RemoveNuls,
+    /// Bytes that are no UTF-8 become U+FFFD.
+    ReplaceBytes,
+    /// The end of a last line that is not complete goes.
+    Cut,
+    /// The last line gets an end.
+    EndLine,
+    /// A header goes before the record.
+    Header,
+    /// A line gets another parent, which is in that line.
+    Reparent {
+        /// The line of the parent.
+        to: u64,
+    },
+    /// The line gets what a rule of the dialect requires.
+    Change {
+        /// The rule.
+        rule: &'static str,
+    },
+}
+
+impl What {
+    /// Its word in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::DropOrphan => "drop-orphan",
+            Self::DropRepeated => "drop-repeated",
+            Self::Move { .. } => "move",
+            Self::ResultsFirst => "results-first",
+            Self::Answer => "answer",
+            Self::Rename { .. } => "rename",
+            Self::Begin => "begin",
+            Self::Split { .. } => "split",
+            Self::RemoveNuls => "remove-nuls",
+            Self::ReplaceBytes => "replace-bytes",
+            Self::Cut => "cut",
+            Self::EndLine => "end-line",
+            Self::Header => "header",
+            Self::Reparent { .. } => "reparent",
+            Self::Change { .. } => "change",
+        }
+    }
+}
+
+impl Action {
+    /// The repair and its reason, for a message.
+    pub fn say(&self) -> String {
+        let id = match self.id.as_str() {
+            "" => "without id",
+            id => id,
+        };
+        match &self.what {
+            What::DropOrphan => format!("result {id} removed: it answers no call"),
+            What::DropRepeated => format!("result {id} removed: its call has a result already"),
+            What::Move { to } => format!("result {id} moved to its call in line {to}"),
+            What::ResultsFirst => "results moved before the other blocks".to_owned(),
+            What::Answer => format!("call {id} answered: its result is missing"),
+            What::Rename { to } => {
+                format!("call {id} renamed to {to}: another call has the id")
+            }
+            What::Begin => {
+                "a user message inserted before: the session began with a reply".to_owned()
+            }
+            What::Split { into } => format!("split into {into} lines"),
+            What::RemoveNuls => "NUL bytes removed".to_owned(),
+            What::ReplaceBytes => "bytes that are not UTF-8 replaced".to_owned(),
+            What::Cut => "the end cut off: the line is not complete".to_owned(),
+            What::EndLine => "a line end added".to_owned(),
+            What::Header => "a header inserted before".to_owned(),
+            What::Reparent { to } => {
+                format!("hung on line {to}: its parent is missing or hangs on it")
+            }
+            What::Change { rule } => format!("{rule} repaired"),
+        }
+    }
+}
+
+/// All that is done to a session; records are known by their number, from 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// By line.
+    pub actions: Vec<Action>,
+    edits: BTreeMap<usize, Edit>,
+    /// All calls of the session.
+    calls: Vec<Call>,
+}
+
+/// The repairs of one record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Edit {
+    /// A user message goes before it.
+    begin: bool,
+    /// It is removed.
+    drop: bool,
+    change: RecordChange,
+    /// Calls, by their place in [`Repair::calls`], whose results come into it, before
+    /// its own.
+    into: Vec<usize>,
+    /// Calls whose results follow, as records of their own.
+    behind: Vec<usize>,
+}
+
+/// A call of the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Call {
+    id: String,
+    /// The id in the record: the same unless renamed.
+    was: String,
+    record: usize,
+    line: u64,
+    /// Its result is where it should be.
+    answered: bool,
+    /// The wrong place of its result.
+    found: Option<ResultAt>,
+    /// The place for its result, if its exchange ended without one.
+    exchange: Option<Exchange>,
+}
+
+/// The place for the results of some calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Exchange {
+    /// Its last record; results in records of their own follow it.
+    last: usize,
+    /// The user message that follows the calls: results that are blocks go into it.
+    user: Option<usize>,
+}
+
+/// The position of a result: its record, and its index among the results there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ResultAt {
+    record: usize,
+    place: usize,
+}
+
+#[cfg(test)]
+mod tests;
+
+/// How a dialect writes what a [`Repair`] does.
+pub trait RepairDialect {
+    /// The text of a record's object with `change` made to it. `into` are results, as
+    /// [`Self::result`] writes them, that come into it before its own.
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
+
+    /// A result in the format's form: a block of a message, or a record without line end. `None` if
+    /// it is not where it was found.
+    fn result(&self, result: &NewResult<'_>) -> Option<String>;
+
+    /// Records, without line ends, that hold these results and nothing else.
+    fn records_of(&self, results: Vec<String>) -> Vec<String>;
+
+    /// A record, without line end, in which the user says `text`.
+    fn said_by_user(&self, text: &str) -> String;
+}
+
+/// The changes of a record. Calls and results are identified by their index among the calls or the
+/// results of the record, from 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordChange {
+    /// Results that go.
+    pub without: Vec<usize>,
+    /// Results go before all other content.
+    pub results_first: bool,
+    /// New ids of calls.
+    pub rename_calls: BTreeMap<usize, String>,
+    /// New ids of the calls that results name.
+    pub rename_results: BTreeMap<usize, String>,
+}
+
+/// A result that comes to its call.
+#[derive(Debug)]
+pub struct NewResult<'a> {
+    /// The id of the call, which the result has to name.
+    pub id: &'a str,
+    /// The record of the call.
+    pub call: Object<'a>,
+    /// The current position of the result; `None` if there is none, and [`MISSING_RESULT`] replaces
+    /// it.
+    pub found: Option<ResultSource<'a>>,
+}
+
+/// A result in another record.
+#[derive(Debug)]
+pub struct ResultSource<'a> {
+    /// The record.
+    pub record: Object<'a>,
+    /// Its index among the results of the record.
+    pub place: usize,
+}
+
+impl Repair {
+    /// What replaces record `at` of `records`, line ends included: nothing, or one or more records.
+    pub fn repaired<B: AsRef<[u8]>>(
+        &self,
+        records: &[B],
+        at: usize,
+        how: &dyn RepairDialect,
+    ) -> Vec<u8> {
+        let bytes = records[at].as_ref();
+        let Some(edit) = self.edits.get(&at) else {
+            return bytes.to_vec();
+        };
+        let results = |calls: &[usize]| -> Vec<String> {
+            let results = calls.iter().map(|call| self.result(records, *call));
+            results.filter_map(|it| how.result(&it?)).collect()
+        };
+        let mut lines: Vec<Vec<u8>> = Vec::new();
+        if edit.begin {
+            lines.push(how.said_by_user(MISSING_BEGINNING).into_bytes());
+        }
+        if !edit.drop {
+            lines.push(changed(line(bytes), edit, results(&edit.into), how));
+        }
+        if !edit.behind.is_empty() {
+            let behind = how.records_of(results(&edit.behind));
+            lines.extend(behind.into_iter().map(String::into_bytes));
+        }
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        // A last line without its end keeps that.
+        let end = line_end(bytes);
+        let between: &[u8] = if end.is_empty() { b"\n" } else { end };
+        [lines.join(between).as_slice(), end].concat()
+    }
+
+    /// The result that a call gets. Only objects hold calls and results.
+    fn result<'a, B: AsRef<[u8]>>(
+        &'a self,
+        records: &'a [B],
+        call: usize,
+    ) -> Option<NewResult<'a>> {
+        let object = |record: usize| object(line(records[record].as_ref()));
+        let call = &self.calls[call];
+        let found = match call.found {
+            Some(at) => Some(ResultSource { record: object(at.record)?, place: at.place }),
+            None => None,
+        };
+        Some(NewResult { id: &call.id, call: object(call.record)?, found })
+    }
+}
+
+/// The record itself, without its line end.
+fn changed(bytes: &[u8], edit: &Edit, into: Vec<String>, how: &dyn RepairDialect) -> Vec<u8> {
+    let Some(object) = object(bytes) else {
+        return bytes.to_vec();
+    };
+    let text = how.changed(&object, &edit.change, into);
+    // A byte order mark may precede the text.
+    let mark = &bytes[..bytes.len() - object.text().len()];
+    [mark, text.as_bytes()].concat()
+}
+
+/// A record without its line end.
+fn line(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() - line_end(bytes).len()]
+}
+
+fn object(bytes: &[u8]) -> Option<Object<'_>> {
+    Origin::ALONE.record(bytes).object().cloned()
+}

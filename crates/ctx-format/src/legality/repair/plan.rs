@@ -1,0 +1,197 @@
+//! Deciding what to do, from outlines alone.
+
+use std::collections::HashSet;
+
+use super::{Action, Call, Edit, Exchange, Repair, ResultAt, What};
+use crate::rules::{OpenCall, Pairs, Results, Rules};
+use crate::{Outline, Role};
+
+/// Sees the messages of a session and decides how to repair it. It pairs calls and
+/// results as [`crate::Validator`] does.
+pub struct Planner {
+    rules: Rules,
+    /// Calls are known by their place in [`Repair::calls`].
+    pairs: Pairs<usize>,
+    /// How many of the calls are of exchanges that are over.
+    over: usize,
+    /// The exchange that goes on.
+    exchange: Exchange,
+    /// Messages that are not system ones: record, line, role.
+    messages: Vec<(usize, u64, Role)>,
+    repair: Repair,
+}
+
+impl Call {
+    fn waits_for(&self, id: &str) -> bool {
+        !self.answered && self.found.is_none() && self.was == id
+    }
+}
+
+impl Planner {
+    /// A new planner.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            // Results that stand too late in their message are put first.
+            pairs: Pairs::with_late_results(rules),
+            over: 0,
+            exchange: Exchange::default(),
+            messages: Vec::new(),
+            repair: Repair::default(),
+        }
+    }
+
+    /// The next message: its number among all records, its line, its outline.
+    pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
+        if !outline.role.is_system() {
+            self.messages.push((record, line, outline.role));
+        }
+        let first = self.repair.calls.len();
+        let step = self.pairs.push(outline, |place| first + place);
+        if step.ends_exchange {
+            let exchange = std::mem::take(&mut self.exchange);
+            for OpenCall { call, .. } in step.unanswered {
+                self.repair.calls[call].exchange = Some(exchange);
+            }
+            self.over = first;
+        }
+        if step.ends_exchange || outline.role == Role::Assistant {
+            self.exchange.last = record;
+        }
+        if outline.role == Role::User {
+            self.exchange.user.get_or_insert(record);
+        }
+        let is_answer = step.answers.iter().any(Option::is_some);
+        for (place, call) in step.answers.into_iter().enumerate() {
+            match call {
+                Some(call) => self.answered(call, ResultAt { record, place }),
+                None => self.misplaced(ResultAt { record, place }, line, outline),
+            }
+        }
+        if outline.results_late && is_answer {
+            self.edit(record).change.results_first = true;
+            self.act(line, "", What::ResultsFirst);
+        }
+        self.open(record, line, outline);
+    }
+
+    fn open(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
+        let mut ids: HashSet<String> = HashSet::new();
+        for (place, was) in outline.calls.iter().enumerate() {
+            let mut id = was.clone().into_owned();
+            if ids.contains(&id) && !id.is_empty() {
+                let is_free =
+                    |id: &String| !ids.contains(id) && !outline.calls.iter().any(|it| it == id);
+                let mut others = (2..).map(|number| format!("{was}-{number}"));
+                id = others.find(is_free).expect("there are more numbers than calls");
+                let renamed = &mut self.edit(record).change.rename_calls;
+                renamed.insert(place, id.clone());
+                self.act(line, was, What::Rename { to: id.clone() });
+            }
+            ids.insert(id.clone());
+            self.repair.calls.push(Call {
+                id,
+                was: was.clone().into_owned(),
+                record,
+                line,
+                answered: false,
+                found: None,
+                exchange: None,
+            });
+        }
+    }
+
+    /// A result is where it should be.
+    fn answered(&mut self, call: usize, at: ResultAt) {
+        self.exchange.last = at.record;
+        let call = &mut self.repair.calls[call];
+        call.answered = true;
+        if call.id != call.was {
+            let to = call.id.clone();
+            let renamed = &mut self.edit(at.record).change.rename_results;
+            renamed.insert(at.place, to);
+        }
+    }
+
+    /// A result cannot stay: it goes to the nearest call that lacks one, or away.
+    fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
+        let id = &outline.results[at.place];
+        let calls = &mut self.repair.calls;
+        let of_exchange = self.over..calls.len();
+        let is_known = calls[of_exchange.clone()].iter().any(|call| call.was == *id);
+        let nearest = of_exchange.chain((0..self.over).rev());
+        let call = nearest.into_iter().find(|call| calls[*call].waits_for(id));
+        let what = match call {
+            Some(call) => {
+                calls[call].found = Some(at);
+                What::Move { to: calls[call].line }
+            }
+            None if is_known => What::DropRepeated,
+            None => What::DropOrphan,
+        };
+        self.act(line, id, what);
+        let edit = self.edit(at.record);
+        edit.change.without.push(at.place);
+        // Nothing is left of it, unless results are added.
+        let is_empty = edit.change.without.len() == outline.results.len();
+        edit.drop = is_empty && !outline.has_content;
+    }
+
+    /// The repairs. Calls at the end that wait for their results are left alone unless `strict`.
+    pub fn finish(mut self, strict: bool) -> Repair {
+        let end = self.pairs.finish();
+        let open = end.open.into_iter().filter(|_| strict);
+        for OpenCall { call, .. } in end.unanswered.into_iter().chain(open) {
+            let call = &mut self.repair.calls[call];
+            call.exchange = Some(match self.rules.results {
+                Results::Later => Exchange { last: call.record, user: None },
+                _ => self.exchange,
+            });
+        }
+        for call in 0..self.repair.calls.len() {
+            if let Some(exchange) = self.repair.calls[call].exchange {
+                self.give_result(call, exchange);
+            }
+        }
+        self.begin_with_user();
+        self.repair.actions.sort_by_key(|action| action.line);
+        self.repair
+    }
+
+    /// A call gets the result that was found elsewhere, or one that says it is missing.
+    fn give_result(&mut self, call: usize, exchange: Exchange) {
+        let Call { id, line, found, .. } = self.repair.calls[call].clone();
+        if found.is_none() {
+            self.act(line, &id, What::Answer);
+        }
+        let as_blocks = self.rules.results == Results::NextUserMessage;
+        if let Some(user) = exchange.user.filter(|_| as_blocks) {
+            let edit = self.edit(user);
+            edit.into.push(call);
+            edit.drop = false;
+        } else {
+            self.edit(exchange.last).behind.push(call);
+        }
+    }
+
+    fn begin_with_user(&mut self) {
+        let edits = &self.repair.edits;
+        let stays = |record: &usize| edits.get(record).is_none_or(|edit| !edit.drop);
+        let first = self.messages.iter().find(|(record, ..)| stays(record));
+        match first.copied() {
+            Some((record, line, role)) if !self.rules.may_begin_with(role) => {
+                self.edit(record).begin = true;
+                self.act(line, "", What::Begin);
+            }
+            _ => {}
+        }
+    }
+
+    fn edit(&mut self, record: usize) -> &mut Edit {
+        self.repair.edits.entry(record).or_default()
+    }
+
+    fn act(&mut self, line: u64, id: &str, what: What) {
+        self.repair.actions.push(Action { line, id: id.to_owned(), what });
+    }
+}

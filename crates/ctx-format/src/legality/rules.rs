@@ -1,0 +1,290 @@
+//! What an API requires of a sequence of messages, as data, and which result answers which call.
+//!
+//! Each format states its own [`Rules`]. `Pairs` is the only code that interprets them: validation
+//! and repair ask it what belongs together.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+use crate::{Outline, Role};
+
+/// What an API requires of a sequence of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Where the results of a reply's calls belong.
+    pub results: Results,
+    /// How a result is matched to its call.
+    pub pair_by: PairBy,
+    /// Adjacent messages of one role are one message.
+    pub merges_roles: bool,
+    /// System messages are not part of the sequence: one between a call and its result does not
+    /// separate them.
+    pub system_apart: bool,
+    /// The first message, system messages aside, must be the user's.
+    pub user_first: bool,
+}
+
+/// Where the results of a reply's calls belong.
+///
+/// A record that holds both a call and its result (the server tools of Anthropic, all calls of
+/// the Gemini CLI) names neither in its outline: nothing can separate them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// In messages of their own after the reply, before any other message: `chat`.
+    BehindReply,
+    /// In the first blocks of the user message after the reply: `anthropic`.
+    NextUserMessage,
+    /// In messages of their own anywhere after the call: `responses`.
+    Later,
+}
+
+/// How a result is matched to its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairBy {
+    /// By the id of the call. When several calls have the id, the result answers the first one
+    /// of the nearest earlier reply.
+    Id,
+    /// By order, in formats without ids: a result answers the first call that waits.
+    Order,
+}
+
+impl Rules {
+    /// Whether a session may begin with a message of that role.
+    pub fn may_begin_with(self, role: Role) -> bool {
+        !self.user_first || role == Role::User || role.is_system()
+    }
+}
+
+/// Matches calls and results over a sequence of messages. `T` is how the caller identifies a
+/// call.
+pub(crate) struct Pairs<T> {
+    rules: Rules,
+    /// Whether results answer calls although other content of their message precedes them.
+    late_results: bool,
+    /// Calls without a result, by the order in which they were made.
+    waiting: BTreeMap<u64, OpenCall<T>>,
+    /// For each id its waiting calls, grouped by message, the latest message last.
+    by_id: HashMap<Arc<str>, Vec<SameId>, RandomState>,
+    /// How many calls there were.
+    calls: u64,
+    /// Whether results may still come.
+    results_may_come: bool,
+    messages: u64,
+    turns: u64,
+    last_role: Option<Role>,
+}
+
+/// The waiting calls of one message that have the same id, by their numbers.
+struct SameId {
+    message: u64,
+    calls: VecDeque<u64>,
+}
+
+/// A call without a result.
+pub(crate) struct OpenCall<T> {
+    pub(crate) id: Arc<str>,
+    pub(crate) call: T,
+    turn: u64,
+}
+
+/// The effect of a message on the calls before it.
+pub(crate) struct Step<T> {
+    /// Whether it ends the exchange before it.
+    pub(crate) ends_exchange: bool,
+    /// The calls of that exchange that got no result.
+    pub(crate) unanswered: Vec<OpenCall<T>>,
+    /// For each result of the message the call that it answers.
+    pub(crate) answers: Vec<Option<T>>,
+}
+
+/// The calls without a result at the end.
+pub(crate) struct End<T> {
+    /// Calls that cannot get a result any more.
+    pub(crate) unanswered: Vec<OpenCall<T>>,
+    /// Calls whose results may still come, if more messages do.
+    pub(crate) open: Vec<OpenCall<T>>,
+}
+
+impl<T: Copy> Pairs<T> {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            late_results: false,
+            waiting: BTreeMap::new(),
+            by_id: HashMap::default(),
+            calls: 0,
+            results_may_come: false,
+            messages: 0,
+            turns: 0,
+            last_role: None,
+        }
+    }
+
+    /// Like [`Self::new`], for a repair, which moves the results of a message before its other
+    /// content.
+    pub(crate) fn with_late_results(rules: Rules) -> Self {
+        Self { late_results: true, ..Self::new(rules) }
+    }
+
+    /// The next message; `call` gives the identity of its calls by their place in it.
+    pub(crate) fn push(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) -> Step<T> {
+        let mut step = Step { ends_exchange: false, unanswered: Vec::new(), answers: Vec::new() };
+        if self.rules.system_apart && outline.role.is_system() {
+            return step;
+        }
+        self.messages += 1;
+        self.turns += u64::from(outline.begins_turn);
+        let is_reply = outline.role == Role::Assistant;
+        let is_same_role = self.rules.merges_roles && self.last_role == Some(outline.role);
+        let continues = is_same_role || !outline.begins_message();
+        step.ends_exchange = match self.rules.results {
+            Results::BehindReply => outline.results.is_empty() && !(is_reply && continues),
+            Results::NextUserMessage => is_reply && !continues,
+            Results::Later => false,
+        };
+        if step.ends_exchange {
+            step.unanswered = self.take_waiting();
+        }
+        match self.rules.results {
+            Results::NextUserMessage if is_reply => self.open(outline, call),
+            Results::NextUserMessage => step.answers = self.answers_in_blocks(outline, continues),
+            Results::BehindReply | Results::Later => {
+                step.answers = self.answers(outline);
+                self.open(outline, call);
+            }
+        }
+        self.last_role = Some(outline.role);
+        step
+    }
+
+    /// The calls that are left. A call of an earlier turn waits for nothing: its agent went on
+    /// without the result.
+    pub(crate) fn finish(&mut self) -> End<T> {
+        let may_come = |call: &OpenCall<T>| self.results_may_come && call.turn == self.turns;
+        let waiting = std::mem::take(&mut self.waiting).into_values();
+        let (open, unanswered) = waiting.partition(may_come);
+        End { unanswered, open }
+    }
+
+    fn take_waiting(&mut self) -> Vec<OpenCall<T>> {
+        self.by_id.clear();
+        std::mem::take(&mut self.waiting).into_values().collect()
+    }
+
+    fn open(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) {
+        for (place, id) in outline.calls.iter().enumerate() {
+            let id: Arc<str> = id.as_ref().into();
+            if self.rules.pair_by == PairBy::Id {
+                let groups = self.by_id.entry(id.clone()).or_default();
+                match groups.last_mut() {
+                    Some(last) if last.message == self.messages => {
+                        last.calls.push_back(self.calls);
+                    }
+                    _ => groups.push(SameId {
+                        message: self.messages,
+                        calls: VecDeque::from([self.calls]),
+                    }),
+                }
+            }
+            let open = OpenCall { id, call: call(place), turn: self.turns };
+            self.waiting.insert(self.calls, open);
+            self.calls += 1;
+        }
+        self.results_may_come = true;
+    }
+
+    /// The results of a message that holds them as blocks, before anything else.
+    fn answers_in_blocks(&mut self, outline: &Outline<'_>, continues: bool) -> Vec<Option<T>> {
+        if !continues {
+            self.results_may_come = self.last_role != Some(Role::User);
+        }
+        self.results_may_come &= self.late_results || !outline.results_late;
+        let answers = self.answers(outline);
+        self.results_may_come &= !outline.has_content;
+        answers
+    }
+
+    fn answers(&mut self, outline: &Outline<'_>) -> Vec<Option<T>> {
+        outline.results.iter().map(|id| self.answer(id)).collect()
+    }
+
+    fn answer(&mut self, id: &str) -> Option<T> {
+        if !self.results_may_come {
+            return None;
+        }
+        if self.rules.pair_by == PairBy::Order {
+            return self.waiting.pop_first().map(|(_, waiting)| waiting.call);
+        }
+        let groups = self.by_id.get_mut(id)?;
+        let nearest = groups.last_mut()?;
+        let first = nearest.calls.pop_front()?;
+        if nearest.calls.is_empty() {
+            groups.pop();
+        }
+        if groups.is_empty() {
+            self.by_id.remove(id);
+        }
+        self.waiting.remove(&first).map(|waiting| waiting.call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pairs;
+    use crate::dialect::{Chat, Dialect};
+    use crate::rules::{PairBy, Rules};
+    use crate::{Outline, Role};
+
+    /// `a`ssistant with calls, `t`ool with results, `u`ser; ids follow.
+    fn outline(text: &str) -> Outline<'_> {
+        let (role, ids) = text.split_at(1);
+        let ids: Vec<_> = ids.split('.').skip(1).map(Into::into).collect();
+        let (role, calls, results) = match role {
+            "a" => (Role::Assistant, ids, vec![]),
+            "t" => (Role::Tool, vec![], ids),
+            _ => (Role::User, vec![], vec![]),
+        };
+        Outline { role, calls, results, begins_turn: role == Role::User, ..Outline::of_line() }
+    }
+
+    /// Which call each result answers, by message and place, and which calls are left.
+    fn pairs(rules: Rules, messages: &[&str]) -> (Vec<Option<(usize, usize)>>, Vec<usize>) {
+        let (mut answers, mut left) = (Vec::new(), Vec::new());
+        let mut pairs = Pairs::new(rules);
+        for (number, text) in messages.iter().enumerate() {
+            let step = pairs.push(&outline(text), |place| (number, place));
+            answers.extend(step.answers);
+            left.extend(step.unanswered.into_iter().map(|waiting| waiting.call.0));
+        }
+        let end = pairs.finish();
+        left.extend(end.unanswered.into_iter().map(|waiting| waiting.call.0));
+        (answers, left)
+    }
+
+    #[test]
+    fn without_ids_the_order_pairs() {
+        let rules = Rules { pair_by: PairBy::Order, ..Chat.rules() };
+        let messages = ["u", "a..", "t.", "t.", "t.", "a.", "u", "t."];
+        let answers = vec![Some((1, 0)), Some((1, 1)), None, None];
+        assert_eq!(pairs(rules, &messages), (answers, vec![5]));
+    }
+
+    #[test]
+    fn calls_of_adjacent_replies_wait_together_where_they_are_one() {
+        let rules = Rules { merges_roles: true, ..Chat.rules() };
+        let messages = ["u", "a.x", "a.y", "t.y", "t.x", "a.z", "u"];
+        let answers = vec![Some((2, 0)), Some((1, 0))];
+        assert_eq!(pairs(rules, &messages), (answers, vec![5]));
+        assert_eq!(pairs(Chat.rules(), &messages), (vec![Some((2, 0)), None], vec![1, 5]));
+    }
+
+    #[test]
+    fn a_result_answers_the_nearest_reply_and_in_it_the_first_call() {
+        let rules = Rules { merges_roles: true, ..Chat.rules() };
+        let messages = ["a.x", "a.x.x", "t.x", "t.x", "t.x"];
+        let answers = vec![Some((1, 0)), Some((1, 1)), Some((0, 0))];
+        assert_eq!(pairs(rules, &messages), (answers, vec![]));
+    }
+}

@@ -1,0 +1,63 @@
+//! Session files: records, messages, the formats of APIs, the logs of agents.
+//!
+//! [`Records`] reads a session file line by line. It keeps the bytes of each line, says what the
+//! line is ([`Class`]) and refuses none. A [`Dialect`] reads the [`Object`] of a record as an
+//! [`Outline`] (role, calls and results, without decoding texts) or as a whole [`Message`]. A
+//! file that is the [`Log`] of an agent holds more than the model is sent; its [`view`] says
+//! which records the context is made of. [`Validator`] finds what the API would refuse,
+//! [`repair`] repairs it, and [`convert`] writes the context in another format.
+//!
+//! Nothing is serialised again: views borrow from the record, and what is written is the
+//! record's own bytes with [`Edits`] made, or with a [`Tag`] spliced in or cut out.
+//!
+//! Layers, each of which knows only those above it: `record`, `log` and `dialect`, `session`,
+//! `legality`, `convert`.
+
+mod about;
+pub mod convert;
+mod counted;
+pub mod dialect;
+pub mod files;
+mod handle;
+mod legality;
+pub mod log;
+mod record;
+mod session;
+
+pub use about::About;
+pub use counted::counted;
+pub use dialect::foreign::Foreign;
+pub use dialect::unread::{Unread, UnreadRule};
+pub use dialect::usage::{ReplyId, Usage, UsageOf};
+pub use dialect::{Dialect, Held};
+pub use handle::{Handle, Saved, ShortHash};
+pub use legality::problems::{Problem, Rule, Validator};
+pub use legality::{problems, repair, rules, rules::Rules};
+pub use log::Log;
+pub use log::flaw::{Effect, Flaw, Remedy};
+pub use log::links::{Bond, GoodFor, Link, Links, SecondCopy};
+pub use log::view::{Portion, Presences};
+pub use log::{compaction, flaw, view};
+pub use record::edit::{Edits, Slot};
+pub use record::json::map_strings;
+pub use record::message::{
+    Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult,
+};
+pub use record::object::{Member, Object};
+pub use record::scan;
+pub use record::spool::Spool;
+pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
+pub use record::{Class, MAX_LINE, Origin, Piece, Record};
+pub use session::document::{Conversation, Frame};
+pub use session::head::{FromStart, Head};
+pub use session::reread::show as show_to_view;
+pub use session::watch::{Observer, Watch, Watched};
+pub use session::{Options, Records, dialect_of_lines};
+
+pub(crate) use dialect::{unread, usage};
+pub(crate) mod cut {
+    pub(crate) use crate::record::edit::cuts as places;
+}
+pub(crate) use record::json;
+pub(crate) use record::scan as within;
+pub(crate) use session::reread as second_reading;

@@ -1,0 +1,312 @@
+//! The lines that are sent: the newest line, or the one that the user went back to, and its
+//! parents, with the lines that belong to that path.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::line::{Node, NodeKind};
+use super::tree::{LastUse, LoadedTree};
+use crate::log::tree::{ById, LineId, Tree};
+
+/// The context, and how the way to it was found.
+pub(super) struct Context {
+    /// The places of the lines, boundaries included, in their order.
+    pub(super) lines: Vec<usize>,
+    /// Lines whose parent is missing, with those that take its place.
+    pub(super) jumps: Vec<(usize, usize)>,
+}
+
+impl Context {
+    pub(super) fn of(tree: &mut LoadedTree<'_>) -> Self {
+        let kept_end = tree.keep_preserved();
+        let mut context = Self { lines: Vec::new(), jumps: Vec::new() };
+        if let Some(leaf) = tree.leaf(kept_end) {
+            tree.is_sidechain = tree.lines.nodes[leaf].is_sidechain;
+            let all = tree.path_to(leaf, &Siblings::of(tree), &mut context.jumps);
+            let begin = all.iter().rposition(|place| tree.is_boundary(*place));
+            context.lines = all[begin.unwrap_or(0)..].to_vec();
+        }
+        context
+    }
+}
+
+impl LoadedTree<'_> {
+    /// The last user or assistant line, where the path begins.
+    fn leaf(&self, kept_end: Option<LineId>) -> Option<usize> {
+        let LastUse { leaf, is_explicit, is_emptied } = self.lines.last;
+        if is_emptied {
+            return None;
+        }
+        let is_of_main = |place: usize| !self.lines.nodes[place].is_sidechain;
+        let is_gone_to = is_explicit && self.lines.place(leaf).is_some_and(is_of_main);
+        let used = if kept_end.is_none() || is_gone_to {
+            self.last_used(kept_end.is_none())
+        } else {
+            None
+        };
+        used.and_then(|used| self.nearest_said(used)).or_else(|| self.outer_leaf())
+    }
+
+    /// The place where the user was, or where the session continued from there.
+    fn last_used(&self, or_newest: bool) -> Option<usize> {
+        let newest = self.place(self.lines.newest);
+        let used = self.place(self.lines.last.leaf);
+        if let (Some(newest), Some(used), false) = (newest, used, self.lines.last.is_explicit)
+            && self.ancestors(newest).any(|place| place == used)
+        {
+            return Some(newest);
+        }
+        if or_newest { used.or(newest) } else { used }
+    }
+
+    /// A leaf of the tree. If there are several: the one that was used last, or that the newest line
+    /// is on.
+    fn outer_leaf(&self) -> Option<usize> {
+        let (mut named, mut answered) = (HashSet::new(), HashSet::new());
+        for (place, node) in self.nodes() {
+            if let Some(parent) = self.parent_id(place) {
+                named.insert(parent);
+                if node.is_said() {
+                    answered.insert(parent);
+                }
+            }
+        }
+        let nodes = &self.lines.nodes;
+        let (mut known, mut leaves) = (HashSet::new(), HashSet::new());
+        for (end, _) in self.nodes().filter(|(_, node)| !named.contains(&node.id)) {
+            // Everything above a known line is known as well.
+            let mut up = self.ancestors(end).take_while(|place| known.insert(*place));
+            let said = up.find(|place| nodes[*place].is_said());
+            leaves.extend(said.filter(|place| !answered.contains(&nodes[*place].id)));
+        }
+        if leaves.len() > 1 {
+            let used = self.place(self.lines.last.leaf).filter(|used| leaves.contains(used));
+            let used = used.or_else(|| self.place(self.lines.newest));
+            if let Some(leaf) = used.and_then(|it| self.nearest_said(it)) {
+                return Some(leaf);
+            }
+        }
+        let newest = |places: &mut dyn Iterator<Item = usize>| {
+            // Among several with the same time the first counts.
+            let main = places.filter(|place| !nodes[*place].is_sidechain);
+            main.min_by_key(|place| (Reverse(nodes[*place].time), *place))
+        };
+        if leaves.is_empty() {
+            newest(&mut self.nodes().map(|(place, _)| place))
+        } else {
+            newest(&mut leaves.into_iter())
+        }
+    }
+
+    /// This line, or the nearest user or assistant line above it.
+    fn nearest_said(&self, place: usize) -> Option<usize> {
+        self.ancestors(place).find(|place| self.lines.nodes[*place].is_said())
+    }
+
+    /// From the root to a line, with the siblings of the path and what hangs on its end.
+    ///
+    /// Puts into `jumps` each line whose parent is missing, with the one that takes its place.
+    pub(super) fn path_to(
+        &self,
+        leaf: usize,
+        siblings: &Siblings,
+        jumps: &mut Vec<(usize, usize)>,
+    ) -> Vec<usize> {
+        let nodes = &self.lines.nodes;
+        let mut earlier = None;
+        let mut seen = HashSet::new();
+        let mut path = Vec::new();
+        let mut next = Some(leaf);
+        while let Some(place) = next {
+            seen.insert(place);
+            path.push(place);
+            let Some(parent) = self.parent_id(place) else {
+                break;
+            };
+            next = self.place(Some(parent)).filter(|parent| !seen.contains(parent));
+            if next.is_none()
+                && let Some(time) = nodes[place].time
+            {
+                let is_sidechain = nodes[leaf].is_sidechain;
+                let earlier =
+                    earlier.get_or_insert_with(|| EarlierLines::of(self.nodes(), is_sidechain));
+                next = earlier.before(time, &seen);
+                jumps.extend(next.map(|found| (place, found)));
+            }
+        }
+        path.reverse();
+        let mut path = siblings.join(path, nodes, &mut seen);
+        path.extend(siblings.hung_on(leaf, nodes, &mut seen));
+        path
+    }
+}
+
+/// Lines that belong to a path and are not on it: other blocks of a reply, results of its calls,
+/// and lines of the client.
+pub(super) struct Siblings {
+    /// The blocks of each reply.
+    blocks: ById<Vec<usize>>,
+    /// The results that hang on each line.
+    results: ById<Vec<usize>>,
+    /// The lines of the client that hang on each line.
+    hung: ById<Vec<usize>>,
+}
+
+impl Siblings {
+    pub(super) fn of(tree: &LoadedTree<'_>) -> Self {
+        let mut siblings =
+            Self { blocks: ById::default(), results: ById::default(), hung: ById::default() };
+        for (place, node) in tree.nodes() {
+            if let Some(reply) = node.reply() {
+                siblings.blocks.entry(reply).or_default().push(place);
+            }
+            let children = match node.kind {
+                NodeKind::User { has_result: true } => &mut siblings.results,
+                _ if !node.is_said() => &mut siblings.hung,
+                _ => continue,
+            };
+            if let Some(parent) = tree.parent_id(place) {
+                children.entry(parent).or_default().push(place);
+            }
+        }
+        siblings
+    }
+
+    /// The path with the blocks and results next to it: if tools ran at the same time, they follow
+    /// the last block of the reply that is on the path.
+    fn join(&self, path: Vec<usize>, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
+        let mut last_blocks: ById<usize> = ById::default();
+        let mut replies = Vec::new();
+        for place in &path {
+            if let Some(reply) = nodes[*place].reply()
+                && last_blocks.insert(reply, *place).is_none()
+            {
+                replies.push(reply);
+            }
+        }
+        let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
+        for reply in replies {
+            let mut blocks = self.blocks.get(&reply).cloned().unwrap_or_default();
+            let results = blocks.iter().filter_map(|place| self.results.get(&nodes[*place].id));
+            let mut results: Vec<usize> = results.flatten().copied().collect();
+            for lines in [&mut blocks, &mut results] {
+                lines.retain(|place| !seen.contains(place));
+                lines.sort_by_key(|place| nodes[*place].time);
+            }
+            blocks.append(&mut results);
+            seen.extend(&blocks);
+            after.insert(last_blocks[&reply], blocks);
+        }
+        let mut joined = Vec::with_capacity(path.len());
+        for place in path {
+            joined.push(place);
+            joined.extend(after.remove(&place).unwrap_or_default());
+        }
+        joined
+    }
+
+    /// The lines of the client that hang on the end of a path, and on each other.
+    fn hung_on(&self, end: usize, nodes: &[Node], seen: &mut HashSet<usize>) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut at = Some(end);
+        let mut next = 0;
+        while let Some(place) = at {
+            let children = self.hung.get(&nodes[place].id).into_iter().flatten();
+            found.extend(children.copied().filter(|child| seen.insert(*child)));
+            at = found.get(next).copied();
+            next += 1;
+        }
+        found.sort_by_key(|place| nodes[*place].time);
+        found
+    }
+}
+
+/// How near in time a line must be to take the place of a missing parent, in milliseconds.
+const NEAR: i64 = 5_000;
+
+/// The lines of one agent by their times: the nearest earlier one takes the place of a missing
+/// parent.
+struct EarlierLines {
+    /// Time and place, by time; of one time the last one in the file first.
+    lines: Vec<(i64, usize)>,
+    /// For each line, the next lower one that is not on the path, or itself; shifted by one, since
+    /// 0 means none. It keeps the time linear for a file whose parents are all missing.
+    next: Vec<usize>,
+}
+
+impl EarlierLines {
+    fn of<'n>(nodes: impl Iterator<Item = (usize, &'n Node)>, is_sidechain: bool) -> Self {
+        let own = nodes.filter(|(_, node)| node.is_sidechain == is_sidechain);
+        let mut lines: Vec<(i64, usize)> =
+            own.filter_map(|(place, node)| Some((node.time?, place))).collect();
+        lines.sort_unstable_by_key(|(time, place)| (*time, Reverse(*place)));
+        let next = (0..=lines.len()).collect();
+        Self { lines, next }
+    }
+
+    /// The nearest line up to that time that was not seen; of one time the first in the file.
+    fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
+        let mut at = self.lines.partition_point(|(other, _)| *other <= time);
+        loop {
+            at = self.lower(at);
+            let (found, place) = *self.lines.get(at.checked_sub(1)?)?;
+            if time - found > NEAR {
+                return None;
+            }
+            if !seen.contains(&place) {
+                return Some(place);
+            }
+            self.next[at] = at - 1;
+        }
+    }
+
+    /// The next lower line that may not have been seen.
+    fn lower(&mut self, from: usize) -> usize {
+        let mut end = from;
+        while self.next[end] != end {
+            end = self.next[end];
+        }
+        let mut at = from;
+        while at != end {
+            at = std::mem::replace(&mut self.next[at], end);
+        }
+        end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::line::{Node, NodeKind};
+    use super::EarlierLines;
+    use crate::log::tree::LineId;
+
+    fn nodes(times: &[i64]) -> Vec<Node> {
+        let nodes = times.iter().enumerate().map(|(record, time)| Node {
+            record,
+            id: LineId::of(&record.to_string()),
+            parent: None,
+            kind: NodeKind::Client,
+            time: Some(*time),
+            is_sidechain: false,
+            is_sent: false,
+            boundary: None,
+        });
+        nodes.collect()
+    }
+
+    #[test]
+    fn the_nearest_that_was_not_seen_and_of_one_time_the_first() {
+        let nodes = nodes(&[10, 20, 20, 30, 9_000]);
+        let mut earlier = EarlierLines::of(nodes.iter().enumerate(), false);
+        let mut seen = HashSet::new();
+        for expected in [3, 1, 2, 0] {
+            assert_eq!(earlier.before(30, &seen), Some(expected));
+            seen.insert(expected);
+        }
+        assert_eq!(earlier.before(30, &seen), None);
+        assert_eq!(earlier.before(8_999, &HashSet::new()), None, "too far");
+        assert_eq!(EarlierLines::of(nodes.iter().enumerate(), true).before(30, &seen), None);
+    }
+}

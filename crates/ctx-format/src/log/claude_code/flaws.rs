@@ -1,0 +1,132 @@
+//! What is wrong with a session as the client 2.1.197 loads it, each tried with the client.
+//!
+//! Only the path that the session goes on from counts: a parent that is missing on a branch that
+//! was left does no harm.
+
+use std::collections::HashSet;
+
+use super::context::Context;
+use super::line::{Node, Preserved};
+use super::tree::LoadedTree;
+use crate::log::flaw::{Effect, Flaw, Remedy};
+use crate::log::tree::{Tree, off_the_path, second_root};
+use crate::{Edits, Object, counted, cut, json};
+
+pub(super) fn of(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
+    let nodes = &tree.lines.nodes;
+    let is_sent: HashSet<usize> = context.lines.iter().copied().collect();
+    let jumps = context.jumps.iter().filter(|(place, _)| is_sent.contains(place));
+    let mut flaws: Vec<Flaw> = jumps.map(|(place, to)| jump(tree, *place, *to)).collect();
+    let first = context.lines.first().copied();
+    match first.filter(|first| nodes[*first].is_boundary()) {
+        Some(boundary) => flaws.extend(kept_lines_missing(tree, boundary)),
+        None => breaks(tree, &context.lines, &mut flaws),
+    }
+    let newest = nodes.iter().rposition(|node| node.is_boundary() && !node.is_sidechain);
+    if let (Some(first), Some(newest)) = (first, newest)
+        && first != newest
+    {
+        flaws.push(off_the_path(nodes[newest].record, "Claude Code", "a line"));
+    }
+    if let Some(record) = tree.lines.superseded.first() {
+        let lines = counted(tree.lines.superseded.len(), "line");
+        let what = format!("{lines} with the uuid of a later one, which Claude Code takes instead");
+        flaws.push(Flaw::new(*record, "repeated-id", Effect::Harmless, what));
+    }
+    flaws
+}
+
+/// Why the way up ends at a line that names a parent: the rule, and in words.
+fn why(tree: &LoadedTree<'_>, place: usize) -> (&'static str, &'static str) {
+    if tree.lines.place(tree.parent_id(place)).is_none() {
+        ("missing-parent", "its parent is not in the file")
+    } else {
+        ("parent-loop", "its parent hangs on it")
+    }
+}
+
+/// A line whose parent is missing, of which another line takes the place.
+fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
+    let nodes = &tree.lines.nodes;
+    let ((rule, why), line) = (why(tree, place), nodes[to].record + 1);
+    let what =
+        format!("{why}: Claude Code goes on from line {line}, the nearest within five seconds");
+    Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
+}
+
+/// The places where the way up ends although more is above.
+fn breaks(tree: &LoadedTree<'_>, context: &[usize], flaws: &mut Vec<Flaw>) {
+    let nodes = &tree.lines.nodes;
+    for it in tree.breaks(context) {
+        let (Some(before), true) = (it.before, it.unsent > 0) else {
+            return;
+        };
+        let record = nodes[it.place].record;
+        let unsent = counted(it.unsent, "line");
+        if tree.parent_id(it.place).is_none() {
+            flaws.push(second_root(record, &unsent));
+            return;
+        }
+        let (rule, why) = why(tree, it.place);
+        let what =
+            format!("{why}: Claude Code goes no further up, and {unsent} before are not sent");
+        let to = nodes[before].record;
+        flaws.push(Flaw::new(record, rule, Effect::Lost, what).repaired_by(Remedy::Link {
+            key: "parentUuid",
+            to,
+            of: "uuid",
+        }));
+    }
+}
+
+/// Old lines that a compaction names and that are not there.
+fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
+    let node: &Node = &tree.lines.nodes[boundary];
+    let place = |id| tree.lines.place(Some(id));
+    let flaw = |what| Flaw::new(node.record, "kept-lines-missing", Effect::Lost, what);
+    match node.boundary.as_ref()?.preserved.as_ref()? {
+        Preserved::List { ids, .. } => {
+            let numbers = (0..ids.len()).filter(|number| place(ids[*number]).is_none());
+            let missing: Vec<usize> = numbers.collect();
+            if missing.is_empty() {
+                return None;
+            }
+            let what = format!(
+                "{} of the {} lines that it keeps are not in the file: Claude Code keeps none of them",
+                missing.len(),
+                ids.len()
+            );
+            Some(flaw(what).repaired_by(Remedy::Change(missing)))
+        }
+        Preserved::Segment { head, tail, .. } => {
+            let head = place(*head);
+            let mut up = place(*tail).into_iter().flat_map(|tail| tree.ancestors(tail));
+            if head.is_some() && up.any(|place| Some(place) == head) {
+                return None;
+            }
+            let what = "the first of the lines that it keeps is not above the last one";
+            Some(flaw(format!("{what}: Claude Code keeps none of them")))
+        }
+    }
+}
+
+/// The list of old lines that the compaction of `object` keeps, without those of these numbers.
+pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
+    let mut edits = Edits::new();
+    let list = || {
+        let metadata = object.object_of("compactMetadata")?;
+        metadata.object_of("preservedMessages")?.elements_of("uuids")
+    };
+    // The view numbers texts alone.
+    let mut number = 0;
+    let mut items = Vec::new();
+    for raw in list().unwrap_or_default() {
+        let is_text = json::text(raw).is_some();
+        items.push((object.place_of(raw), is_text && numbers.binary_search(&number).is_ok()));
+        number += usize::from(is_text);
+    }
+    for place in cut::places(object.text(), items.into_iter()) {
+        edits.cut(place);
+    }
+    edits
+}

@@ -1,0 +1,173 @@
+//! The place of a line among the others.
+
+use chrono::DateTime;
+
+use crate::dialect::kind_of;
+use crate::log::tree::LineId;
+use crate::{Object, json};
+
+/// A line, as far as the tree is concerned.
+#[derive(Clone, Debug)]
+pub(super) enum Line {
+    Node(Node),
+    /// The progress of a tool: the children of the line are those of its parent.
+    Progress {
+        id: LineId,
+        parent: Option<LineId>,
+    },
+    LastPrompt(LastPrompt),
+    Other,
+}
+
+/// A line of the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// The number of its record, from 0.
+    pub(super) record: usize,
+    pub(super) id: LineId,
+    pub(super) parent: Option<LineId>,
+    pub(super) kind: NodeKind,
+    /// Milliseconds since 1970, if the line has a time.
+    pub(super) time: Option<i64>,
+    /// Whether it belongs to a helper agent, which has a context of its own.
+    pub(super) is_sidechain: bool,
+    /// Whether the client sends it when it is in the context.
+    pub(super) is_sent: bool,
+    pub(super) boundary: Option<Box<Boundary>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    User {
+        has_result: bool,
+    },
+    Assistant {
+        /// The reply that the line holds a block of.
+        reply: Option<LineId>,
+    },
+    /// The line with which the context begins after a compaction.
+    Boundary,
+    /// A line that the client wrote: attachments, notes.
+    Client,
+}
+
+/// What a compaction says about the lines before it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Boundary {
+    /// The last line that it stands for.
+    pub(super) before: Option<LineId>,
+    pub(super) preserved: Option<Preserved>,
+}
+
+/// Old lines that stay in the context after the summary.
+#[derive(Clone, Debug)]
+pub(super) enum Preserved {
+    /// Each of them.
+    List { anchor: LineId, ids: Vec<LineId> },
+    /// The first and the last one of a chain of parents.
+    Segment { anchor: LineId, head: LineId, tail: LineId },
+}
+
+/// Where the user was when the client was last used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastPrompt {
+    /// `None` if the user emptied the conversation.
+    pub(super) leaf: Option<LineId>,
+    /// Whether the user went there himself.
+    pub(super) is_explicit: bool,
+}
+
+impl Node {
+    /// Whether the user, the model or a tool said it.
+    pub(super) fn is_said(&self) -> bool {
+        matches!(self.kind, NodeKind::User { .. } | NodeKind::Assistant { .. })
+    }
+
+    pub(super) fn is_boundary(&self) -> bool {
+        self.kind == NodeKind::Boundary
+    }
+
+    pub(super) fn reply(&self) -> Option<LineId> {
+        match self.kind {
+            NodeKind::Assistant { reply } => reply,
+            _ => None,
+        }
+    }
+}
+
+impl Line {
+    /// Reads the line of record number `record`.
+    pub(super) fn of(record: usize, object: &Object<'_>) -> Self {
+        let kind = kind_of(object);
+        if kind == "last-prompt" {
+            return Self::LastPrompt(LastPrompt {
+                leaf: LineId::at(object, "leafUuid"),
+                is_explicit: object.is_true("explicit"),
+            });
+        }
+        let Some(id) = LineId::at(object, "uuid") else {
+            return Self::Other;
+        };
+        let parent = LineId::at(object, "parentUuid");
+        let (kind, is_sent) = match &*kind {
+            "progress" => return Self::Progress { id, parent },
+            "user" => (NodeKind::User { has_result: has_result(object) }, true),
+            "assistant" => {
+                let message = object.object_of("message");
+                let reply = message.and_then(|message| LineId::at(&message, "id"));
+                // If the server gave no answer, the client writes one.
+                (NodeKind::Assistant { reply }, !object.is_true("isApiErrorMessage"))
+            }
+            "attachment" => (NodeKind::Client, true),
+            "system" => match object.text_of("subtype").as_deref() {
+                Some("compact_boundary") => (NodeKind::Boundary, false),
+                subtype => (NodeKind::Client, subtype == Some("local_command")),
+            },
+            _ => return Self::Other,
+        };
+        let time = object.text_of("timestamp");
+        let time = time.and_then(|time| DateTime::parse_from_rfc3339(&time).ok());
+        let is_boundary = kind == NodeKind::Boundary;
+        Self::Node(Node {
+            record,
+            id,
+            parent,
+            kind,
+            time: time.map(|time| time.timestamp_millis()),
+            is_sidechain: object.is_true("isSidechain"),
+            is_sent,
+            boundary: is_boundary.then(|| Box::new(Boundary::of(object))),
+        })
+    }
+}
+
+fn has_result(object: &Object<'_>) -> bool {
+    let message = object.object_of("message");
+    let blocks = message.and_then(|message| message.elements_of("content")).unwrap_or_default();
+    let mut blocks = blocks.into_iter().filter_map(Object::within);
+    blocks.any(|block| kind_of(&block) == "tool_result")
+}
+
+impl Boundary {
+    fn of(object: &Object<'_>) -> Self {
+        let metadata = object.object_of("compactMetadata");
+        let preserved = metadata.and_then(|it| Preserved::list(&it).or(Preserved::segment(&it)));
+        Self { before: LineId::at(object, "logicalParentUuid"), preserved }
+    }
+}
+
+impl Preserved {
+    fn list(metadata: &Object<'_>) -> Option<Self> {
+        let list = metadata.object_of("preservedMessages")?;
+        let ids = list.elements_of("uuids")?.into_iter().filter_map(json::text);
+        let ids = ids.map(|id| LineId::of(&id)).collect();
+        Some(Self::List { anchor: LineId::at(&list, "anchorUuid")?, ids })
+    }
+
+    fn segment(metadata: &Object<'_>) -> Option<Self> {
+        let segment = metadata.object_of("preservedSegment")?;
+        let [anchor, head, tail] =
+            ["anchorUuid", "headUuid", "tailUuid"].map(|key| LineId::at(&segment, key));
+        Some(Self::Segment { anchor: anchor?, head: head?, tail: tail? })
+    }
+}

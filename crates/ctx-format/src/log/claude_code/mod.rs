@@ -1,0 +1,348 @@
+//! The session files of Claude Code: a tree of lines, one content block of a reply a line.
+
+mod compaction;
+mod context;
+mod convert;
+mod flaws;
+mod line;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod view;
+
+use std::borrow::Cow;
+
+use super::compaction::CompactionWriter;
+use super::view::ViewBuilder;
+use super::{Agent, Log};
+use crate::convert::said::Family;
+use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, anthropic, kind_of};
+use crate::repair::RepairDialect;
+use crate::rules::{PairBy, Results};
+use crate::{
+    About, Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline,
+    Part, ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
+};
+
+/// The dialect `claude-code`.
+pub struct ClaudeCode;
+
+pub(super) const AGENT: Agent = Agent {
+    dialect: &ClaudeCode,
+    session: "a Claude Code session",
+    family: Family::Blocks,
+    writer: |session| Box::new(convert::Writer::new(session)),
+};
+
+/// The `usage` of a reply whose use of tokens is unknown.
+const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
+
+/// The window that the client works with by default, whatever the model supports: version 2.1.197
+/// shows it in how much it reports to be left, with five models.
+const WINDOW: u64 = 200_000;
+/// The window of a session that has exceeded the other.
+const LONG_WINDOW: u64 = 1_000_000;
+
+/// The types of lines without a place in the tree, each with a member that only they have.
+const OWN_LINES: [(&str, &str); 5] = [
+    ("summary", "leafUuid"),
+    ("file-history-snapshot", "messageId"),
+    ("queue-operation", "sessionId"),
+    ("last-prompt", "sessionId"),
+    ("permission-mode", "sessionId"),
+];
+
+/// How the texts begin that the client writes for the user.
+const NO_REQUESTS: [&str; 3] =
+    ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
+
+impl Dialect for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let kind = kind_of(object);
+        let has = |key| object.get(key).is_some();
+        let is_of_tree = has("uuid") && has("parentUuid") && has("sessionId");
+        let is_own = OWN_LINES.iter().any(|(own, key)| kind == *own && has(key));
+        if !kind.is_empty() && (is_of_tree || is_own) { Sniff::Yes } else { Sniff::No }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        match &*kind_of(object) {
+            "user" | "assistant" => {
+                let message = object.object_of("message")?;
+                let outline = anthropic::outline(&message)?;
+                let is_summary = object.is_true("isCompactSummary");
+                let is_request = !is_summary && !object.is_true("isMeta") && is_request(&message);
+                Some(Outline {
+                    is_summary,
+                    begins_turn: outline.begins_turn && is_request,
+                    ..outline
+                })
+            }
+            "attachment" | "system" => {
+                added_part(object)?;
+                Some(Outline { role: Role::User, ..Outline::of_line() })
+            }
+            _ => None,
+        }
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        match &*kind_of(object) {
+            "user" | "assistant" => {
+                let mut message = anthropic::message(object, &object.object_of("message")?)?;
+                // The record reports the denial of the only call that it answers.
+                if let [Part::Result(result)] = message.parts.as_mut_slice() {
+                    result.denial = denial(object);
+                }
+                Some(message)
+            }
+            "attachment" | "system" => Some(Message::new(Role::User, vec![added_part(object)?])),
+            _ => None,
+        }
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        if !matches!(&*kind_of(object), "user" | "assistant") {
+            return None;
+        }
+        match object.object_of("message") {
+            Some(message) => anthropic::unread(self.name(), &message),
+            None => Some(Unread::within_message("a line without a message")),
+        }
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        let message = object.object_of("message");
+        message.map_or_else(Sealed::default, |it| anthropic::sealed_in(&it, "signature"))
+    }
+
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let message = reply(object)?;
+        let request = object.text_of("requestId");
+        let of = match message.text_of("id") {
+            Some(id) => UsageOf::Reply(ReplyId::of(&id, request.as_deref())),
+            None => UsageOf::Record,
+        };
+        let usage = anthropic::usage(&message)?;
+        Some(Usage {
+            window: Some(if usage.prompt > WINDOW { LONG_WINDOW } else { WINDOW }),
+            of,
+            is_of_helper: object.is_true("isSidechain"),
+            ..usage
+        })
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        reply(object)?.text_of("model")
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            // The client puts results where the API wants them.
+            results: Results::Later,
+            pair_by: PairBy::Id,
+            merges_roles: true,
+            system_apart: true,
+            user_first: false,
+        }
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        let text = json::quoted(text);
+        format!(
+            r#"{{"type":"user","isCompactSummary":true,"message":{{"role":"user","content":{text}}}}}"#
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if !object.is_true("isCompactSummary") || kind_of(object) != "user" {
+            return None;
+        }
+        let parts = anthropic::message(object, &object.object_of("message")?)?.parts;
+        parts.into_iter().find_map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        })
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
+}
+
+impl Log for ClaudeCode {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<view::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let raw = object.get("message").unwrap_or(object.text().trim());
+        Held::alone(self, object, raw.into())
+    }
+
+    fn edited(&self, _: &Object<'_>) -> Option<String> {
+        None
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        let sent = match &*kind_of(object) {
+            "attachment" => "attachment",
+            "system" => "content",
+            _ => "message",
+        };
+        Wrapped {
+            sent: object.get(sent).into_iter().collect(),
+            copies: object.get("toolUseResult").into_iter().collect(),
+        }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        let mut links = Links { good_for: good_for(object), ..Links::of(object, "uuid") };
+        links.belongs(object, object, "sessionId");
+        links.name(object, object, "parentUuid", Bond::Parent);
+        for key in ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"] {
+            links.name(object, object, key, Bond::Mention);
+        }
+        // If one of the lines that a compaction keeps is missing, the client keeps none of them.
+        let metadata = object.object_of("compactMetadata");
+        let kept = |key| metadata.as_ref()?.object_of(key);
+        if let Some(segment) = kept("preservedSegment") {
+            for key in ["headUuid", "anchorUuid", "tailUuid"] {
+                links.name(object, &segment, key, Bond::Needs);
+            }
+        }
+        if let Some(list) = kept("preservedMessages") {
+            links.name(object, &list, "anchorUuid", Bond::Needs);
+            let ids = list.elements_of("uuids").unwrap_or_default();
+            for raw in ids.into_iter().filter(|raw| json::text(raw).is_some()) {
+                links.name_at(object, raw, Bond::Needs);
+            }
+        }
+        links
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        SecondCopy::at(object, object, "message", "toolUseResult").into_iter().collect()
+    }
+
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let message = reply(object);
+        message.map_or_else(Edits::new, |it| anthropic::lessened(object, &it, prompt))
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        let mut about = About { folder: object.text_of("cwd"), ..About::default() };
+        match &*kind_of(object) {
+            "custom-title" => about.name = object.text_of("customTitle"),
+            "ai-title" => about.title = object.text_of("aiTitle"),
+            _ => {}
+        }
+        about
+    }
+
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let session = object.text_of("sessionId")?;
+        if !object.is_true("isSidechain") {
+            return Some(session);
+        }
+        // The lines of a helper name the main session. Older versions write them among its lines,
+        // and name no helper.
+        let helper = object.text_of("agentId")?;
+        Some(format!("{session}.{helper}").into())
+    }
+
+    fn repaired(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
+        flaws::kept_without(object, numbers)
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        Some(match class {
+            Class::Concatenated => {
+                (Effect::Lost, "Claude Code reads the first object of the line and not the rest")
+            }
+            Class::NotUtf8 => {
+                (Effect::Harmless, "Claude Code reads other characters in their place")
+            }
+            Class::Tail => (
+                Effect::Harmless,
+                "Claude Code appends its next line to it, and does not read that either",
+            ),
+            _ => return None,
+        })
+    }
+}
+
+/// The message of a line that a model has written. The client writes some replies itself: if the
+/// server gave no answer, or was not asked.
+fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    if kind_of(object) != "assistant" || object.is_true("isApiErrorMessage") {
+        return None;
+    }
+    let message = object.object_of("message")?;
+    if message.text_of("model").as_deref() == Some("<synthetic>") { None } else { Some(message) }
+}
+
+/// Whether a user message is a request of the user, and not a text that the client wrote.
+fn is_request(message: &Object<'_>) -> bool {
+    let text = message.get("content").and_then(json::text);
+    let text = text.or_else(|| {
+        let blocks = message.elements_of("content")?;
+        Object::within(blocks.first()?)?.text_of("text")
+    });
+    text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
+}
+
+/// Whether the user denied the call that a line answers. Newer versions mark each denial, older
+/// ones write it like the error of a tool.
+fn denial(object: &Object<'_>) -> Denial {
+    match object.text_of("toolDenialKind") {
+        Some(kind) if kind == "user-rejected" => Denial::Marked,
+        Some(_) => Denial::None,
+        None => match object.text_of("toolUseResult") {
+            Some(error) if error.starts_with("Error: The user doesn't want") => Denial::Reported,
+            _ => Denial::None,
+        },
+    }
+}
+
+/// A text that the client adds to the conversation for the model.
+fn added_part<'a>(object: &Object<'a>) -> Option<Part<'a>> {
+    if let Some(attachment) = object.object_of("attachment") {
+        let mut keys = ["prompt", "content", "snippet"].into_iter();
+        let text = keys.find_map(|key| attachment.text_of(key));
+        let raw = object.get("attachment")?;
+        return Some(text.map_or(Part::Opaque(raw.into()), Part::Text));
+    }
+    if object.text_of("subtype").as_deref() != Some("local_command") {
+        return None;
+    }
+    object.text_of("content").map(Part::Text)
+}
+
+fn good_for(object: &Object<'_>) -> Option<GoodFor> {
+    match &*kind_of(object) {
+        "progress" => Some(GoodFor::Progress),
+        "file-history-snapshot" => Some(GoodFor::FileHistory),
+        // The context begins with a boundary.
+        "system" if object.text_of("subtype").as_deref() != Some("compact_boundary") => {
+            Some(GoodFor::ItsParent)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,251 @@
+//! The content of a line for the model.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::item;
+use crate::dialect::{Held, Wrapped, items, kind_of, role_of};
+use crate::log::compaction::LineText;
+use crate::log::view::Portion;
+use crate::{Message, Object, Outline, Part, Role, cut, json, within};
+
+/// The part of a line that the model may be sent.
+pub(super) enum Entry<'a> {
+    Item(Object<'a>),
+    Agent(AgentMessage<'a>),
+    Compacted(Compacted<'a>),
+}
+
+impl<'a> Entry<'a> {
+    pub(super) fn of(object: &Object<'a>) -> Option<Self> {
+        let payload = object.object_of("payload");
+        match &*kind_of(object) {
+            "response_item" => payload.map(Self::Item),
+            "inter_agent_communication" => payload.map(|it| Self::Agent(AgentMessage(it))),
+            "compacted" => Compacted::of(object, &payload?).map(Self::Compacted),
+            _ if object.get("payload").is_some() => None,
+            _ => items::Kind::of(object).map(|_| Self::Item(object.clone())),
+        }
+    }
+}
+
+/// A message of another agent, in a line of its own in the files of some versions. The client makes
+/// an item `agent_message` of it before it sends it (`to_model_input_item` in codex-rs/protocol);
+/// newer versions write that item.
+pub(super) struct AgentMessage<'a>(Object<'a>);
+
+impl<'a> AgentMessage<'a> {
+    /// Whether the client loads it: these members have no default.
+    pub(super) fn is_loaded(&self) -> bool {
+        let is_flag = matches!(self.0.get("trigger_turn"), Some("true" | "false"));
+        is_flag && item::has_texts(&self.0, &["author", "recipient", "content"])
+    }
+
+    /// Its content. If only the API can read it, that is the text before it.
+    pub(super) fn parts(&self) -> Vec<Part<'a>> {
+        match self.sealed() {
+            Some(sealed) => {
+                let block = sealed_block(sealed);
+                vec![Part::Text(self.head().into()), Part::Opaque(block.into())]
+            }
+            None => self.0.text_of("content").map(Part::Text).into_iter().collect(),
+        }
+    }
+
+    /// The item that the client sends for it.
+    pub(super) fn item(&self) -> String {
+        let text = |text: &str| {
+            let block = LineText::new().text("type", "input_text");
+            block.text("text", text).end()
+        };
+        let content = match self.sealed() {
+            Some(sealed) => vec![text(&self.head()), sealed_block(sealed)],
+            None => vec![text(&self.0.text_of("content").unwrap_or_default())],
+        };
+        let copy = |item: LineText, keys: &[&str]| {
+            keys.iter().fold(item, |item, key| match self.0.get(key) {
+                Some(raw) if raw != "null" => item.json(key, raw),
+                _ => item,
+            })
+        };
+        let item =
+            copy(LineText::new().text("type", "agent_message"), &["id", "author", "recipient"]);
+        let item = item.list("content", &content);
+        // The metadata for the API has had two names.
+        copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
+    }
+
+    /// The content that only the API can read, raw.
+    fn sealed(&self) -> Option<&'a str> {
+        let raw = self.0.get("encrypted_content")?;
+        json::text(raw).map(|_| raw)
+    }
+
+    /// The text that the client writes before it.
+    fn head(&self) -> String {
+        let kind = if self.0.is_true("trigger_turn") { "NEW_TASK" } else { "MESSAGE" };
+        let text = |key| self.0.text_of(key).unwrap_or_default();
+        format!(
+            "Message Type: {kind}\nTask name: {}\nSender: {}\nPayload:\n",
+            text("recipient"),
+            text("author")
+        )
+    }
+}
+
+fn sealed_block(raw: &str) -> String {
+    LineText::new().text("type", "encrypted_content").json("encrypted_content", raw).end()
+}
+
+/// The payload of a line `compacted`.
+pub(super) struct Compacted<'a> {
+    /// The raw summary; empty if only the server can read the replaced content.
+    message: &'a str,
+    /// The items that are the context now, raw. In files of 2025 there are none: the summary and
+    /// the user's messages before it are the context.
+    replacement: Option<&'a str>,
+    /// Which of the items are in the context, if not all are.
+    portion: Option<Portion>,
+}
+
+impl<'a> Compacted<'a> {
+    fn of(line: &Object<'a>, payload: &Object<'a>) -> Option<Self> {
+        let message = payload.get("message").filter(|raw| raw.starts_with('"'))?;
+        let replacement = payload.get("replacement_history").filter(|raw| *raw != "null");
+        Some(Self { message, replacement, portion: line.portion.clone() })
+    }
+
+    /// Whether items take the place of all before it, and not only a summary.
+    pub(super) fn replaces_all(&self) -> bool {
+        self.replacement.is_some()
+    }
+
+    /// The items of the context; `None` if something else than objects is among them.
+    pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
+        let items = self.all_items()?.into_iter();
+        Some(items.filter_map(|(item, is_inside)| is_inside.then_some(item)).collect())
+    }
+
+    /// All items, and whether each is in the context.
+    fn all_items(&self) -> Option<Vec<(Object<'a>, bool)>> {
+        let raw = self.replacement.map_or(Some(Vec::new()), within::elements)?;
+        let items = raw.into_iter().enumerate().map(|(number, raw)| {
+            let portion = self.portion.as_ref();
+            let is_inside = portion.is_none_or(|portion| portion.holds(number));
+            Some((Object::within(raw)?, is_inside))
+        });
+        items.collect()
+    }
+
+    /// The items are one user message. A call with its result among them does not count in the
+    /// sequence; one whose result comes later waits for it like any other.
+    pub(super) fn outline(&self) -> Outline<'a> {
+        let items = self.items().unwrap_or_default();
+        let ids = |kind| {
+            let of_kind = items.iter().filter(move |item| items::Kind::of(item) == Some(kind));
+            of_kind.filter_map(items::pair_id)
+        };
+        let answered: HashSet<Cow<'_, str>> = ids(items::Kind::Result).collect();
+        let calls = ids(items::Kind::Call).filter(|id| !answered.contains(id));
+        let is_summary = self.summary().is_some();
+        Outline {
+            role: Role::User,
+            // Without the summary it is ordinary content, and may hold a request.
+            begins_turn: !is_summary && items.iter().any(begins_turn),
+            is_summary,
+            calls: calls.collect(),
+            ..Outline::of_line()
+        }
+    }
+
+    /// The message, whose places are those in `record`.
+    pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
+        let parts = if self.replaces_all() {
+            let items = self.items().unwrap_or_default();
+            items.iter().flat_map(|item| items::parts(record, item)).collect()
+        } else {
+            vec![Part::Text(self.text())]
+        };
+        let all = self.all_items().unwrap_or_default();
+        let places = all.iter().map(|(item, is_inside)| {
+            let is_reasoning = items::Kind::of(item) == Some(items::Kind::Reasoning);
+            (record.place_of(item.text()), *is_inside && is_reasoning)
+        });
+        Message { reasoning: cut::places(record.text(), places), ..Message::new(Role::User, parts) }
+    }
+
+    /// The messages one by one; a message without parts if none is left.
+    pub(super) fn held(&self, record: &Object<'a>) -> Vec<Held<'a>> {
+        let items = self.items().unwrap_or_default();
+        if items.is_empty() {
+            return vec![Held {
+                message: self.message(record),
+                raw: record.text().trim().into(),
+                summary: (!self.replaces_all()).then(|| self.text()),
+                begins_turn: false,
+            }];
+        }
+        let held = items.iter().map(|item| {
+            // The client sends it whatever it is.
+            let outline = items::outline(item);
+            let role = outline.map_or(Role::Other, |outline| outline.role);
+            Held {
+                message: Message::new(role, items::parts(record, item)),
+                raw: item.text().trim().into(),
+                summary: self.summary_in(item),
+                begins_turn: begins_turn(item),
+            }
+        });
+        held.collect()
+    }
+
+    /// The text of `item`, if it is the summary: the client's own, or the one that the line repeats,
+    /// as other programs write it.
+    fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
+        if let Some(summary) = item::summary(item) {
+            return Some(summary);
+        }
+        let text = self.text();
+        match item::texts(item).as_slice() {
+            [own] if role_of(item) == Some(Role::User) && *own == text => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn wrapped(&self) -> Wrapped<'a> {
+        let Some(items) = self.replacement else {
+            return Wrapped { sent: vec![self.message], copies: Vec::new() };
+        };
+        let sent = if self.portion.is_some() {
+            let items = self.items().unwrap_or_default();
+            items.iter().map(|item| item.text().trim()).collect()
+        } else {
+            vec![items]
+        };
+        Wrapped { sent, copies: vec![self.message] }
+    }
+
+    /// The summary; among the items if the line itself does not repeat it. `None` if it was taken
+    /// back.
+    pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
+        let items = || self.items().unwrap_or_default();
+        if self.portion.is_some() {
+            return items().iter().rev().find_map(|item| self.summary_in(item));
+        }
+        let text = self.text();
+        if !text.is_empty() {
+            return Some(text);
+        }
+        Some(items().iter().rev().find_map(item::summary).unwrap_or(text))
+    }
+
+    /// The summary that the line itself has.
+    pub(super) fn text(&self) -> Cow<'a, str> {
+        json::text(self.message).unwrap_or_default()
+    }
+}
+
+fn begins_turn(item: &Object<'_>) -> bool {
+    let begins_turn = items::outline(item).is_some_and(|outline| outline.begins_turn);
+    begins_turn && item::is_request(item)
+}

@@ -1,0 +1,270 @@
+//! Problems of a session as the client 0.169.0 loads it, each tried with the client, and the lines
+//! that a repair makes.
+
+use std::borrow::Cow;
+
+use super::entry::Entry;
+use super::item;
+use super::line::Line;
+use crate::dialect::kind_of;
+use crate::log::flaw::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::{Edits, Object, counted, json};
+
+/// The types of lines that the client loads.
+const LOADED: &str = "session_meta response_item event_msg turn_context compacted \
+    inter_agent_communication inter_agent_communication_metadata world_state token_usage_record \
+    rollout_reference";
+
+/// The members that the client demands of a header.
+const OF_HEADER: [&str; 5] = ["id", "timestamp", "cwd", "originator", "cli_version"];
+
+const LOADS_NOTHING: &str = "Codex loads nothing of the file";
+
+/// Looks at the lines as they come.
+#[derive(Default)]
+pub(super) struct Flaws {
+    records: usize,
+    /// The first line that is not blank, if it is no header.
+    headless: Option<usize>,
+    has_lines: bool,
+    /// The first header after that.
+    header: Option<usize>,
+    /// Whether lines have numbers, without which the last one is not loaded.
+    is_paginated: bool,
+    /// The last line that is loaded, and whether it has a number.
+    last: Option<(usize, bool)>,
+    ordinal: usize,
+    /// Items without an envelope.
+    bare: Vec<usize>,
+    known: Known,
+    found: Vec<Flaw>,
+}
+
+/// What lines reveal about their session, for a new header.
+#[derive(Default)]
+struct Known {
+    id: Option<String>,
+    cwd: Option<String>,
+    time: Option<String>,
+    has_ordinals: bool,
+}
+
+impl Flaws {
+    /// A line that does not parse.
+    pub(super) fn push_bad(&mut self) {
+        if !self.has_lines {
+            self.headless = Some(self.records);
+        }
+        self.has_lines = true;
+        self.records += 1;
+    }
+
+    /// The next record; `None` for a blank one.
+    pub(super) fn push(&mut self, object: Option<&Object<'_>>, line: &Line) {
+        let record = self.records;
+        self.records += 1;
+        let Some(object) = object else {
+            return;
+        };
+        let is_header = is_header(object);
+        if is_header {
+            self.header.get_or_insert(record);
+            let payload = object.object_of("payload");
+            let mode = payload.and_then(|payload| payload.text_of("history_mode"));
+            self.is_paginated |= mode.as_deref() == Some("paginated");
+        }
+        if !self.has_lines && !is_header {
+            self.headless = Some(record);
+        }
+        self.has_lines = true;
+        if self.headless.is_some() {
+            self.known.see(object);
+        }
+        if object.get("payload").is_none() {
+            if is_old_head(object) || Entry::of(object).is_some() {
+                self.bare.push(record);
+            }
+            return;
+        }
+        let kind = kind_of(object);
+        if LOADED.split_ascii_whitespace().any(|loaded| kind == loaded) {
+            self.push_loaded(record, object, line);
+        }
+    }
+
+    fn push_loaded(&mut self, record: usize, object: &Object<'_>, line: &Line) {
+        if object.text_of("timestamp").is_none() {
+            if Entry::of(object).is_some() {
+                let what = "no time: Codex passes the line over".to_owned();
+                let flaw = Flaw::new(record, "no-timestamp", Effect::Lost, what);
+                self.found.push(flaw.repaired_by(Remedy::Change(Vec::new())));
+            }
+            return;
+        }
+        let ordinal = object.get("ordinal").filter(|raw| *raw != "null");
+        let number = ordinal.and_then(|raw| raw.parse().ok());
+        self.ordinal = number.unwrap_or(self.ordinal + 1);
+        self.last = Some((record, ordinal.is_some()));
+        if *line == Line::Other {
+            self.found.extend(passed_over(record, object));
+        }
+    }
+
+    /// The flaws of all lines so far.
+    pub(super) fn all(&self) -> Vec<Flaw> {
+        let mut flaws = self.found.clone();
+        if let Some(record) = self.headless {
+            // The first of the bare lines becomes the header.
+            if self.bare.first() != Some(&record) {
+                let what = format!("no session_meta is the first line: {LOADS_NOTHING}");
+                let flaw = Flaw::new(record, "no-header", Effect::Refused, what);
+                flaws.push(flaw.repaired_by(match self.header {
+                    Some(header) => Remedy::CopyBefore(header),
+                    None => Remedy::Before(self.known.header()),
+                }));
+            }
+            flaws.extend(self.bare_items());
+        }
+        if let (Some((record, false)), true) = (self.last, self.is_paginated) {
+            let what = format!(
+                "the last line has no ordinal, which a paginated file needs: {LOADS_NOTHING}"
+            );
+            let flaw = Flaw::new(record, "no-ordinal", Effect::Refused, what);
+            flaws.push(flaw.repaired_by(Remedy::Change(vec![self.ordinal])));
+        }
+        flaws
+    }
+
+    /// The items of files of before September 2025. The first flaw reports all of them; the others
+    /// only repair theirs.
+    fn bare_items(&self) -> impl Iterator<Item = Flaw> {
+        let all = format!(
+            "{} without an envelope, as before September 2025: {LOADS_NOTHING}",
+            counted(self.bare.len(), "line")
+        );
+        self.bare.iter().enumerate().map(move |(number, record)| {
+            let (effect, what) = if number == 0 {
+                (Effect::Refused, all.clone())
+            } else {
+                (Effect::Harmless, "no envelope".to_owned())
+            };
+            let flaw = Flaw::new(*record, "bare-items", effect, what);
+            flaw.repaired_by(Remedy::Change(Vec::new()))
+        })
+    }
+}
+
+/// A line of the context whose items have another shape than the client's.
+fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
+    let kind = kind_of(object);
+    let (rule, effect, what) = match Entry::of(object) {
+        Some(Entry::Compacted(it))
+            if it.items().is_some_and(|items| items.iter().all(item::is_loaded)) =>
+        {
+            return None;
+        }
+        _ if kind == "compacted" => (
+            "compaction-not-read",
+            Effect::Ignored,
+            "a compaction with an item of a shape that Codex does not load: it goes on from what was before",
+        ),
+        Some(Entry::Item(item)) if item::is_loaded(&item) => return None,
+        Some(Entry::Item(_) | Entry::Agent(_)) => (
+            "item-not-read",
+            Effect::Lost,
+            "an item of a shape that Codex does not load: it passes the line over",
+        ),
+        _ => return None,
+    };
+    Some(Flaw::new(record, rule, effect, what.to_owned()))
+}
+
+/// Whether the client takes the line for a header, without which it loads nothing.
+fn is_header(object: &Object<'_>) -> bool {
+    let payload = object.object_of("payload");
+    kind_of(object) == "session_meta"
+        && object.text_of("timestamp").is_some()
+        && payload.is_some_and(|payload| item::has_texts(&payload, &OF_HEADER))
+}
+
+/// Whether the line is a header of before September 2025.
+fn is_old_head(object: &Object<'_>) -> bool {
+    item::has_texts(object, &["id", "timestamp"]) && object.get("type").is_none()
+}
+
+impl Known {
+    fn see(&mut self, object: &Object<'_>) {
+        let payload = object.object_of("payload");
+        let in_payload = |key| payload.as_ref()?.text_of(key);
+        let keep_first = |kept: &mut Option<String>, found: Option<Cow<'_, str>>| {
+            if kept.is_none() {
+                *kept = found.map(Cow::into_owned);
+            }
+        };
+        keep_first(&mut self.id, in_payload("thread_id"));
+        keep_first(&mut self.cwd, in_payload("cwd"));
+        keep_first(&mut self.time, object.text_of("timestamp"));
+        self.has_ordinals |= object.get("ordinal").is_some();
+    }
+
+    /// A header with all that the client demands.
+    fn header(&self) -> String {
+        let time = self.time.as_deref().unwrap_or(NO_TIME);
+        let id = self.id.clone().unwrap_or_else(|| session_id(time));
+        let cwd = json::quoted(self.cwd.as_deref().unwrap_or("/"));
+        let (time, id) = (json::quoted(time), json::quoted(&id));
+        let (ordinal, mode) = if self.has_ordinals {
+            (r#""ordinal":0,"#, r#","history_mode":"paginated""#)
+        } else {
+            ("", "")
+        };
+        format!(
+            r#"{{"timestamp":{time},{ordinal}"type":"session_meta","payload":{{"id":{id},"timestamp":{time},"cwd":{cwd},"originator":"codex_cli_rs","cli_version":"0.0.0"{mode}}}}}"#
+        )
+    }
+}
+
+/// The changes that repair the line of a flaw with that rule.
+pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
+    let mut edits = Edits::new();
+    match rule {
+        "no-ordinal" => {
+            let number = numbers.first().copied().unwrap_or_default();
+            edits.set(0, object, "ordinal", &number.to_string());
+        }
+        "no-timestamp" => edits.set(0, object, "timestamp", &json::quoted(NO_TIME)),
+        "bare-items" => envelop(object, &mut edits),
+        _ => {}
+    }
+    edits
+}
+
+/// Puts an envelope around a bare line.
+fn envelop(object: &Object<'_>, edits: &mut Edits) {
+    let text = object.text();
+    let begin = object.inside() - 1;
+    let end = text.len() - object.rest().len();
+    let time = object.text_of("timestamp");
+    let time = json::quoted(time.as_deref().unwrap_or(NO_TIME));
+    let kind = if is_old_head(object) {
+        for key in OF_HEADER {
+            let value = match key {
+                "cwd" => "/",
+                "originator" => "codex_cli_rs",
+                _ => "0.0.0",
+            };
+            if object.text_of(key).is_none() {
+                edits.set(0, object, key, &json::quoted(value));
+            }
+        }
+        "session_meta"
+    } else {
+        if object.text_of("type").is_none() {
+            edits.set(0, object, "type", "\"message\"");
+        }
+        "response_item"
+    };
+    let before = format!(r#"{{"timestamp":{time},"type":"{kind}","payload":{{"#);
+    edits.replace(begin..begin + 1, before);
+    edits.replace(end..end, "}".to_owned());
+}

@@ -1,0 +1,201 @@
+//! Which items the client loads and sends, and which texts in them it wrote itself.
+
+use std::borrow::Cow;
+
+use crate::dialect::{blocks, kind_of, role_of};
+use crate::{Object, Role, json};
+
+/// The types of items that the client sends. It sends what a compaction left whatever it is.
+const SENT: &str = "message agent_message reasoning function_call custom_tool_call \
+    local_shell_call tool_search_call function_call_output custom_tool_call_output \
+    tool_search_output web_search_call image_generation_call compaction compaction_summary \
+    context_compaction";
+
+/// How the texts begin and end that the client writes for the user: `begin|end`.
+const FOR_USER: &str = "<environment_context>|</environment_context>
+# AGENTS.md instructions|</INSTRUCTIONS>
+<skill>|</skill>
+<user_shell_command>|</user_shell_command>
+<turn_aborted>|</turn_aborted>
+<subagent_notification>|</subagent_notification>
+<codex_internal_context source=|</codex_internal_context>
+<goal_context>|</goal_context>
+<recommended_plugins>|</recommended_plugins>
+<agent_message_board_notification>|</agent_message_board_notification>
+<hook_prompt|</hook_prompt>
+Warning: The maximum number of unified exec processes|
+Warning: apply_patch was requested via |.
+Warning: Your account was flagged for|";
+
+/// How the texts of the operator begin that announce the settings of a turn.
+const OF_SETTINGS: &str = "<permissions instructions>|<model_switch>|<collaboration_mode>|\
+    <multi_agent_mode>|<multi_agent_role>|<realtime_conversation>|<skills_instructions>|\
+    <plugins_instructions>|<apps_instructions>|<personality_spec>|<persistent_mode>|\
+    <token_budget>|<rollout_budget>|<context_window>|<context_window_guidance>";
+
+/// How the instructions of a project begin in old files. The client takes them for a message of the
+/// user now.
+const OLD_INSTRUCTIONS: &str = "<user_instructions>";
+
+/// How a summary of the client begins.
+const SUMMARY: &str = "Another language model started to solve this problem";
+
+/// Whether the client loads `item`: it skips a line with an item of another shape, but not one of a
+/// type that it does not know.
+pub(super) fn is_loaded(item: &Object<'_>) -> bool {
+    let texts = |keys: &[&str]| has_texts(item, keys);
+    let has = |key| item.get(key).is_some();
+    let is_list = |key, is_element: fn(&Object<'_>) -> bool| {
+        let elements = item.elements_of(key);
+        elements.is_some_and(|elements| {
+            let mut objects = elements.into_iter().map(Object::within);
+            objects.all(|object| object.is_some_and(|object| is_element(&object)))
+        })
+    };
+    let is_output = |key| texts(&[key]) || is_list(key, is_part_of_output);
+    let id = item.get("id").filter(|raw| *raw != "null");
+    id.is_none_or(|raw| json::text(raw).is_some())
+        && match &*kind_of(item) {
+            "" => false,
+            "message" => texts(&["role"]) && is_list("content", is_part) && has_known_phase(item),
+            "agent_message" => {
+                texts(&["author", "recipient"]) && is_list("content", is_part_of_agent)
+            }
+            "reasoning" => is_list("summary", is_part_of_summary),
+            "function_call" => texts(&["name", "arguments", "call_id"]),
+            "custom_tool_call" => texts(&["name", "input", "call_id"]),
+            "local_shell_call" => {
+                let action = item.object_of("action");
+                let has_command = action.is_some_and(|it| it.elements_of("command").is_some());
+                texts(&["status"]) && has_command
+            }
+            "tool_search_call" => texts(&["execution"]) && has("arguments"),
+            "tool_search_output" => texts(&["status", "execution"]) && has("tools"),
+            "function_call_output" | "custom_tool_call_output" => {
+                texts(&["call_id"]) && is_output("output")
+            }
+            "image_generation_call" => texts(&["status", "result"]),
+            "compaction" | "compaction_summary" => texts(&["encrypted_content"]),
+            _ => true,
+        }
+}
+
+/// Whether all of these members are texts.
+pub(super) fn has_texts(object: &Object<'_>, keys: &[&str]) -> bool {
+    keys.iter().all(|key| object.text_of(key).is_some())
+}
+
+fn has_known_phase(message: &Object<'_>) -> bool {
+    let phase = message.get("phase").unwrap_or("null");
+    matches!(phase, "null" | "\"commentary\"" | "\"final_answer\"")
+}
+
+fn is_part(part: &Object<'_>) -> bool {
+    has_text_of_type(part, |kind| match kind {
+        "input_text" | "output_text" => Some("text"),
+        "input_image" => Some("image_url"),
+        "input_audio" => Some("audio_url"),
+        _ => None,
+    })
+}
+
+fn is_part_of_agent(part: &Object<'_>) -> bool {
+    has_text_of_type(part, |kind| match kind {
+        "input_text" => Some("text"),
+        "encrypted_content" => Some("encrypted_content"),
+        _ => None,
+    })
+}
+
+fn is_part_of_output(part: &Object<'_>) -> bool {
+    is_part(part) || part.text_of("encrypted_content").is_some()
+}
+
+fn is_part_of_summary(part: &Object<'_>) -> bool {
+    has_text_of_type(part, |kind| (kind == "summary_text").then_some("text"))
+}
+
+/// Whether a part has a text in the member that its type demands.
+fn has_text_of_type(part: &Object<'_>, member: fn(&str) -> Option<&'static str>) -> bool {
+    member(&kind_of(part)).is_some_and(|key| part.text_of(key).is_some())
+}
+
+/// Whether the client sends `item`, which it has loaded, when it is a line of its own.
+pub(super) fn is_sent(item: &Object<'_>) -> bool {
+    let kind = kind_of(item);
+    let is_system = kind == "message" && item.text_of("role").as_deref() == Some("system");
+    !is_system && SENT.split_ascii_whitespace().any(|sent| kind == sent)
+}
+
+/// Whether the client knows `item` and never sends it: one that it does not load, and the state of
+/// the working folder that some versions write.
+pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
+    !is_loaded(item) || kind_of(item) == "ghost_snapshot"
+}
+
+/// Whether a message holds a text that the client wrote for the user or the operator.
+pub(super) fn is_injected(message: &Object<'_>) -> bool {
+    let is_injected = match role_of(message) {
+        Some(Role::User) => is_for_user,
+        Some(Role::Developer) => is_of_settings,
+        _ => return false,
+    };
+    texts(message).iter().any(|text| is_injected(text))
+}
+
+/// Whether a message of the user is a request.
+pub(super) fn is_request(message: &Object<'_>) -> bool {
+    let is_old = |text: &Cow<'_, str>| begins_with(text, OLD_INSTRUCTIONS);
+    !is_injected(message) && summary(message).is_none() && !texts(message).iter().any(is_old)
+}
+
+/// The text of a message that is the client's summary.
+pub(super) fn summary<'a>(message: &Object<'a>) -> Option<Cow<'a, str>> {
+    if role_of(message)? != Role::User {
+        return None;
+    }
+    let first = texts(message).into_iter().next()?;
+    is_summary(&first).then_some(first)
+}
+
+/// Whether a text is the client's summary.
+pub(super) fn is_summary(text: &str) -> bool {
+    text.starts_with(SUMMARY)
+}
+
+/// The texts of a message.
+pub(super) fn texts<'a>(message: &Object<'a>) -> Vec<Cow<'a, str>> {
+    let is_text = |block: &Object<'_>| matches!(&*kind_of(block), "input_text" | "output_text");
+    let blocks = blocks(message).into_iter().filter(is_text);
+    blocks.filter_map(|block| block.text_of("text")).collect()
+}
+
+fn is_for_user(text: &str) -> bool {
+    let is_between = |line: &str| {
+        let ends = line.split_once('|');
+        ends.is_some_and(|(begin, end)| begins_with(text, begin) && ends_with(text, end))
+    };
+    FOR_USER.lines().any(is_between) || is_external(text)
+}
+
+/// `<external_NAME>…</external_NAME>`: a text that another program gave the client.
+fn is_external(text: &str) -> bool {
+    let text = text.trim();
+    let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
+    name.is_some_and(|(name, _)| text.ends_with(&format!("</external_{name}>")))
+}
+
+fn is_of_settings(text: &str) -> bool {
+    OF_SETTINGS.split('|').any(|begin| begins_with(text, begin))
+}
+
+fn begins_with(text: &str, begin: &str) -> bool {
+    let head = text.trim_start().as_bytes().get(..begin.len());
+    head.is_some_and(|head| head.eq_ignore_ascii_case(begin.as_bytes()))
+}
+
+fn ends_with(text: &str, end: &str) -> bool {
+    let text = text.trim_end().as_bytes();
+    let tail = text.len().checked_sub(end.len()).map(|at| &text[at..]);
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+}

@@ -1,0 +1,155 @@
+//! How a line changes the context.
+
+use super::entry::{Compacted, Entry};
+use super::item;
+use crate::dialect::items::Kind;
+use crate::dialect::{kind_of, role_of};
+use crate::log::tree::LineId;
+use crate::{Object, Role};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// An item of the context.
+    Item(Item),
+    /// Items that take the place of all before.
+    Replacement(Vec<Item>),
+    /// A summary that takes the place of all before but what the user said.
+    Summary(Item),
+    /// A turn begins.
+    Began(LineId),
+    /// The settings of a turn.
+    Settings(LineId),
+    /// A turn ended, or was interrupted.
+    Ended,
+    /// A request of the user, as the screen shows it.
+    UserEvent,
+    /// The newest turns, this many, are taken back.
+    RolledBack(u32),
+    Other,
+}
+
+/// An item of the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) kind: ItemKind,
+    /// The length of its texts.
+    pub(super) bytes: usize,
+}
+
+/// The role of an item in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ItemKind {
+    /// A request of the user.
+    Request,
+    /// A request of another agent.
+    AgentRequest,
+    /// A text that the client puts before a request.
+    Injected,
+    /// A part of the model's reply.
+    Reply,
+    /// A result, a summary, an instruction.
+    Other,
+}
+
+impl Item {
+    fn of(item: &Object<'_>) -> Self {
+        let texts = item::texts(item);
+        Self { kind: ItemKind::of(item), bytes: texts.iter().map(|text| text.len()).sum() }
+    }
+
+    /// The summary of a compaction without items. The client takes one for the user's that does not
+    /// begin like its own.
+    fn of_summary(text: &str) -> Self {
+        let kind = if item::is_summary(text) { ItemKind::Other } else { ItemKind::Request };
+        Self { kind, bytes: text.len() }
+    }
+
+    /// Whether it begins a turn that can be taken back.
+    pub(super) fn begins_turn(self) -> bool {
+        matches!(self.kind, ItemKind::Request | ItemKind::AgentRequest)
+    }
+}
+
+impl ItemKind {
+    fn of(item: &Object<'_>) -> Self {
+        match Kind::of(item) {
+            Some(Kind::AgentMessage) => Self::AgentRequest,
+            Some(Kind::Message) => match role_of(item) {
+                Some(Role::Assistant) if is_of_agent(item) => Self::AgentRequest,
+                Some(Role::Assistant) => Self::Reply,
+                _ if item::is_injected(item) => Self::Injected,
+                Some(Role::User) if item::summary(item).is_none() => Self::Request,
+                _ => Self::Other,
+            },
+            Some(Kind::Reasoning | Kind::Call | Kind::Server) => Self::Reply,
+            Some(Kind::Result) | None => Self::Other,
+        }
+    }
+}
+
+/// Whether a message of the model is one that another agent has sent, as JSON.
+fn is_of_agent(message: &Object<'_>) -> bool {
+    let texts = item::texts(message);
+    let [text] = texts.as_slice() else {
+        return false;
+    };
+    Object::parse(text).is_ok_and(|sent| {
+        let keys = ["author", "recipient", "content", "trigger_turn"];
+        keys.iter().all(|key| sent.get(key).is_some())
+    })
+}
+
+impl Line {
+    pub(super) fn of(object: &Object<'_>) -> Self {
+        let is_bare = object.get("payload").is_none();
+        // The client skips a line without a time.
+        if !is_bare && object.text_of("timestamp").is_none() {
+            return Self::Other;
+        }
+        match Entry::of(object) {
+            // No client of today loads bare lines, so that each of them counts.
+            Some(Entry::Item(item))
+                if item::is_sent(&item) && (is_bare || item::is_loaded(&item)) =>
+            {
+                Self::Item(Item::of(&item))
+            }
+            Some(Entry::Agent(agent)) if agent.is_loaded() => {
+                Self::Item(Item { kind: ItemKind::AgentRequest, bytes: 0 })
+            }
+            Some(Entry::Compacted(compacted)) => Self::of_compaction(&compacted),
+            Some(Entry::Item(_) | Entry::Agent(_)) => Self::Other,
+            None => Self::of_turn(object).unwrap_or(Self::Other),
+        }
+    }
+
+    fn of_compaction(compacted: &Compacted<'_>) -> Self {
+        if !compacted.replaces_all() {
+            return Self::Summary(Item::of_summary(&compacted.text()));
+        }
+        match compacted.items() {
+            Some(items) if items.iter().all(item::is_loaded) => {
+                Self::Replacement(items.iter().map(Item::of).collect())
+            }
+            _ => Self::Other,
+        }
+    }
+
+    fn of_turn(object: &Object<'_>) -> Option<Self> {
+        let payload = object.object_of("payload")?;
+        let turn = || LineId::at(&payload, "turn_id");
+        let kind = kind_of(object);
+        if kind == "turn_context" {
+            return turn().map(Self::Settings);
+        }
+        if kind != "event_msg" {
+            return None;
+        }
+        match &*kind_of(&payload) {
+            "task_started" | "turn_started" => turn().map(Self::Began),
+            "task_complete" | "turn_complete" | "turn_aborted" => turn().map(|_| Self::Ended),
+            "user_message" => payload.text_of("message").map(|_| Self::UserEvent),
+            "thread_rolled_back" => payload.get("num_turns")?.parse().ok().map(Self::RolledBack),
+            _ => None,
+        }
+    }
+}

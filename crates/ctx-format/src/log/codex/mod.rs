@@ -1,0 +1,273 @@
+//! The session files of Codex (rollouts): a log of lines, each an item of OpenAI Responses,
+//! an event, or a compaction.
+//!
+//! The rules are those of the client 0.169.0, compared with what it sends when it resumes a file.
+
+mod compaction;
+mod convert;
+mod entry;
+mod flaws;
+mod item;
+mod line;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::borrow::Cow;
+
+use self::entry::Entry;
+use self::line::Line;
+use super::compaction::CompactionWriter;
+use super::view::ViewBuilder;
+use super::{Agent, Log};
+use crate::convert::said::Family;
+use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, items, kind_of};
+use crate::repair::RepairDialect;
+use crate::rules::{PairBy, Results};
+use crate::usage::{lessen, sum};
+use crate::{
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
+    Unread, Usage, UsageOf, json,
+};
+
+/// The dialect `codex`.
+pub struct Codex;
+
+pub(super) const AGENT: Agent = Agent {
+    dialect: &Codex,
+    session: "a Codex session",
+    family: Family::Items,
+    writer: |session| Box::new(convert::Writer::new(session)),
+};
+
+/// The types of lines by which a file is recognised.
+const OWN_LINES: [&str; 5] =
+    ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+
+impl Dialect for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let kind = kind_of(object);
+        let has = |key| object.get(key).is_some();
+        let is_line = OWN_LINES.contains(&&*kind) && object.object_of("payload").is_some();
+        // Files of before September 2025 begin with such a line, and have items without an envelope.
+        let is_old_head = kind.is_empty()
+            && !has("role")
+            && ["id", "timestamp", "instructions"].into_iter().all(has);
+        let is_old_state = object.text_of("record_type").as_deref() == Some("state");
+        if is_line || is_old_head || is_old_state { Sniff::Yes } else { Sniff::No }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        match Entry::of(object)? {
+            Entry::Item(item) => {
+                let outline = items::outline(&item)?;
+                let begins_turn = outline.begins_turn && item::is_request(&item);
+                Some(Outline { begins_turn, ..outline })
+            }
+            Entry::Agent(_) => Some(Outline { role: Role::User, ..Outline::of_line() }),
+            Entry::Compacted(compacted) => Some(compacted.outline()),
+        }
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        match Entry::of(object)? {
+            Entry::Item(item) => {
+                let role = items::outline(&item)?.role;
+                Some(Message::new(role, items::parts(object, &item)))
+            }
+            Entry::Agent(agent) => Some(Message::new(Role::User, agent.parts())),
+            Entry::Compacted(compacted) => Some(compacted.message(object)),
+        }
+    }
+
+    // An item that the client does not load is a flaw of the file.
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let unread = |item: &Object<'_>| items::unread(self.name(), item);
+        match Entry::of(object)? {
+            Entry::Item(item) if object.get("payload").is_none() => unread(&item),
+            Entry::Item(item) if item::is_passed_over(&item) => None,
+            Entry::Item(item) => unread(&item),
+            Entry::Agent(_) => None,
+            Entry::Compacted(compacted) => compacted.items()?.iter().find_map(unread),
+        }
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        items::sealed_in(&match Entry::of(object) {
+            Some(Entry::Item(item)) => vec![item],
+            Some(Entry::Compacted(compacted)) => compacted.items().unwrap_or_default(),
+            Some(Entry::Agent(_)) | None => Vec::new(),
+        })
+    }
+
+    /// The event follows the reply, in some versions the results of its calls. The client writes it
+    /// again with the same numbers when the limits of the user's plan change, and with an estimate
+    /// of the total alone after a compaction.
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let info = count_of(object)?;
+        let last = info.object_of("last_token_usage")?;
+        Some(Usage {
+            window: info.get("model_context_window").and_then(|raw| raw.parse().ok()),
+            of: UsageOf::Before,
+            ..Usage::new(sum(&last, &["input_tokens"]), sum(&last, &["output_tokens"]))?
+        })
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        payload_of(object, "turn_context")?.text_of("model")
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            // The client makes up results that are missing, and leaves out results without a call.
+            results: Results::Later,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: true,
+            user_first: false,
+        }
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        let text = json::quoted(text);
+        // The client skips a line without a time.
+        format!(
+            r#"{{"timestamp":"1970-01-01T00:00:00.000Z","type":"compacted","payload":{{"message":{text},"replacement_history":[{{"type":"message","role":"user","content":[{{"type":"input_text","text":{text}}}]}}]}}}}"#
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        match Entry::of(object)? {
+            Entry::Compacted(compacted) => compacted.summary(),
+            _ => None,
+        }
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
+}
+
+impl Log for Codex {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<view::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        match Entry::of(object) {
+            None => Vec::new(),
+            Some(Entry::Item(item)) => Held::alone(self, object, item.text().trim().into()),
+            Some(Entry::Agent(agent)) => Held::alone(self, object, agent.item().into()),
+            Some(Entry::Compacted(compacted)) => compacted.held(object),
+        }
+    }
+
+    fn edited(&self, _: &Object<'_>) -> Option<String> {
+        None
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        match Entry::of(object) {
+            Some(Entry::Compacted(compacted)) => compacted.wrapped(),
+            _ => Wrapped {
+                sent: vec![object.get("payload").unwrap_or(object.text().trim_end())],
+                copies: Vec::new(),
+            },
+        }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        let meta = payload_of(object, "session_meta");
+        let mut links = Links {
+            stays: meta.is_some(),
+            replaces_all: matches!(Line::of(object), Line::Replacement(_)),
+            ..Links::default()
+        };
+        if let Some(meta) = meta {
+            links.belongs(object, &meta, "id");
+        }
+        links
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        Some("Codex takes turns back by counting the lines that begin them")
+    }
+
+    fn second_copies(&self, _: &Object<'_>) -> Vec<SecondCopy> {
+        Vec::new()
+    }
+
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let mut edits = Edits::new();
+        let info = count_of(object);
+        if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
+            // The client uses the total. The cached tokens are part of the input.
+            let more = |key| sum(&last, &[key]).saturating_sub(prompt);
+            let by = more("input_tokens");
+            for (key, by) in [
+                ("input_tokens", by),
+                ("cached_input_tokens", more("cached_input_tokens")),
+                ("total_tokens", by),
+            ] {
+                lessen(&mut edits, object, &last, &[key], by);
+            }
+        }
+        edits
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        let mut about = About::default();
+        if let Some(meta) = payload_of(object, "session_meta") {
+            about.folder = meta.text_of("cwd");
+        } else if let Some(event) = event_of(object, "thread_name_updated") {
+            about.name = event.text_of("thread_name");
+        }
+        about
+    }
+
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if let Some(meta) = payload_of(object, "session_meta") {
+            return meta.text_of("id");
+        }
+        let is_old_head = kind_of(object).is_empty() && object.get("instructions").is_some();
+        is_old_head.then(|| object.text_of("id")).flatten()
+    }
+
+    // An old compaction keeps a number of bytes of the user's requests. A rollback counts messages
+    // of another agent, which are recognised by all of their text.
+    fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
+        flaws::repaired(object, flaw.rule, numbers)
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        let loads_nothing = (Effect::Refused, "Codex loads nothing of the file");
+        (class == Class::NotUtf8).then_some(loads_nothing)
+    }
+}
+
+/// The payload of a line of that type.
+fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
+    if kind_of(object) == kind { object.object_of("payload") } else { None }
+}
+
+fn event_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
+    payload_of(object, "event_msg").filter(|event| kind_of(event) == kind)
+}
+
+/// The count of tokens in an event.
+fn count_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    event_of(object, "token_count")?.object_of("info")
+}

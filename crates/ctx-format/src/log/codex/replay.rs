@@ -1,0 +1,182 @@
+//! The items that are left of a session when its compactions and rollbacks are replayed.
+
+use super::line::{Item, ItemKind, Line};
+use crate::log::tree::LineId;
+use crate::log::view::Outside;
+
+/// How much of what the user said a compaction without items keeps, in tokens, of which the client
+/// counts one for four bytes.
+const KEPT_TOKENS: usize = 20_000;
+
+/// The items of the context, while the lines go by.
+#[derive(Default)]
+pub(super) struct Replay {
+    pub(super) items: Vec<Placed>,
+    /// The places of items that have left the context, and why.
+    pub(super) left: Vec<((usize, usize), Outside)>,
+    /// The positions of the items that begin turns which can be taken back.
+    begins: Vec<usize>,
+}
+
+/// An item and its place.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    /// The number of its record.
+    pub(super) record: usize,
+    /// Its number in the record.
+    pub(super) number: usize,
+    pub(super) item: Item,
+}
+
+impl Replay {
+    /// Replays all lines, of which number `base` begins the context.
+    pub(super) fn of(lines: &[Line], base: Option<usize>) -> Self {
+        let mut replay = Self::default();
+        for (record, line) in lines.iter().enumerate() {
+            match line {
+                Line::Item(item) => replay.add(Placed { record, number: 0, item: *item }),
+                Line::Replacement(items) if base == Some(record) => {
+                    replay.leave(0, Outside::BeforeCompaction);
+                    for (number, item) in items.iter().enumerate() {
+                        replay.add(Placed { record, number, item: *item });
+                    }
+                }
+                Line::Replacement(_) => {
+                    let is_older = base.is_some_and(|base| record < base);
+                    let why =
+                        if is_older { Outside::BeforeCompaction } else { Outside::DeadBranch };
+                    replay.left.push(((record, 0), why));
+                }
+                Line::Summary(summary) => {
+                    replay.keep_requests();
+                    replay.add(Placed { record, number: 0, item: *summary });
+                }
+                Line::RolledBack(turns) => replay.take_back(*turns),
+                _ => {}
+            }
+        }
+        replay
+    }
+
+    fn add(&mut self, placed: Placed) {
+        if placed.item.begins_turn() {
+            self.begins.push(self.items.len());
+        }
+        self.items.push(placed);
+    }
+
+    /// The items from `from` on leave the context.
+    fn leave(&mut self, from: usize, why: Outside) {
+        let left = self.items.drain(from..);
+        self.left.extend(left.map(|it| ((it.record, it.number), why)));
+        self.begins.truncate(self.begins.partition_point(|begin| *begin < from));
+    }
+
+    /// The newest `turns` turns leave, and what the client put before the first of them. The items
+    /// before the first turn of all stay.
+    fn take_back(&mut self, turns: u32) {
+        let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else {
+            return;
+        };
+        let turns = usize::try_from(turns).unwrap_or(usize::MAX);
+        let mut from = self.begins[self.begins.len().saturating_sub(turns)];
+        while from > first && self.items[from - 1].item.kind == ItemKind::Injected {
+            from -= 1;
+        }
+        self.leave(from, Outside::DeadBranch);
+    }
+
+    /// Only the newest requests of the user stay, up to a size. The client keeps a part of the one
+    /// that exceeds it.
+    fn keep_requests(&mut self) {
+        let mut room = KEPT_TOKENS;
+        let mut kept = Vec::new();
+        self.begins.clear();
+        for placed in std::mem::take(&mut self.items).into_iter().rev() {
+            if placed.item.kind == ItemKind::Request && room > 0 {
+                kept.push(placed);
+                room = room.saturating_sub(placed.item.bytes.div_ceil(4));
+            } else {
+                self.left.push(((placed.record, placed.number), Outside::BeforeCompaction));
+            }
+        }
+        for placed in kept.into_iter().rev() {
+            self.add(placed);
+        }
+    }
+}
+
+/// The number of the line whose items begin the context: the newest compaction that no rollback has
+/// taken back. The client searches for it from the end of the file, turn by turn.
+pub(super) fn base(lines: &[Line]) -> Option<usize> {
+    let mut taken_back: u64 = 0;
+    let mut open: Option<Turn> = None;
+    for (number, line) in lines.iter().enumerate().rev() {
+        match line {
+            Line::Began(id) => {
+                if let Some(turn) = open.take_if(|turn| turn.may_begin_as(*id))
+                    && let Some(compaction) = turn.close(&mut taken_back)
+                {
+                    return Some(compaction);
+                }
+            }
+            Line::RolledBack(turns) => taken_back += u64::from(*turns),
+            Line::Other => {}
+            line => open.get_or_insert_default().add(number, line),
+        }
+    }
+    open?.close(&mut taken_back)
+}
+
+/// A turn, seen from its end on.
+#[derive(Default)]
+struct Turn {
+    name: TurnName,
+    /// Whether the user has asked in it: a rollback counts only such turns.
+    has_request: bool,
+    /// Its newest compaction.
+    compaction: Option<usize>,
+}
+
+#[derive(Clone, Copy, Default)]
+enum TurnName {
+    #[default]
+    Unknown,
+    /// The turn has ended: it begins where the next one before it begins.
+    Ended,
+    /// Only the beginning of the turn with that id begins it.
+    Of(LineId),
+}
+
+impl Turn {
+    fn add(&mut self, number: usize, line: &Line) {
+        match line {
+            Line::Item(item) => self.has_request |= item.begins_turn(),
+            Line::UserEvent => self.has_request = true,
+            Line::Replacement(_) => {
+                self.compaction.get_or_insert(number);
+            }
+            Line::Ended if matches!(self.name, TurnName::Unknown) => self.name = TurnName::Ended,
+            Line::Settings(id) if matches!(self.name, TurnName::Unknown) => {
+                self.name = TurnName::Of(*id);
+            }
+            _ => {}
+        }
+    }
+
+    fn may_begin_as(&self, id: LineId) -> bool {
+        match self.name {
+            TurnName::Of(own) => own == id,
+            TurnName::Unknown | TurnName::Ended => true,
+        }
+    }
+
+    /// The compaction of a complete turn, unless the turn is taken back.
+    fn close(&self, taken_back: &mut u64) -> Option<usize> {
+        if *taken_back == 0 {
+            return self.compaction;
+        }
+        *taken_back -= u64::from(self.has_request);
+        None
+    }
+}

@@ -1,0 +1,325 @@
+//! A compaction in an agent's own words: the lines that are appended to its session file so that
+//! the agent goes on from a summary and from the messages that stay. No old line changes.
+//!
+//! Each agent's folder says which lines these are; `docs/agents.md` has the rules of its loader.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+
+use crate::json;
+use crate::{Dialect, Edits, Message, Object, Part};
+
+pub use crate::json::quoted;
+
+/// The result of a compaction.
+#[derive(Clone, Debug)]
+pub struct Compaction<'a> {
+    /// The summary of all that leaves.
+    pub summary: &'a str,
+    /// The records that stay, in the order in which the model is sent them.
+    pub kept: Vec<Kept<'a>>,
+    /// How many of them come before the summary, if the format allows any.
+    pub kept_before: usize,
+    /// Whether they are the end of the context, so that nothing between them leaves.
+    pub is_end: bool,
+    /// The text of the last record of the context.
+    pub last: &'a str,
+    /// Tokens of the context before and after.
+    pub tokens: (u64, u64),
+    /// Whether no user asked for the compaction.
+    pub is_automatic: bool,
+    /// The time of the compaction.
+    pub now: DateTime<Utc>,
+    /// A hash of the session, from which new ids are made: the same session gets the same ones.
+    pub seed: [u8; 32],
+}
+
+/// A record that stays.
+#[derive(Clone, Debug)]
+pub struct Kept<'a> {
+    /// The text of its object, with its changes.
+    pub text: &'a str,
+    /// The numbers of the messages in it that stay, from 0; `None` for all.
+    pub messages: Option<Vec<usize>>,
+    /// Whether it differs from the record in the session.
+    pub is_changed: bool,
+}
+
+/// Why a session cannot be compacted in its agent's own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompactionError {
+    /// No line has a member that the agent demands of each.
+    #[error("no line has {0}, which its agent demands of each line")]
+    Missing(&'static str),
+    /// The agent reads nothing of a file without a header.
+    #[error("it has no header, so that its agent reads nothing of it")]
+    NoHeader,
+    /// The format does not know a record that stays.
+    #[error("a record that stays is not as its agent writes it")]
+    Unreadable,
+}
+
+/// Writes the lines of a compaction, when it has seen all records of the session.
+pub trait CompactionWriter {
+    /// The object of the next record; `None` if it is no object.
+    fn push(&mut self, object: Option<&Object<'_>>);
+
+    /// The lines to append, without line ends.
+    fn finish(self: Box<Self>, compaction: &Compaction<'_>)
+    -> Result<Vec<String>, CompactionError>;
+}
+
+impl<'a> Kept<'a> {
+    pub(crate) fn object(&self) -> Result<Object<'a>, CompactionError> {
+        Object::parse(self.text).map_err(|_| CompactionError::Unreadable)
+    }
+
+    /// The messages of a list that stay, raw; `None` if all of them do.
+    pub(crate) fn chosen(
+        &self,
+        dialect: &dyn Dialect,
+        object: &Object<'_>,
+    ) -> Option<Result<Vec<String>, CompactionError>> {
+        let numbers = self.messages.as_ref()?;
+        let held = dialect.held(object);
+        let raw = |number: &usize| held.get(*number).map(|it| it.raw.clone().into_owned());
+        let chosen: Option<Vec<String>> = numbers.iter().map(raw).collect();
+        Some(chosen.ok_or(CompactionError::Unreadable))
+    }
+}
+
+/// A record with other values of these members, as far as it has them. Its reply gets the numbers
+/// `no_usage`: its own count the old context, and the agent would compact the new one at once.
+pub(crate) fn copy_with(
+    record: &Object<'_>,
+    members: &[(&str, String)],
+    no_usage: Option<&str>,
+) -> Edits {
+    let mut edits = Edits::new();
+    for (key, new) in members {
+        if let Some(raw) = record.get(key) {
+            edits.replace(record.place_of(raw), new.clone());
+        }
+    }
+    let message = record.object_of("message");
+    let usage = message.as_ref().and_then(|message| message.get("usage"));
+    if let (Some(raw), Some(no_usage)) = (usage, no_usage) {
+        edits.replace(record.place_of(raw), no_usage.to_owned());
+    }
+    edits
+}
+
+/// Gives new lines times that follow each other, after all times of the session: an agent may sort
+/// by them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    newest: Option<DateTime<Utc>>,
+}
+
+impl Times {
+    /// Sees a line of the session.
+    pub(crate) fn push(&mut self, object: &Object<'_>) {
+        let text = object.text_of("timestamp");
+        let time = text.and_then(|text| DateTime::parse_from_rfc3339(&text).ok());
+        self.newest = self.newest.max(time.map(DateTime::into));
+    }
+
+    /// The time of the next line, as agents write it: UTC, with milliseconds.
+    pub(crate) fn next(&mut self, now: DateTime<Utc>) -> String {
+        let after = self.newest.map(|time| time + TimeDelta::milliseconds(1));
+        let time = after.map_or(now, |after| after.max(now));
+        self.newest = Some(time);
+        time.to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+}
+
+/// Gives one new id after the other.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    state: u64,
+    salt: u64,
+}
+
+impl Ids {
+    /// The same hash gives the same ids.
+    pub fn new(seed: &[u8; 32]) -> Self {
+        let mut words = seed.as_chunks().0.iter();
+        let mut word = || words.next().map_or(0, |word| u64::from_le_bytes(*word));
+        Self { state: word(), salt: word() }
+    }
+
+    /// The next 64 bits (`SplitMix64`, Steele and others 2014).
+    fn word(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.state ^ self.salt;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// A UUID of version 4 (RFC 9562).
+    pub fn uuid(&mut self) -> String {
+        let (high, low) = (self.word(), self.word());
+        let high = high & !0xf000 | 0x4000;
+        let low = low & !(0b11 << 62) | 1 << 63;
+        let (time, mid, version) = (high >> 32, (high >> 16) & 0xffff, high & 0xffff);
+        let (clock, node) = (low >> 48, low & 0xffff_ffff_ffff);
+        format!("{time:08x}-{mid:04x}-{version:04x}-{clock:04x}-{node:012x}")
+    }
+
+    /// Eight hex digits.
+    pub fn short(&mut self) -> String {
+        format!("{:08x}", self.word() >> 32)
+    }
+}
+
+/// A list of JSON values.
+pub fn list(values: &[String]) -> String {
+    format!("[{}]", values.join(","))
+}
+
+/// Writes an object, member by member.
+#[derive(Clone, Debug)]
+pub struct LineText(String);
+
+impl Default for LineText {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LineText {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self("{".to_owned())
+    }
+
+    /// Adds a member whose value is JSON already.
+    #[must_use]
+    pub fn json(mut self, key: &str, json: &str) -> Self {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0 += &json::quoted(key);
+        self.0.push(':');
+        self.0 += json;
+        self
+    }
+
+    /// Adds a text.
+    #[must_use]
+    pub fn text(self, key: &str, text: &str) -> Self {
+        self.json(key, &json::quoted(text))
+    }
+
+    /// Adds a list of JSON values.
+    #[must_use]
+    pub fn list(self, key: &str, values: &[String]) -> Self {
+        self.json(key, &list(values))
+    }
+
+    /// Adds a text, unless it is missing or empty.
+    #[must_use]
+    pub fn some_text(self, key: &str, text: Option<&str>) -> Self {
+        match text {
+            Some(text) if !text.is_empty() => self.text(key, text),
+            _ => self,
+        }
+    }
+
+    /// Adds a list of JSON values, unless it is empty.
+    #[must_use]
+    pub fn some_list(self, key: &str, values: &[String]) -> Self {
+        if values.is_empty() { self } else { self.list(key, values) }
+    }
+
+    /// Adds `true`, if it is.
+    #[must_use]
+    pub fn is(self, key: &str, yes: bool) -> Self {
+        if yes { self.json(key, "true") } else { self }
+    }
+
+    /// The whole object.
+    pub fn end(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
+}
+
+/// Texts of a message by the ids of their calls, or by their places if these have none.
+type TextsById<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
+
+/// The text of `record`, which holds `message`, with the changes that were made to its message in
+/// another dialect: `before` are the messages there that hold it, and `after` are the same with
+/// other results, other arguments of calls, or without reasoning. `None` if nothing changed.
+pub fn with_changes(
+    record: &Object<'_>,
+    message: &Message<'_>,
+    before: &[Message<'_>],
+    after: &[Message<'_>],
+) -> Option<String> {
+    let mut edits = Edits::new();
+    let results = changed(&results(before), &results(after));
+    for (at, result) in message.results().enumerate() {
+        let new = results.get(&id_or_place(result.id.as_deref(), at));
+        if let (Some(slot), Some(new)) = (&result.slot, new) {
+            edits.put(slot, new);
+        }
+    }
+    let arguments = changed(&arguments(before), &arguments(after));
+    for (at, call) in message.calls().enumerate() {
+        let new = arguments.get(&id_or_place(call.id.as_deref(), at));
+        if let (Some(slot), Some(new)) = (&call.slot, new) {
+            edits.put(slot, new);
+        }
+    }
+    if has_reasoning(before) && !has_reasoning(after) {
+        for place in &message.reasoning {
+            edits.cut(place.clone());
+        }
+    }
+    (!edits.is_empty()).then(|| edits.of_object(record))
+}
+
+fn id_or_place(id: Option<&str>, at: usize) -> Cow<'static, str> {
+    match id {
+        Some(id) if !id.is_empty() => Cow::Owned(id.to_owned()),
+        _ => Cow::Owned(format!("\0{at}")),
+    }
+}
+
+fn results<'m>(messages: &'m [Message<'_>]) -> TextsById<'m> {
+    let results = messages.iter().flat_map(Message::results).enumerate();
+    let texts = results.filter_map(|(at, result)| {
+        let text = result.text()?;
+        Some((id_or_place(result.id.as_deref(), at), text))
+    });
+    texts.collect()
+}
+
+fn arguments<'m>(messages: &'m [Message<'_>]) -> TextsById<'m> {
+    let calls = messages.iter().flat_map(Message::calls).enumerate();
+    let texts = calls.map(|(at, call)| {
+        let id = call.id.as_deref();
+        (id_or_place(id, at), Cow::Borrowed(call.arguments.as_ref()))
+    });
+    texts.collect()
+}
+
+/// The entries of `after` that `before` lacks or has with another text. A result that was no text,
+/// and is one now, has changed.
+fn changed<'m>(before: &TextsById<'_>, after: &TextsById<'m>) -> TextsById<'m> {
+    let is_new = |(id, text): &(&Cow<'_, str>, &Cow<'_, str>)| before.get(*id) != Some(*text);
+    let new = after.iter().filter(is_new);
+    new.map(|(id, text)| (id.clone(), text.clone())).collect()
+}
+
+fn has_reasoning(messages: &[Message<'_>]) -> bool {
+    let mut parts = messages.iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(part, Part::Reasoning(_)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! A compaction in the words of the Gemini CLI: a list of messages that takes the place of all
+//! before. It begins with the summary and an answer of the model to it.
+
+use super::log::Line;
+use super::message::{SNAPSHOT, SNAPSHOT_END};
+use super::{Gemini, Messages};
+use crate::Object;
+use crate::log::compaction::{
+    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
+};
+
+/// The answer of the model to the summary: roles take turns.
+const ANSWER: &str = "Understood. I go on from this summary.";
+
+/// Sees the records of a session.
+#[derive(Default)]
+pub(super) struct Writer {
+    times: Times,
+    has_header: bool,
+}
+
+impl CompactionWriter for Writer {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        if let Some(object) = object {
+            self.times.push(object);
+            self.has_header |= matches!(Line::of(object), Line::Header(_));
+        }
+    }
+
+    fn finish(
+        mut self: Box<Self>,
+        compaction: &Compaction<'_>,
+    ) -> Result<Vec<String>, CompactionError> {
+        if !self.has_header {
+            return Err(CompactionError::NoHeader);
+        }
+        let mut ids = Ids::new(&compaction.seed);
+        let mut message = |kind: &str, text: &str| {
+            let part = LineText::new().text("text", text).end();
+            LineText::new()
+                .text("id", &ids.uuid())
+                .text("timestamp", &self.times.next(compaction.now))
+                .text("type", kind)
+                .list("content", &[part])
+                .end()
+        };
+        let summary = format!("{SNAPSHOT}\n{}\n{SNAPSHOT_END}", compaction.summary);
+        let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];
+        for kept in &compaction.kept {
+            messages.extend(messages_of(kept)?);
+        }
+        let set = LineText::new()
+            .list("messages", &messages)
+            .text("lastUpdated", &self.times.next(compaction.now))
+            .end();
+        Ok(vec![LineText::new().json("$set", &set).end()])
+    }
+}
+
+/// The messages of a record that stay, raw.
+fn messages_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
+    let object = kept.object()?;
+    kept.chosen(&Gemini, &object).unwrap_or_else(|| {
+        let messages = Messages::of(&object).list;
+        Ok(messages.iter().map(|it| it.text().trim().to_owned()).collect())
+    })
+}

@@ -1,0 +1,207 @@
+//! Replays the lines of a session as the loader does.
+//!
+//! The rules are those of `chatRecordingService` in version 0.61.0: messages are in a map, so one
+//! that is written again keeps its place; a rewind takes back a message and all after it, or all
+//! messages if it names an unknown one; a list of messages in a `$set` replaces everything before
+//! it. The client writes such a list when it compacts, but also each time a session begins or
+//! resumes, and when a turn is interrupted.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map;
+
+use super::flaws;
+use super::message::SentMessage;
+use super::turn::Turn;
+use crate::log::tree::LineId;
+use crate::log::view::{ListReasons, Outside};
+use crate::{Flaw, Object};
+
+/// How the loader reads a line, by its keys in this order: one may have several of them.
+#[derive(Clone, Debug)]
+pub(super) enum Line<'a> {
+    /// The message with that id and all after it are taken back.
+    Rewind(Cow<'a, str>),
+    Message,
+    /// Messages that take the place of all before them.
+    Checkpoint(Vec<Object<'a>>),
+    /// A description of the session. In files of one line it holds the messages, too.
+    Header(Vec<Object<'a>>),
+    /// Metadata, or something that the loader does not know.
+    Other,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn of(object: &Object<'a>) -> Self {
+        if let Some(id) = object.text_of("$rewindTo") {
+            Self::Rewind(id)
+        } else if object.text_of("id").is_some() {
+            Self::Message
+        } else if let Some(set) = object.object_of("$set") {
+            messages_in(&set).map_or(Self::Other, Self::Checkpoint)
+        } else if object.text_of("sessionId").is_some() && object.text_of("projectHash").is_some() {
+            Self::Header(messages_in(object).unwrap_or_default())
+        } else {
+            Self::Other
+        }
+    }
+
+    /// The messages in the line.
+    pub(super) fn into_messages(self, object: &Object<'a>) -> Vec<Object<'a>> {
+        match self {
+            Self::Message => vec![object.clone()],
+            Self::Checkpoint(messages) | Self::Header(messages) => messages,
+            Self::Rewind(_) | Self::Other => Vec::new(),
+        }
+    }
+}
+
+/// The messages in a list: of several with one id the last one, at the place of the first. An object
+/// without an id is no message. `None` if there is no list.
+fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
+    let mut messages: Vec<Object<'a>> = Vec::new();
+    let mut places = HashMap::new();
+    for raw in object.elements_of("messages")? {
+        let message = Object::within(raw);
+        let Some((id, message)) = message.and_then(|it| Some((it.text_of("id")?, it))) else {
+            continue;
+        };
+        match places.entry(id) {
+            hash_map::Entry::Occupied(place) => messages[*place.get()] = message,
+            hash_map::Entry::Vacant(place) => {
+                place.insert(messages.len());
+                messages.push(message);
+            }
+        }
+    }
+    Some(messages)
+}
+
+/// The place of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The number of its record, from 0.
+    pub(super) record: usize,
+    /// Its number in the record, from 0: messages that are not sent do not count.
+    pub(super) number: usize,
+}
+
+/// A message of the log.
+pub(super) struct Entry {
+    id: LineId,
+    pub(super) place: Place,
+    /// `None` if the model is not sent it.
+    pub(super) turn: Option<Turn>,
+}
+
+/// The messages that a loader would have now.
+#[derive(Default)]
+pub(super) struct Log {
+    /// In order.
+    pub(super) entries: Vec<Entry>,
+    places: HashMap<LineId, usize>,
+    /// Why each record is outside the context, if it is.
+    pub(super) reasons: Vec<Outside>,
+    /// The same for the messages of records that hold several.
+    pub(super) lists: ListReasons,
+    /// The places of messages that a list has displaced.
+    displaced: HashMap<LineId, Place>,
+    /// Rewinds to messages that are not there.
+    pub(super) rewound: Vec<Flaw>,
+    /// The flaw of a session without a header.
+    pub(super) headless: Option<Flaw>,
+    pub(super) has_header: bool,
+}
+
+impl Log {
+    /// The next record; `None` if it is no object.
+    pub(super) fn push(&mut self, object: Option<&Object<'_>>) {
+        let record = self.reasons.len();
+        self.reasons.push(Outside::NeverSent);
+        let Some(object) = object else {
+            return;
+        };
+        self.headless.get_or_insert_with(|| flaws::no_header(record, object));
+        let line = Line::of(object);
+        match &line {
+            Line::Header(_) => self.has_header = true,
+            Line::Rewind(id) => {
+                let place = self.places.get(&LineId::of(id)).copied();
+                let gone = self.take_back(place.unwrap_or(0), Outside::DeadBranch);
+                let sent = gone.iter().filter(|entry| entry.turn.is_some()).count();
+                if place.is_none() && sent > 0 {
+                    self.rewound.push(flaws::rewound(record, sent));
+                }
+            }
+            Line::Checkpoint(messages) => {
+                let why = if is_compaction(messages) {
+                    Outside::BeforeCompaction
+                } else {
+                    Outside::DeadBranch
+                };
+                self.rewound.clear();
+                let gone = self.take_back(0, why);
+                let sent = gone.into_iter().filter(|entry| entry.turn.is_some());
+                self.displaced.extend(sent.map(|it| (it.id, it.place)));
+            }
+            Line::Message | Line::Other => {}
+        }
+        let mut number = 0;
+        for message in &line.into_messages(object) {
+            number += usize::from(self.put(message, Place { record, number }));
+        }
+        if number > 1 {
+            self.lists.insert(record, vec![Outside::NeverSent; number]);
+        }
+    }
+
+    /// Takes back the messages from `from` on.
+    fn take_back(&mut self, from: usize, why: Outside) -> Vec<Entry> {
+        let gone = self.entries.split_off(from);
+        for entry in &gone {
+            self.places.remove(&entry.id);
+            if entry.turn.is_some() {
+                self.leave(entry.place, why);
+            }
+        }
+        gone
+    }
+
+    /// A message leaves the context.
+    fn leave(&mut self, place: Place, why: Outside) {
+        self.reasons[place.record] = why;
+        if let Some(reasons) = self.lists.get_mut(&place.record) {
+            reasons[place.number] = why;
+        }
+    }
+
+    /// Adds a message, or puts it in place of an older one with its id; whether it may be sent.
+    fn put(&mut self, message: &Object<'_>, place: Place) -> bool {
+        let id = LineId::of(&message.text_of("id").unwrap_or_default());
+        let turn = Turn::of(message);
+        let is_sent = turn.is_some();
+        let entry = Entry { id, place, turn };
+        let mut superseded = self.displaced.remove(&id);
+        if let Some(place) = self.places.get(&id) {
+            let before = std::mem::replace(&mut self.entries[*place], entry);
+            if before.turn.is_none() {
+                self.reasons[before.place.record] = Outside::Superseded;
+            } else if superseded.is_none() {
+                superseded = Some(before.place);
+            }
+        } else {
+            self.places.insert(id, self.entries.len());
+            self.entries.push(entry);
+        }
+        if let Some(place) = superseded {
+            self.leave(place, Outside::Superseded);
+        }
+        is_sent
+    }
+}
+
+/// Whether a list of messages begins with a summary of what was before.
+pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
+    let first = messages.iter().find_map(SentMessage::of);
+    first.is_some_and(|message| message.snapshot().is_some())
+}

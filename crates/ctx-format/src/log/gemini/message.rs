@@ -1,0 +1,227 @@
+//! A message as the model is sent it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::part::{self, PartKind};
+use crate::dialect::kind_of;
+use crate::{Denial, Object, Part, Role, Slot, ToolResult, cut, json};
+
+/// How a summary of the client's own compaction begins and ends.
+pub(super) const SNAPSHOT: &str = "<state_snapshot>";
+pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
+
+/// The beginnings of texts that the client writes in the user's name, apart from summaries.
+const OF_CLIENT: [&str; 5] = [
+    "Please continue.",
+    "System: Please continue.",
+    "Here is the user's editor context as a JSON object.",
+    "Here is a summary of changes in the user's editor context,",
+    "- **Workspace Directories:**",
+];
+
+/// How the user's messages begin that the client leaves out as it loads them: commands, and what it
+/// writes again each time.
+pub(super) const NOT_SENT: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
+
+/// The length of the longest of [`NOT_SENT`].
+const HEAD: usize = 17;
+
+/// The members that make a part something else than its text when the client decides what is sent.
+const NO_TEXT: [&str; 8] = [
+    "videoMetadata",
+    "thought",
+    "codeExecutionResult",
+    "executableCode",
+    "fileData",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+];
+
+/// A message that the model is sent.
+pub(super) struct SentMessage<'o, 'a> {
+    pub(super) role: Role,
+    message: &'o Object<'a>,
+}
+
+impl<'o, 'a> SentMessage<'o, 'a> {
+    /// `None` if nothing of it is sent: notes of the client to its user, empty replies, commands.
+    pub(super) fn of(message: &'o Object<'a>) -> Option<Self> {
+        let role = match &*kind_of(message) {
+            "user" => Role::User,
+            "gemini" => Role::Assistant,
+            _ => return None,
+        };
+        let sent = Self { role, message };
+        let content = sent.content();
+        let is_sent = match role {
+            Role::User => is_user_sent(&content),
+            _ => {
+                !content.is_empty()
+                    || !sent.thoughts().is_empty()
+                    || !sent.listed_calls().is_empty()
+            }
+        };
+        is_sent.then_some(sent)
+    }
+
+    /// All of it, raw.
+    pub(super) fn raw(&self) -> &'a str {
+        self.message.text().trim()
+    }
+
+    /// Its content, raw.
+    pub(super) fn content(&self) -> Vec<&'a str> {
+        part::list(self.message.get("content"))
+    }
+
+    /// Whether the content of a reply is all of it but results: a client writes that after it has
+    /// loaded the session. Otherwise thoughts and calls stand outside the content.
+    pub(super) fn is_whole(&self) -> bool {
+        self.content().into_iter().any(part::is_call_or_thought)
+    }
+
+    /// Thoughts outside the content.
+    pub(super) fn thoughts(&self) -> Vec<&'a str> {
+        self.message.elements_of("thoughts").unwrap_or_default()
+    }
+
+    /// Calls outside the content, with their results.
+    pub(super) fn listed_calls(&self) -> Vec<Object<'a>> {
+        let raw = self.message.elements_of("toolCalls").unwrap_or_default();
+        raw.into_iter().filter_map(Object::within).collect()
+    }
+
+    /// Whether it is a request of the user himself.
+    pub(super) fn is_request(&self) -> bool {
+        let is_of_user =
+            |raw: &&str| matches!(part::kind(raw), PartKind::Text | PartKind::Media(_));
+        let first = self.content().into_iter().find(is_of_user);
+        let is_own = |raw| part::text(raw).is_none_or(|text| !is_of_client(&text));
+        self.role == Role::User && first.is_some_and(is_own)
+    }
+
+    /// Whether it has anything but results of tools.
+    pub(super) fn is_more_than_results(&self) -> bool {
+        let is_other = |raw: &str| part::kind(raw) != PartKind::Result;
+        self.role == Role::Assistant || self.content().into_iter().any(is_other)
+    }
+
+    /// The text of it that is a summary of the client's own, if it is the user's.
+    pub(super) fn snapshot(&self) -> Option<Cow<'a, str>> {
+        if self.role != Role::User {
+            return None;
+        }
+        let mut texts = self.content().into_iter().filter_map(part::text);
+        texts.find(|text| text.contains(SNAPSHOT))
+    }
+
+    /// Whether it is one text and nothing else.
+    pub(super) fn is_text(&self) -> bool {
+        let is_text = matches!(self.content()[..], [raw] if part::kind(raw) == PartKind::Text);
+        is_text && self.listed_calls().is_empty()
+    }
+
+    /// All that the model is sent of it, in that order; places are those in `record`.
+    pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
+        let content = self.content().into_iter().map(|raw| part::part(record, raw));
+        if self.role == Role::User {
+            return content.collect();
+        }
+        let calls = self.listed_calls();
+        let mut parts = Vec::new();
+        if self.is_whole() {
+            parts.extend(content);
+        } else {
+            parts.extend(self.thoughts().into_iter().map(thought));
+            parts.extend(content);
+            parts.extend(calls.iter().map(|it| Part::Call(part::call(record, it))));
+        }
+        parts.extend(calls.iter().flat_map(|call| results(record, call)));
+        parts
+    }
+
+    /// The ranges to cut from the text of `record` so that it has no reasoning, in any order.
+    /// Thoughts outside the content are always cut: otherwise they are sent as soon as the content
+    /// has none.
+    pub(super) fn reasoning(&self, record: &Object<'a>) -> Vec<Range<usize>> {
+        if self.role != Role::Assistant {
+            return Vec::new();
+        }
+        let start = record.place_of(self.message.text()).start;
+        let has_thoughts = !self.thoughts().is_empty();
+        let members = self.message.members().iter().map(|member| {
+            let place = start + member.place.start..start + member.place.end;
+            (place, has_thoughts && member.key == "thoughts")
+        });
+        let elements = self.message.elements_of("content").unwrap_or_default();
+        let elements = elements
+            .into_iter()
+            .map(|raw| (record.place_of(raw), part::kind(raw) == PartKind::Thought));
+        let mut cuts = cut::places(record.text(), members);
+        cuts.extend(cut::places(record.text(), elements));
+        cuts
+    }
+}
+
+/// The results of a listed call. The client writes them as parts.
+fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
+    let result = call.get("result");
+    let Some((raw, text)) = result.and_then(|raw| Some((raw, json::text(raw)?))) else {
+        let parts = part::list(result).into_iter();
+        return parts.map(|raw| part::part(record, raw)).collect();
+    };
+    if text.is_empty() {
+        return Vec::new();
+    }
+    vec![Part::Result(ToolResult {
+        id: call.text_of("id"),
+        name: call.text_of("name"),
+        is_error: call.text_of("status").as_deref() == Some("error"),
+        denial: Denial::None,
+        parts: vec![Part::Text(text)],
+        slot: Some(Slot::text(record, raw)),
+    })]
+}
+
+fn thought(raw: &str) -> Part<'_> {
+    let Some(thought) = Object::within(raw) else {
+        return Part::Opaque(raw.into());
+    };
+    let text = thought.text_of("description").unwrap_or_default();
+    Part::Reasoning(match thought.text_of("subject") {
+        Some(subject) if !subject.is_empty() => Cow::Owned(format!("**{subject}** {text}")),
+        _ => text,
+    })
+}
+
+/// Whether the client has written this text of a user message.
+fn is_of_client(text: &str) -> bool {
+    let text = without_blanks(text);
+    text.starts_with(SNAPSHOT) || OF_CLIENT.iter().any(|begin| text.starts_with(begin))
+}
+
+/// Whether a user's message is sent that has this content: its beginning decides, in which a part
+/// that is no text counts as something.
+fn is_user_sent(content: &[&str]) -> bool {
+    let mut head = String::new();
+    for raw in content {
+        let text = match Object::parse(raw) {
+            Ok(part) if NO_TEXT.iter().any(|key| part.get(key).is_some()) => "[]".into(),
+            Ok(part) => part.text_of("text").unwrap_or_default(),
+            Err(_) => json::text(raw).unwrap_or_default(),
+        };
+        let text = if head.is_empty() { without_blanks(&text) } else { &text };
+        head.extend(text.chars().take(HEAD));
+        if head.len() >= HEAD {
+            break;
+        }
+    }
+    !head.is_empty() && !NOT_SENT.iter().any(|begin| head.starts_with(begin))
+}
+
+/// The text without the blanks at its beginning, as the client counts them.
+fn without_blanks(text: &str) -> &str {
+    text.trim_start_matches(|c: char| (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}')
+}

@@ -1,0 +1,339 @@
+//! The session files of the Gemini CLI: a log of messages, metadata and rewinds, one per line.
+//! Older versions write a document of messages, which is unwrapped to such lines.
+//!
+//! The context is what `convertSessionToClientHistory` makes of the loaded messages, in version
+//! 0.61.0 of `@google/gemini-cli-core`. A call and its result are in one record, or the record with
+//! the result continues the message of its call: no outline names them.
+//!
+//! A `$set` with messages is one record of several messages, of the user and of the model. It is
+//! one message with all their parts, and of the role `Other`: with the user's role, the model's
+//! words would have the user's authority. A summary alone, with the client's own answer to it, is
+//! the user's, as in the client. A summary with messages after it in the same record is read like a
+//! message, so that none of these is lost.
+
+mod compaction;
+mod convert;
+mod flaws;
+mod log;
+mod message;
+mod part;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod view;
+
+use std::borrow::Cow;
+
+use self::log::Line;
+use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage};
+use super::compaction::CompactionWriter;
+use super::view::ViewBuilder;
+use super::{Agent, Log};
+use crate::convert::said::Family;
+use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, kind_of};
+use crate::repair::RepairDialect;
+use crate::rules::{PairBy, Results};
+use crate::usage::sum;
+use crate::{
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
+    Unread, Usage, json,
+};
+
+/// The dialect `gemini`.
+pub struct Gemini;
+
+pub(super) const AGENT: Agent = Agent {
+    dialect: &Gemini,
+    session: "a Gemini CLI session",
+    family: Family::Gemini,
+    writer: |session| Box::new(convert::Writer::new(session)),
+};
+
+impl Dialect for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let is_own = match Line::of(object) {
+            Line::Rewind(_) | Line::Checkpoint(_) => true,
+            Line::Message => is_own_message(object),
+            Line::Header(_) => object.get("type").is_none(),
+            Line::Other => object.object_of("$set").is_some(),
+        };
+        if is_own { Sniff::Yes } else { Sniff::No }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let messages = Messages::of(object);
+        let sent = messages.sent();
+        let is_summary = messages.is_summary();
+        Some(Outline {
+            role: messages.role(&sent)?,
+            begins_turn: !is_summary && sent.iter().any(SentMessage::is_request),
+            has_content: sent.iter().any(SentMessage::is_more_than_results),
+            is_summary,
+            ..Outline::of_line()
+        })
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        let messages = Messages::of(object);
+        let sent = messages.sent();
+        let role = messages.role(&sent)?;
+        let parts = sent.iter().flat_map(|message| message.parts(object)).collect();
+        let mut message = Message::new(role, parts);
+        message.reasoning = sent.iter().flat_map(|message| message.reasoning(object)).collect();
+        // A message that is written again keeps the place of the first one, and thoughts may come
+        // before or after the content.
+        message.reasoning.sort_by_key(|cut| cut.start);
+        Some(message)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let messages = Messages::of(object);
+        let sent = messages.sent();
+        let mut parts = sent.iter().flat_map(SentMessage::content);
+        parts.find(|raw| !part::is_read(raw)).map(Unread::part)
+    }
+
+    fn sealed(&self, _: &Object<'_>) -> Sealed {
+        Sealed::default()
+    }
+
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let tokens = reply(object)?.object_of("tokens")?;
+        let prompt = sum(&tokens, &["input", "tool"]);
+        Usage::new(prompt, sum(&tokens, &["output", "thoughts"]))
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        reply(object)?.text_of("model")
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            results: Results::Later,
+            pair_by: PairBy::Id,
+            merges_roles: true,
+            system_apart: true,
+            // The client begins with a message of its own.
+            user_first: false,
+        }
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        let text = json::quoted(&format!("{SNAPSHOT}\n{text}\n{SNAPSHOT_END}"));
+        format!(
+            r#"{{"$set":{{"messages":[{{"id":"ctx_summary","type":"user","content":[{{"text":{text}}}]}}]}}}}"#
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let messages = Messages::of(object);
+        let sent = messages.sent();
+        let text = sent.first()?.snapshot()?;
+        let is_alone = messages.is_summary() && is_summary_alone(&sent);
+        is_alone.then(|| without_marks(text))
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
+}
+
+impl Log for Gemini {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<view::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let messages = Messages::of(object);
+        let is_summary = messages.is_summary();
+        let sent = messages.sent();
+        let held = sent.iter().enumerate().map(|(place, message)| {
+            let may_be_summary = is_summary && place == 0 && message.is_text();
+            let summary = if may_be_summary { message.snapshot() } else { None };
+            Held {
+                message: Message::new(message.role, message.parts(object)),
+                raw: message.raw().into(),
+                begins_turn: message.is_request(),
+                summary: summary.map(without_marks),
+            }
+        });
+        held.collect()
+    }
+
+    fn edited(&self, _: &Object<'_>) -> Option<String> {
+        None
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        let mut wrapped = Wrapped::default();
+        for message in &Messages::of(object).list {
+            wrap(message, &mut wrapped);
+        }
+        wrapped
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        let line = Line::of(object);
+        let mut links = Links {
+            stays: matches!(line, Line::Header(_) | Line::Other),
+            replaces_all: matches!(line, Line::Checkpoint(_)),
+            ..Links::default()
+        };
+        if matches!(line, Line::Header(_)) {
+            links.belongs(object, object, "sessionId");
+        }
+        links
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        Some("Gemini CLI places a rewritten message at its first line, and rewinds by lines")
+    }
+
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        let mut copies = Vec::new();
+        // Copies in messages that were taken back have no other use either.
+        for message in &Messages::of(&object.whole()).list {
+            for raw in message.elements_of("toolCalls").unwrap_or_default() {
+                if let Some(call) = Object::within(raw) {
+                    copies.extend(SecondCopy::at(object, &call, "result", "resultDisplay"));
+                }
+            }
+        }
+        copies
+    }
+
+    fn lessened(&self, _: &Object<'_>, _: u64) -> Edits {
+        Edits::new()
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        let set = object.object_of("$set");
+        let metadata = set.as_ref().unwrap_or(object);
+        About { title: metadata.text_of("summary"), ..About::default() }
+    }
+
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        match Line::of(object) {
+            // A header with messages is the whole session, and grows with it.
+            Line::Header(messages) if messages.is_empty() => object.text_of("sessionId"),
+            _ => None,
+        }
+    }
+
+    fn repaired(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {
+        let messages = Messages::of(object).list;
+        let id = flaw.id.as_deref();
+        id.map_or_else(Edits::new, |id| flaws::answered(object, &messages, id))
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        let what = "the Gemini CLI reads other characters in their place";
+        (class == Class::NotUtf8).then_some((Effect::Harmless, what))
+    }
+}
+
+/// The record itself, if it is a reply.
+fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
+    let is_reply = matches!(Line::of(object), Line::Message) && kind_of(object) == "gemini";
+    is_reply.then_some(object)
+}
+
+/// The messages in a record that are in the context.
+struct Messages<'a> {
+    list: Vec<Object<'a>>,
+    /// Whether they take the place of all before them.
+    is_checkpoint: bool,
+}
+
+impl<'a> Messages<'a> {
+    fn of(object: &Object<'a>) -> Self {
+        let line = Line::of(object);
+        let is_checkpoint = matches!(line, Line::Checkpoint(_));
+        let mut list = line.into_messages(object);
+        if let Some(portion) = &object.portion {
+            list.retain(|message| SentMessage::of(message).is_some());
+            let mut numbers = 0..;
+            list.retain(|_| numbers.next().is_some_and(|number| portion.holds(number)));
+        }
+        Self { list, is_checkpoint }
+    }
+
+    fn sent(&self) -> Vec<SentMessage<'_, 'a>> {
+        self.list.iter().filter_map(SentMessage::of).collect()
+    }
+
+    fn is_summary(&self) -> bool {
+        self.is_checkpoint && log::is_compaction(&self.list)
+    }
+
+    /// The role of all of them; `None` if the model is sent nothing of them.
+    fn role(&self, sent: &[SentMessage<'_, 'a>]) -> Option<Role> {
+        let role = sent.first()?.role;
+        let is_one = sent.iter().all(|message| message.role == role);
+        let is_summary = self.is_summary() && is_summary_alone(sent);
+        Some(if is_one || is_summary { role } else { Role::Other })
+    }
+}
+
+/// Whether there is nothing but a summary and the model's answer to it, which the client writes.
+fn is_summary_alone(sent: &[SentMessage<'_, '_>]) -> bool {
+    match sent {
+        [summary] => summary.is_text(),
+        [summary, answer] => {
+            summary.is_text() && answer.role == Role::Assistant && answer.is_text()
+        }
+        _ => false,
+    }
+}
+
+/// A summary without the element around it.
+fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
+    let trimmed = text.trim();
+    let inner = trimmed.strip_prefix(SNAPSHOT);
+    let inner = inner.and_then(|inner| inner.strip_suffix(SNAPSHOT_END));
+    match inner {
+        Some(inner) => Cow::Owned(inner.trim().to_owned()),
+        None => text,
+    }
+}
+
+/// Whether no other format has such a message.
+fn is_own_message(object: &Object<'_>) -> bool {
+    let kind = kind_of(object);
+    let is_kind = ["user", "gemini", "info", "error", "warning"].contains(&&*kind);
+    let has = |key| object.get(key).is_some();
+    is_kind && object.text_of("timestamp").is_some() && has("content") && !has("role")
+}
+
+/// Adds the values of `message` that the model is sent, and their copies.
+fn wrap<'a>(message: &Object<'a>, wrapped: &mut Wrapped<'a>) {
+    let Some(sent) = SentMessage::of(message) else {
+        return;
+    };
+    wrapped.sent.extend(message.get("content"));
+    wrapped.copies.extend(message.get("displayContent"));
+    if sent.role == Role::User {
+        return;
+    }
+    let outside = if sent.is_whole() { &mut wrapped.copies } else { &mut wrapped.sent };
+    outside.extend(message.get("thoughts"));
+    for call in sent.listed_calls() {
+        outside.extend(["id", "name", "args"].into_iter().filter_map(|key| call.get(key)));
+    }
+    for call in sent.listed_calls() {
+        wrapped.sent.extend(call.get("result"));
+        wrapped.copies.extend(call.get("resultDisplay"));
+    }
+}

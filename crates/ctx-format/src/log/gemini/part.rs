@@ -1,0 +1,172 @@
+//! The parts of a content of the Gemini API: texts, calls, results, media.
+
+use std::borrow::Cow;
+
+use crate::{Call, Denial, Object, Part, Slot, ToolResult, json, within};
+
+/// The kind of a part, by the member that decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartKind {
+    Text,
+    Thought,
+    Call,
+    Result,
+    Media(&'static str),
+    Other,
+}
+
+/// The raw parts of a content, which may be a text, a part, or a list of both.
+pub(super) fn list(content: Option<&str>) -> Vec<&str> {
+    match content {
+        Some(content) if is_truthy(content) => {
+            within::elements(content).unwrap_or_else(|| vec![content])
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the value is true in a condition of the client, which is written in JavaScript.
+fn is_truthy(raw: &str) -> bool {
+    let is_zero = || raw.parse().is_ok_and(|number: f64| number == 0.0);
+    !matches!(raw, "null" | "false" | "\"\"") && !is_zero()
+}
+
+fn has(part: &Object<'_>, key: &str) -> bool {
+    part.get(key).is_some_and(is_truthy)
+}
+
+pub(super) fn kind(raw: &str) -> PartKind {
+    match Object::within(raw) {
+        Some(part) => kind_of(&part),
+        None if json::text(raw).is_some() => PartKind::Text,
+        None => PartKind::Other,
+    }
+}
+
+fn kind_of(part: &Object<'_>) -> PartKind {
+    if has(part, "functionCall") {
+        PartKind::Call
+    } else if has(part, "functionResponse") {
+        PartKind::Result
+    } else if has(part, "inlineData") {
+        PartKind::Media("inlineData")
+    } else if has(part, "fileData") {
+        PartKind::Media("fileData")
+    } else if part.text_of("text").is_none() {
+        PartKind::Other
+    } else if has(part, "thought") {
+        PartKind::Thought
+    } else {
+        PartKind::Text
+    }
+}
+
+/// Whether all of a part is read. The API has other parts: code that it has run itself, with the
+/// output, and the signature of a thought.
+pub(super) fn is_read(raw: &str) -> bool {
+    const OTHERS: [&str; 4] =
+        ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];
+    kind(raw) != PartKind::Other
+        || Object::within(raw).is_some_and(|part| {
+            part.members().is_empty() || OTHERS.iter().any(|key| part.get(key).is_some())
+        })
+}
+
+/// Whether it is a part that stands outside the content of a reply unless the content has it.
+pub(super) fn is_call_or_thought(raw: &str) -> bool {
+    Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
+}
+
+/// Whether the part is empty: the client leaves out the replies around it.
+pub(super) fn is_void(raw: &str) -> bool {
+    let Some(part) = Object::within(raw) else {
+        return raw == "\"\"";
+    };
+    let mut keys = part.members().iter().map(|member| &*member.key);
+    part.members().is_empty()
+        || part.get("text") == Some("\"\"")
+            && kind_of(&part) == PartKind::Text
+            && keys.all(|key| matches!(key, "text" | "thought" | "callIndex"))
+}
+
+/// The text of a part that is a text.
+pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
+    match Object::within(raw) {
+        Some(part) if kind_of(&part) == PartKind::Text => part.text_of("text"),
+        Some(_) => None,
+        None => json::text(raw),
+    }
+}
+
+/// The name by which the call or the result in the member `key` is paired.
+pub(super) fn name(raw: &str, key: &str) -> Option<String> {
+    Some(name_of(&Object::within(raw)?.object_of(key)?))
+}
+
+/// A call is paired with its results by its id, or by its name if it has none.
+pub(super) fn name_of(function: &Object<'_>) -> String {
+    let id = function.text_of("id").filter(|id| !id.is_empty());
+    let name = id.or_else(|| function.text_of("name"));
+    name.unwrap_or_default().into_owned()
+}
+
+/// The part that `raw`, a value within `record`, is.
+pub(super) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
+    let Some(object) = Object::within(raw) else {
+        return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);
+    };
+    let text = || object.text_of("text").unwrap_or_default();
+    let part = match kind_of(&object) {
+        PartKind::Text => Some(Part::Text(text())),
+        PartKind::Thought => Some(Part::Reasoning(text())),
+        PartKind::Call => object.object_of("functionCall").map(|it| Part::Call(call(record, &it))),
+        PartKind::Result => {
+            object.object_of("functionResponse").map(|it| Part::Result(result(record, &it)))
+        }
+        PartKind::Media(kind) => Some(Part::media(kind, raw)),
+        PartKind::Other => None,
+    };
+    part.unwrap_or(Part::Opaque(raw.into()))
+}
+
+/// A call: `id`, `name` and `args` of `function`, which is a value within `record`.
+pub(super) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
+    let arguments = function.get("args");
+    Call {
+        id: function.text_of("id"),
+        name: function.text_of("name").unwrap_or_default(),
+        arguments: Cow::Borrowed(arguments.unwrap_or_default()),
+        slot: arguments.map(|raw| Slot::json(record, raw)),
+    }
+}
+
+fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
+    let response = function.object_of("response");
+    let media = list(function.get("parts"));
+    let (mut parts, mut slot) = (Vec::new(), None);
+    if let Some((raw, text)) = response.as_ref().and_then(only_text) {
+        parts.push(Part::Text(text));
+        // No text can replace both the response and the media next to it.
+        slot = media.is_empty().then(|| Slot::text(record, raw));
+    } else if let Some(raw) = function.get("response") {
+        parts.push(Part::Opaque(raw.into()));
+    }
+    parts.extend(media.into_iter().map(|raw| part(record, raw)));
+    ToolResult {
+        id: function.text_of("id"),
+        name: function.text_of("name"),
+        is_error: response.is_some_and(|response| response.get("error").is_some()),
+        denial: Denial::None,
+        parts,
+        slot,
+    }
+}
+
+/// The text of a response that has no other member: `{"output":"…"}`, `{"error":"…"}`. The model is
+/// sent any other response as an object.
+fn only_text<'a>(response: &Object<'a>) -> Option<(&'a str, Cow<'a, str>)> {
+    let [member] = response.members() else {
+        return None;
+    };
+    Some((member.value, json::text(member.value)?))
+}

@@ -1,0 +1,118 @@
+//! The session files of agents: logs that hold more than the model is sent.
+//!
+//! # How an agent's log plugs in
+//!
+//! An agent is a folder here and an entry in `AGENTS`; no tool knows its name. Its type implements
+//! [`Dialect`], which reads and writes records, and [`Log`], which says what the agent makes of them:
+//!
+//! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`Dialect::outline`] and
+//!   [`Dialect::message`] read the object within; slots and cuts are places in the text of the whole
+//!   record. A copy of a result for the agent's screen is no part of the message. A record that takes
+//!   the place of all before it and holds several messages is one message with all their parts; if
+//!   its object knows which of them are in the context ([`Object::only`]), it reads no others.
+//! - **Not all of the file is in the context**: there are branches, compactions that leave old
+//!   records in the file, records that are written again, replies that take several lines. The
+//!   builder of [`Log::view_builder`] sees each record once and says at the end which of them are sent, as
+//!   which message, and what is wrong with the file. `outline` and `message` of the dialect ignore
+//!   that: `Record::outline` and `Record::message` give nothing for a record outside the context.
+//! - **Compactions** are lines that [`Log::compaction_writer`] appends. Their summaries are
+//!   recognised by [`Dialect::summary_text`].
+//! - **Calls and results pair in their own way**: [`Dialect::rules`]. A call and its result in one
+//!   record are in no outline, since nothing can part them.
+//!
+//! A flaw says what repairs a copy of the file; [`Log::repaired`] makes the changes that only the
+//! agent's folder can make.
+
+mod claude_code;
+mod codex;
+pub mod compaction;
+pub mod flaw;
+mod gemini;
+pub(crate) mod links;
+mod pi;
+pub(crate) mod repair;
+mod tree;
+pub mod view;
+
+pub use claude_code::ClaudeCode;
+pub use codex::Codex;
+pub use gemini::Gemini;
+pub use pi::Pi;
+
+use std::borrow::Cow;
+
+use self::compaction::CompactionWriter;
+use self::view::ViewBuilder;
+use crate::convert::session::Session;
+use crate::convert::target::Target;
+use crate::convert::turn::Family;
+use crate::dialect::{Held, Wrapped};
+use crate::{About, Class, Dialect, Edits, Effect, Flaw, Links, Object, SecondCopy};
+
+/// What the rest of the crate has to know about an agent.
+pub(crate) struct Agent {
+    pub(crate) dialect: &'static dyn Dialect,
+    /// How messages call one of its sessions.
+    pub(crate) session: &'static str,
+    /// The format of the messages within its records.
+    pub(crate) family: Family,
+    /// Makes what writes a session when another one is converted.
+    pub(crate) writer: fn(Session) -> Box<dyn Target>,
+}
+
+/// All agents, in alphabetical order.
+pub(crate) const AGENTS: [Agent; 4] = [claude_code::AGENT, codex::AGENT, gemini::AGENT, pi::AGENT];
+
+impl Agent {
+    /// The agent whose sessions have that dialect.
+    pub(crate) fn of(dialect: &dyn Dialect) -> Option<Self> {
+        AGENTS.into_iter().find(|agent| agent.dialect.name() == dialect.name())
+    }
+}
+
+/// What an agent makes of its own file, beyond the records themselves.
+pub trait Log: Sync {
+    /// Finds out which records are in the context.
+    fn view_builder(&self) -> Box<dyn ViewBuilder>;
+
+    /// Writes a compaction as the agent does; `None` if the agent has none, so that a compaction
+    /// rewrites the whole session.
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>>;
+
+    /// The messages of a record, in their order.
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>>;
+
+    /// The text of a record that a later one gives another content, with that content.
+    fn edited(&self, object: &Object<'_>) -> Option<String>;
+
+    /// The values in a record of the context that the model is sent, and their copies.
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a>;
+
+    /// The links of a line to others.
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a>;
+
+    /// Why lines may only be removed if a later line replaces everything before it; `None` if the
+    /// children of a line can be linked to its parent.
+    fn why_by_position(&self) -> Option<&'static str>;
+
+    /// The second copies of the results in a record, for the agent's screen.
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy>;
+
+    /// The changes of a record with a usage after which its request had at most `prompt` tokens:
+    /// only these numbers change, and none grows. Nothing changes if the agent does not decide by
+    /// them.
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits;
+
+    /// The name, the title and the folder of the session, if the record has them.
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
+
+    /// The id of the session, if the record has it.
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
+
+    /// The changes of a record that repair a flaw whose remedy is
+    /// [`Remedy::Change`](crate::Remedy::Change), with its numbers.
+    fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
+
+    /// What the agent does with a line of that class; `None` if it skips the line.
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)>;
+}

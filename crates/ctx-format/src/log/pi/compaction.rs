@@ -1,0 +1,140 @@
+//! A compaction in the words of pi: an entry with a summary, which names the first of the old
+//! entries that stay.
+//!
+//! All entries from that one on stay. If one between them leaves, or one that stays has changed,
+//! those that stay are written again after the compaction.
+
+use std::collections::{HashMap, HashSet};
+
+use super::tree::{Entries, has_no_ids};
+use super::{NO_USAGE, entry, system, view};
+use crate::log::compaction::{
+    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times, copy_with,
+};
+use crate::log::tree::LineId;
+use crate::log::view::Portion;
+use crate::{Object, json};
+
+/// Sees the entries of a session.
+#[derive(Default)]
+pub(super) struct Writer {
+    entries: Entries,
+    /// The id of the last entry that the session goes on from, raw.
+    last: Option<String>,
+    /// The numbers of the entries of version 1, by the hash of their text. Only lines of JSON
+    /// count.
+    numbers: HashMap<LineId, usize>,
+    lines: usize,
+    times: Times,
+}
+
+impl CompactionWriter for Writer {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        let Some(object) = object else {
+            return;
+        };
+        self.times.push(object);
+        let place = self.entries.nodes.len();
+        self.entries.push(self.lines, object);
+        if self.entries.newest == Some(place)
+            && let Some(id) = object.get("id")
+        {
+            self.last = Some(id.to_owned());
+        }
+        if self.entries.version.is_some_and(has_no_ids) {
+            self.numbers.insert(LineId::of(object.text().trim()), self.lines);
+        }
+        self.lines += 1;
+    }
+
+    fn finish(
+        self: Box<Self>,
+        compaction: &Compaction<'_>,
+    ) -> Result<Vec<String>, CompactionError> {
+        let Self { entries, last, numbers, lines: count, mut times } = *self;
+        let version = entries.version.ok_or(CompactionError::NoHeader)?;
+        let has_ids = !has_no_ids(version);
+        let mut ids =
+            NewIds { entries: &entries, made: HashSet::new(), ids: Ids::new(&compaction.seed) };
+        let id = ids.next();
+        let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
+        let first = if is_named { compaction.kept.first() } else { None };
+        let mut line = LineText::new().text("type", "compaction");
+        if has_ids {
+            line = line.text("id", &id).json("parentId", last.as_deref().unwrap_or("null"));
+        }
+        line =
+            line.text("timestamp", &times.next(compaction.now)).text("summary", compaction.summary);
+        // A compaction that keeps none names itself.
+        line = if has_ids {
+            let first = first.map(id_of).transpose()?;
+            line.json("firstKeptEntryId", &first.unwrap_or(json::quoted(&id)))
+        } else {
+            let number = |kept: &Kept<'_>| numbers.get(&LineId::of(kept.text.trim())).copied();
+            let first = first.map(|kept| number(kept).ok_or(CompactionError::Unreadable));
+            line.json("firstKeptEntryIndex", &first.transpose()?.unwrap_or(count).to_string())
+        };
+        line = line.json("tokensBefore", &compaction.tokens.0.to_string());
+        let context = view::context(&entries, &entries.path());
+        let edits = view::edits(&context);
+        if let Some(system) = system::replayed(&context, compaction.now.timestamp_millis()) {
+            line = line.json("systemMessage", &system);
+        }
+        let mut lines = vec![line.end()];
+        if !is_named {
+            let mut parent = id;
+            for kept in &compaction.kept {
+                let id = ids.next();
+                let mut members = vec![("timestamp", json::quoted(&times.next(compaction.now)))];
+                if has_ids {
+                    members.push(("id", json::quoted(&id)));
+                    members.push(("parentId", json::quoted(&parent)));
+                }
+                lines.push(copy(kept, &members, &edits)?);
+                parent = id;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// Gives ids that no entry has.
+struct NewIds<'e> {
+    entries: &'e Entries,
+    made: HashSet<LineId>,
+    ids: Ids,
+}
+
+impl NewIds<'_> {
+    fn next(&mut self) -> String {
+        loop {
+            let id = self.ids.short();
+            let hash = LineId::of(&id);
+            if self.entries.place(Some(hash)).is_none() && self.made.insert(hash) {
+                return id;
+            }
+        }
+    }
+}
+
+fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
+    let object = kept.object()?;
+    object.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
+}
+
+/// The entry with other members. It has the content that an edit gives it, since the edit does not
+/// name the copy.
+fn copy(
+    kept: &Kept<'_>,
+    members: &[(&str, String)],
+    edits: &view::Edits<'_>,
+) -> Result<String, CompactionError> {
+    let mut object = kept.object()?;
+    let content = LineId::at_filled(&object, "id").and_then(|id| *edits.get(&id)?);
+    let edited = content.and_then(|it| entry::edited(&object.only(Portion::with_content(it))));
+    if let Some(text) = &edited {
+        object = Object::parse(text).map_err(|_| CompactionError::Unreadable)?;
+    }
+    let edits = copy_with(&object, members, Some(NO_USAGE));
+    Ok(edits.of_object(&object).trim().to_owned())
+}

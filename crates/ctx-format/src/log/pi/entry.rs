@@ -1,0 +1,205 @@
+//! The content of an entry for the model.
+
+use std::borrow::Cow;
+
+use crate::dialect::{blocks, call_of, kind_of, parts};
+use crate::{Denial, Edits, Object, Part, Role, Slot, ToolResult, unread, within};
+
+/// The kinds of entries that say something, as the agent distinguishes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    User,
+    Assistant,
+    ToolResult,
+    /// A command that the user ran himself, with its output.
+    Shell,
+    /// A text of an extension.
+    Custom,
+    /// The same in files older than version 3, which later versions do not read.
+    Hook,
+    /// The summary of a branch that was left.
+    BranchSummary,
+    Compaction,
+}
+
+/// An entry that says something.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) kind: EntryKind,
+    /// The object that holds the content: the entry itself, or its message.
+    pub(super) body: Object<'a>,
+}
+
+impl<'a> Entry<'a> {
+    /// `None` if no model is ever sent the entry.
+    pub(super) fn of(object: &Object<'a>) -> Option<Self> {
+        let kind = match &*kind_of(object) {
+            "message" => {
+                let body = object.object_of("message")?;
+                let kind = match &*body.text_of("role")? {
+                    "user" => EntryKind::User,
+                    "assistant" => EntryKind::Assistant,
+                    "toolResult" => EntryKind::ToolResult,
+                    "bashExecution" => EntryKind::Shell,
+                    "custom" => EntryKind::Custom,
+                    "hookMessage" => EntryKind::Hook,
+                    // The agent sends summaries with these roles, and does not store them so.
+                    "branchSummary" => EntryKind::BranchSummary,
+                    "compactionSummary" => EntryKind::Compaction,
+                    _ => return None,
+                };
+                return Some(Self { kind, body });
+            }
+            "custom_message" => EntryKind::Custom,
+            "branch_summary" => EntryKind::BranchSummary,
+            "compaction" => EntryKind::Compaction,
+            _ => return None,
+        };
+        Some(Self { kind, body: object.clone() })
+    }
+
+    /// Whoever is neither the model nor a tool speaks as the user.
+    pub(super) fn role(&self) -> Role {
+        match self.kind {
+            EntryKind::Assistant => Role::Assistant,
+            EntryKind::ToolResult => Role::Tool,
+            _ => Role::User,
+        }
+    }
+
+    /// Whether the entry is a summary, whose text is not its content.
+    pub(super) fn is_summary(&self) -> bool {
+        matches!(self.kind, EntryKind::Compaction | EntryKind::BranchSummary)
+    }
+
+    /// Whether the reply was not interrupted.
+    pub(super) fn is_whole(&self) -> bool {
+        let stop = self.body.text_of("stopReason");
+        !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
+    }
+
+    /// Whether the agent sends the entry when it is in the context of a file of that version.
+    pub(super) fn is_sent(&self, version: f64) -> bool {
+        let is_excluded = self.body.is_true("excludeFromContext");
+        !is_excluded
+            && match self.kind {
+                EntryKind::Assistant => self.is_whole(),
+                EntryKind::BranchSummary => self.body.get("summary") != Some("\"\""),
+                EntryKind::Hook => version < 3.0,
+                _ => true,
+            }
+    }
+
+    /// The content of the entry; positions are those in `record`.
+    pub(super) fn parts(&self, record: &Object<'a>) -> Vec<Part<'a>> {
+        match self.kind {
+            _ if self.is_summary() => {
+                self.body.text_of("summary").map(Part::Text).into_iter().collect()
+            }
+            EntryKind::Shell => vec![Part::Text(shell_text(&self.body).into())],
+            EntryKind::ToolResult => vec![Part::Result(self.result(record))],
+            _ => parts(self.body.get("content"), &|block| part(record, block)),
+        }
+    }
+
+    fn result(&self, record: &Object<'a>) -> ToolResult<'a> {
+        let content = self.body.get("content");
+        ToolResult {
+            id: self.body.text_of("toolCallId"),
+            name: self.body.text_of("toolName"),
+            is_error: self.body.is_true("isError"),
+            denial: Denial::None,
+            parts: parts(content, &|block| part(record, block)),
+            slot: content.and_then(only_text).map(|raw| Slot::text(record, raw)),
+        }
+    }
+
+    /// The ids of the calls in a reply.
+    pub(super) fn call_ids(&self) -> Vec<Cow<'a, str>> {
+        let calls = blocks(&self.body).into_iter().filter(|block| kind_of(block) == "toolCall");
+        calls.map(|call| call.text_of("id").unwrap_or_default()).collect()
+    }
+}
+
+/// A block, which is a value within `record`.
+fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
+    Some(match &*kind_of(block) {
+        "text" => Part::Text(block.text_of("text")?),
+        // Only the API can read redacted reasoning.
+        "thinking" if block.is_true("redacted") => return None,
+        "thinking" => Part::Reasoning(block.text_of("thinking")?),
+        "image" => Part::media("image", block.text().trim()),
+        "toolCall" => Part::Call(call_of(record, block, "arguments")),
+        _ => return None,
+    })
+}
+
+/// Whether all of a block is read.
+pub(super) fn is_read(block: &Object<'_>) -> bool {
+    match &*kind_of(block) {
+        "text" => unread::has_text(block, "text"),
+        "thinking" => block.is_true("redacted") || unread::has_text(block, "thinking"),
+        kind => matches!(kind, "image" | "toolCall"),
+    }
+}
+
+/// The string that is all of a content. The agent fails on a result that is no list of blocks, so
+/// that another text can only replace the text of a block.
+fn only_text(content: &str) -> Option<&str> {
+    let text = match within::elements(content) {
+        None => content,
+        Some(elements) => {
+            let [block] = elements.as_slice() else {
+                return None;
+            };
+            let block = Object::within(block)?;
+            if kind_of(&block) != "text" {
+                return None;
+            }
+            block.get("text")?
+        }
+    };
+    text.starts_with('"').then_some(text)
+}
+
+/// The text in which the agent reports a command of the user, and how it ended, to the model.
+fn shell_text(shell: &Object<'_>) -> String {
+    let of = |key| shell.text_of(key).unwrap_or_default();
+    let (output, file) = (of("output"), of("fullOutputPath"));
+    let mut text = format!("Ran `{}`\n", of("command"));
+    if output.is_empty() {
+        text.push_str("(no output)");
+    } else {
+        text.extend(["```\n", &output, "\n```"]);
+    }
+    let status = shell.get("exitCode").and_then(|raw| raw.parse::<f64>().ok());
+    if shell.is_true("cancelled") {
+        text.push_str("\n\n(command cancelled)");
+    } else if let Some(status) = status.filter(|status| *status != 0.0) {
+        text.extend(["\n\nCommand exited with code ", &status.to_string()]);
+    }
+    if shell.is_true("truncated") && !file.is_empty() {
+        text.extend(["\n\n[Output truncated. Full output: ", &file, "]"]);
+    }
+    text
+}
+
+/// The text of an entry with the content that a `context_edit` gives it. Summaries and commands
+/// have no content that an edit could replace.
+pub(super) fn edited(object: &Object<'_>) -> Option<String> {
+    let new = object.portion.as_ref()?.content()?;
+    let old = Entry::of(object)?.body.get("content")?;
+    let mut edits = Edits::new();
+    edits.replace(object.place_of(old), new.to_owned());
+    Some(edits.of_object(object))
+}
+
+/// The content that a `context_edit` gives its target, raw; `None` if it omits the target. One of
+/// unknown shape is no content.
+pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
+    if object.get("replacement") == Some("null") {
+        return None;
+    }
+    let replacement = object.object_of("replacement");
+    replacement.and_then(|it| it.get("content")).or(Some("{}"))
+}

@@ -1,0 +1,289 @@
+//! The session files of pi, and of `OpenClaw`, which grew out of it: a header, then entries that
+//! name their parents.
+//!
+//! The shapes are those of pi 0.73.1 and 1.5.2, whose files have versions 1 to 3, and of `OpenClaw`
+//! 2026.9.6. The words that the agent puts around a summary when it sends one are not part of the
+//! summary. Its `system` messages declare the prompt and the tools, and are no messages here.
+
+mod compaction;
+mod convert;
+mod entry;
+mod system;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod view;
+
+use std::borrow::Cow;
+
+use self::entry::{Entry, EntryKind};
+use super::compaction::CompactionWriter;
+use super::view::ViewBuilder;
+use super::{Agent, Log};
+use crate::convert::said::Family;
+use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of};
+use crate::repair::RepairDialect;
+use crate::rules::{PairBy, Results};
+use crate::usage::{lessen, sum};
+use crate::{
+    About, Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules,
+    SecondCopy, Unread, Usage, json,
+};
+
+/// The dialect `pi`.
+pub struct Pi;
+
+pub(super) const AGENT: Agent = Agent {
+    dialect: &Pi,
+    session: "a pi session",
+    family: Family::Pi,
+    writer: |session| Box::new(convert::Writer::new(session)),
+};
+
+/// The `usage` of a reply whose use of tokens is unknown: each reply must have one.
+const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+
+/// The members of `usage` that make up the prompt; most of it was read from the cache.
+const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
+
+/// The types of entries that have an id and a parent. The last two are those of `OpenClaw`.
+const IN_TREE: &str = "message compaction branch_summary custom_message custom model_change \
+    thinking_level_change label session_info usage context_edit reset leaf";
+
+impl Dialect for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let kind = kind_of(object);
+        let has_all = |keys: [&str; 3]| keys.iter().all(|key| object.get(key).is_some());
+        let is_own = if kind == "session" {
+            has_all(["id", "timestamp", "cwd"])
+        } else {
+            let is_in_tree = IN_TREE.split_ascii_whitespace().any(|own| kind == own);
+            is_in_tree && has_all(["id", "parentId", "timestamp"])
+        };
+        if is_own { Sniff::Yes } else { Sniff::No }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        if let Some(text) = self.edited(object) {
+            return Some(self.outline(&Object::parse(&text).ok()?)?.into_owned());
+        }
+        let entry = Entry::of(object)?;
+        let mut outline = Outline {
+            role: entry.role(),
+            begins_turn: entry.kind == EntryKind::User,
+            is_summary: entry.kind == EntryKind::Compaction,
+            ..Outline::of_line()
+        };
+        match entry.kind {
+            EntryKind::Assistant => outline.calls = entry.call_ids(),
+            EntryKind::ToolResult => {
+                outline.has_content = false;
+                let id = entry.body.text_of("toolCallId");
+                outline.results.push(id.unwrap_or_default());
+            }
+            _ => {}
+        }
+        Some(outline)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        if let Some(text) = self.edited(object) {
+            let message = self.message(&Object::parse(&text).ok()?)?;
+            return Some(message.into_owned().without_places());
+        }
+        let entry = Entry::of(object)?;
+        let parts = entry.parts(object);
+        let mut message = Message {
+            sealed: anthropic::sealed(&entry.body, &parts, "thinkingSignature"),
+            // Only results have a name.
+            name: entry.body.text_of("toolName"),
+            ..Message::new(entry.role(), parts)
+        };
+        if entry.kind == EntryKind::Assistant {
+            let is_reasoning = |block: &Object<'_>| kind_of(block) == "thinking";
+            message.reasoning = cut_blocks(object, &entry.body, is_reasoning);
+        }
+        Some(message)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        if let Some(entry) = Entry::of(object) {
+            if entry.is_summary() || entry.kind == EntryKind::Shell {
+                return None;
+            }
+            return Unread::in_content(entry.body.get("content"), entry::is_read);
+        }
+        match &*kind_of(object) {
+            "context_edit" => Unread::in_content(entry::new_content(object), entry::is_read),
+            "message" => {
+                let message = object.object_of("message")?;
+                let role = message.get("role").unwrap_or("null");
+                (role != system::ROLE).then(|| Unread::role(self.name(), role))
+            }
+            _ => None,
+        }
+    }
+
+    fn sealed(&self, object: &Object<'_>) -> Sealed {
+        let entry = Entry::of(object);
+        entry.map_or_else(Sealed::default, |it| anthropic::sealed_in(&it.body, "thinkingSignature"))
+    }
+
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let usage = usage_of(object)?;
+        Usage::new(sum(&usage, &PROMPT), sum(&usage, &["output"]))
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if kind_of(object) == "model_change" {
+            return object.text_of("modelId");
+        }
+        let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Assistant)?;
+        entry.body.text_of("model")
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            // The agent makes up results that are missing, and moves none.
+            results: Results::BehindReply,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: false,
+            user_first: false,
+        }
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        format!(r#"{{"type":"compaction","summary":{}}}"#, json::quoted(text))
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Compaction)?;
+        entry.body.text_of("summary")
+    }
+}
+
+impl Log for Pi {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<view::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let raw = self.edited(object).map_or(object.text().trim().into(), Cow::Owned);
+        Held::alone(self, object, raw)
+    }
+
+    fn edited(&self, object: &Object<'_>) -> Option<String> {
+        entry::edited(object)
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        let Some(entry) = Entry::of(object) else {
+            return Wrapped::default();
+        };
+        let sent: &[&str] = match entry.kind {
+            _ if entry.is_summary() => &["summary"],
+            EntryKind::Shell => &["command", "output"],
+            _ if self.edited(object).is_some() => &[],
+            _ => &["content"],
+        };
+        let is_result = entry.kind == EntryKind::ToolResult;
+        let copies: &[&str] = if is_result { &["details"] } else { &[] };
+        let values = |keys: &[&str]| keys.iter().filter_map(|key| entry.body.get(key)).collect();
+        Wrapped { sent: values(sent), copies: values(copies) }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        if tree::is_header(object) {
+            let has_no_ids = tree::header_version(object).is_some_and(tree::has_no_ids);
+            let why = "version 1 of pi's files knows its lines by their numbers";
+            let keeps_all = has_no_ids.then_some(why);
+            let mut links = Links { stays: true, keeps_all, ..Links::default() };
+            links.belongs(object, object, "id");
+            return links;
+        }
+        let mut links = Links::of(object, "id");
+        links.name(object, object, "parentId", Bond::Parent);
+        // An edit of its target would not fit the entry above.
+        let is_edit = kind_of(object) == "context_edit";
+        let bond = if is_edit { Bond::Needs } else { Bond::Mention };
+        links.name(object, object, "targetId", bond);
+        links.name(object, object, "appendParentId", Bond::Mention);
+        links.name(object, object, "fromId", Bond::Mention);
+        links.name(object, object, "firstKeptEntryId", Bond::Needs);
+        links
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        match Entry::of(object) {
+            Some(Entry { kind: EntryKind::ToolResult, body }) => {
+                SecondCopy::at(object, &body, "content", "details").into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let mut edits = Edits::new();
+        if let Some(usage) = usage_of(object) {
+            let by = sum(&usage, &PROMPT).saturating_sub(prompt);
+            lessen(&mut edits, object, &usage, &PROMPT, by);
+            // The agent uses the total if it is there.
+            lessen(&mut edits, object, &usage, &["totalTokens"], by);
+        }
+        edits
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        let mut about = About::default();
+        match &*kind_of(object) {
+            "session" => about.folder = object.text_of("cwd"),
+            "session_info" => about.name = object.text_of("name"),
+            _ => {}
+        }
+        about
+    }
+
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if tree::is_header(object) { object.text_of("id") } else { None }
+    }
+
+    fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
+        let mut edits = Edits::new();
+        if let Some(parent) = object.get("parentId") {
+            edits.replace(object.place_of(parent), "null".to_owned());
+        }
+        edits
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        (class == Class::NotUtf8)
+            .then_some((Effect::Harmless, "pi reads other characters in their place"))
+    }
+}
+
+/// The `usage` of a reply. An interrupted one has the numbers of the moment of interruption.
+fn usage_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Assistant)?;
+    if entry.is_whole() { entry.body.object_of("usage") } else { None }
+}

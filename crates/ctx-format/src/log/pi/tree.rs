@@ -1,0 +1,256 @@
+//! The entries of a session as a tree, and the path that the agent goes on from.
+//!
+//! The rules are those of the loaders of pi 0.73.1 and 1.5.2: the first line that is JSON is the
+//! header, without which nothing is read; the newest entry and its parents are the path. Entries
+//! of version 1 have no ids: each hangs on the one before it.
+
+use std::collections::HashMap;
+
+use super::entry::{Entry, EntryKind, new_content};
+use super::system;
+use crate::dialect::kind_of;
+use crate::log::flaw::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::log::tree::{LineId, Tree};
+use crate::{Object, json};
+
+/// An entry, as far as the tree is concerned.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// The number of its record, from 0.
+    pub(super) record: usize,
+    pub(super) id: Option<LineId>,
+    pub(super) parent: Option<LineId>,
+    pub(super) content: Content,
+    /// Whether the agent sends it when it is in the context.
+    pub(super) is_sent: bool,
+    /// Which entry it edits, and the new content, raw; without one the entry is not sent.
+    pub(super) edit: Option<(LineId, Option<Box<str>>)>,
+    /// The system message that declares the prompt and the tools, raw.
+    pub(super) system: Option<Box<str>>,
+}
+
+/// The content of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Something that the user, the model or a tool says.
+    Message,
+    /// Something else for the model: summaries of branches, commands, texts of extensions.
+    Extra,
+    /// The end of what is no longer sent: a compaction, or the reset of `OpenClaw`.
+    Boundary(Boundary),
+    /// No message: settings, names, prompts, edits, the state of extensions.
+    State,
+}
+
+/// Which of the entries before a boundary stay in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Boundary {
+    pub(super) first_kept: Option<LineId>,
+    pub(super) keeps_messages_only: bool,
+}
+
+impl Node {
+    /// Reads the entry of record number `record`, in a file of that version.
+    fn of(record: usize, object: &Object<'_>, version: f64) -> Self {
+        let entry = Entry::of(object);
+        let boundary = |keeps_messages_only| {
+            let first_kept = LineId::at_filled(object, "firstKeptEntryId");
+            Content::Boundary(Boundary { first_kept, keeps_messages_only })
+        };
+        let kind = kind_of(object);
+        let content = match (&*kind, entry.as_ref().map(|entry| entry.kind)) {
+            ("compaction", _) => boundary(false),
+            ("reset", _) => boundary(true),
+            (_, Some(EntryKind::User | EntryKind::Assistant | EntryKind::ToolResult)) => {
+                Content::Message
+            }
+            (_, Some(_)) => Content::Extra,
+            (_, None) => Content::State,
+        };
+        let target = LineId::at_filled(object, "targetId").filter(|_| kind == "context_edit");
+        Self {
+            record,
+            id: LineId::at_filled(object, "id"),
+            parent: LineId::at_filled(object, "parentId"),
+            content,
+            is_sent: entry.is_some_and(|entry| entry.is_sent(version)),
+            edit: target.map(|target| (target, new_content(object).map(Box::from))),
+            system: system::message(object).map(Box::from),
+        }
+    }
+
+    pub(super) fn is_boundary(&self) -> bool {
+        matches!(self.content, Content::Boundary(_))
+    }
+}
+
+/// The entries of a session.
+#[derive(Default)]
+pub(super) struct Entries {
+    /// In the order of the file.
+    pub(super) nodes: Vec<Node>,
+    /// The last entry of each id.
+    places: HashMap<LineId, usize>,
+    /// The version in the header. Without a header the agent reads nothing.
+    pub(super) version: Option<f64>,
+    /// How many lines are JSON: entries, and headers.
+    lines: usize,
+    pub(super) newest: Option<usize>,
+    /// The flaw of a session without a header.
+    pub(super) headless: Option<Flaw>,
+    /// `OpenClaw`: what hangs on the first one hangs on the second one.
+    stands_for: Option<(LineId, Option<LineId>)>,
+}
+
+impl Entries {
+    /// The next record, of number `record`.
+    pub(super) fn push(&mut self, record: usize, object: &Object<'_>) {
+        if self.lines == 0 {
+            self.version = header_version(object);
+            if self.version.is_none() {
+                self.headless = Some(no_header(record, object));
+            }
+        }
+        if let Some(version) = self.version
+            && !is_header(object)
+        {
+            let mut node = Node::of(record, object, version);
+            if has_no_ids(version) {
+                self.number(&mut node, object);
+            }
+            self.add(node, object);
+        }
+        self.lines += 1;
+    }
+
+    /// Gives an entry of version 1 its number for an id, and the entry before for its parent.
+    fn number(&self, node: &mut Node, object: &Object<'_>) {
+        node.id = Some(LineId::of_number(self.lines));
+        node.parent = self.nodes.last().and_then(|last| last.id);
+        if let Content::Boundary(boundary) = &mut node.content {
+            let number = object.get("firstKeptEntryIndex");
+            let number = number.and_then(|raw| raw.parse().ok());
+            boundary.first_kept = number.map(LineId::of_number);
+        }
+    }
+
+    fn add(&mut self, mut node: Node, object: &Object<'_>) {
+        let place = self.nodes.len();
+        let moves = self.moves(object);
+        if kind_of(object) == "leaf" {
+            if moves {
+                // `OpenClaw`: the session goes on from an entry that is named.
+                node.parent = LineId::at_filled(object, "targetId");
+                let hung_on = LineId::at_filled(object, "appendParentId");
+                self.stands_for = hung_on.map(|hung_on| (hung_on, node.parent));
+            }
+        } else if moves {
+            if let Some((own, parent)) = self.stands_for.take()
+                && Some(own) == node.parent
+            {
+                node.parent = parent;
+            }
+        } else {
+            // The next entry hangs on this one, and goes on from where the session was.
+            let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
+            self.stands_for = node.id.map(|id| (id, leaf));
+        }
+        if moves {
+            self.newest = Some(place);
+        }
+        if let Some(id) = node.id {
+            self.places.insert(id, place);
+        }
+        self.nodes.push(node);
+    }
+
+    /// Whether the session goes on from an entry. `OpenClaw` marks entries that do not move it, and
+    /// names in a `leaf` from which entry it goes on, if that is in the file.
+    fn moves(&self, object: &Object<'_>) -> bool {
+        if kind_of(object) != "leaf" {
+            return object.get("appendMode") != Some("\"side\"");
+        }
+        match LineId::at_filled(object, "targetId") {
+            Some(target) => self.places.contains_key(&target),
+            None => object.get("targetId") == Some("null"),
+        }
+    }
+
+    pub(super) fn place(&self, id: Option<LineId>) -> Option<usize> {
+        self.places.get(&id?).copied()
+    }
+
+    /// Whether a later entry has the id of the one at `place`.
+    pub(super) fn is_superseded(&self, place: usize) -> bool {
+        let last = self.place(self.nodes[place].id);
+        last.is_some_and(|last| last != place)
+    }
+
+    /// The places of the entries from the root to the newest one.
+    pub(super) fn path(&self) -> Vec<usize> {
+        let up = self.newest.into_iter().flat_map(|newest| self.ancestors(newest));
+        let mut path: Vec<usize> = up.collect();
+        path.reverse();
+        path
+    }
+}
+
+impl Tree for Entries {
+    fn parent(&self, place: usize) -> Option<usize> {
+        self.place(self.nodes[place].parent)
+    }
+
+    fn names_parent(&self, place: usize) -> bool {
+        self.nodes[place].parent.is_some()
+    }
+
+    fn is_boundary(&self, place: usize) -> bool {
+        self.nodes[place].is_boundary()
+    }
+
+    fn is_sent(&self, place: usize) -> bool {
+        self.nodes[place].is_sent
+    }
+
+    fn may_be_parent(&self, place: usize) -> bool {
+        self.nodes[place].id.is_some() && !self.is_superseded(place)
+    }
+}
+
+/// Whether a line has the type of a header. Later ones than the first line are passed over.
+pub(super) fn is_header(object: &Object<'_>) -> bool {
+    kind_of(object) == "session"
+}
+
+/// The version of the format, which version 1 does not name. `None` if `object` is no header: it
+/// needs an id.
+pub(super) fn header_version(object: &Object<'_>) -> Option<f64> {
+    if !is_header(object) || object.text_of("id").is_none() {
+        return None;
+    }
+    match object.get("version") {
+        None | Some("null") => Some(1.0),
+        Some(raw) => {
+            let number = json::text(raw).unwrap_or(raw.into());
+            // The agent compares: a version that is no number is not older than any.
+            Some(number.trim().parse().unwrap_or(f64::NAN))
+        }
+    }
+}
+
+/// Whether entries of that version have no ids.
+pub(super) fn has_no_ids(version: f64) -> bool {
+    version < 2.0
+}
+
+fn no_header(record: usize, first: &Object<'_>) -> Flaw {
+    let what = "no header is the first line: pi loads nothing of the file";
+    let time = first.text_of("timestamp");
+    let time = time.as_deref().unwrap_or(NO_TIME);
+    let has_ids = first.get("id").is_some() && first.get("parentId").is_some();
+    let version = if has_ids { r#""version":3,"# } else { "" };
+    let (id, time) = (json::quoted(&session_id(time)), json::quoted(time));
+    let header = format!(r#"{{"type":"session",{version}"id":{id},"timestamp":{time},"cwd":"/"}}"#);
+    Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
+        .repaired_by(Remedy::Before(header))
+}

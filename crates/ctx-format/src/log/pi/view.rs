@@ -1,0 +1,192 @@
+//! Which entries of a session are in the context, and what is wrong with it.
+//!
+//! The rules are those of pi 0.73.1 and 1.5.2, compared with what they send: on the path, the last
+//! compaction comes first, then the entries that it keeps, then those after it; edits among them
+//! change the others. `OpenClaw` 2026.9.6 has a second such boundary, a reset. The flaws were tried
+//! with the agents' own loaders.
+
+use std::collections::HashMap;
+
+use super::tree::{Boundary, Content, Entries, Node};
+use crate::log::flaw::{Effect, Flaw, Remedy};
+use crate::log::tree::{LineId, Tree, off_the_path, second_root};
+use crate::log::view::{Outside, View, ViewBuilder};
+use crate::{Object, counted};
+
+/// Sees each record of a session once.
+#[derive(Default)]
+pub(super) struct Builder {
+    entries: Entries,
+    records: usize,
+}
+
+impl ViewBuilder for Builder {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        if let Some(object) = object {
+            self.entries.push(self.records, object);
+        }
+        self.records += 1;
+    }
+
+    fn push_replaced(&mut self, object: &Object<'_>) {
+        self.push(Some(object));
+    }
+
+    fn view(&self) -> View {
+        let path = self.entries.path();
+        let context = context(&self.entries, &path);
+        let edits = edits(&context);
+        let edit_of = |node: &Node| edits.get(&node.id?).copied();
+        let mut view = View::outside(self.reasons(&path, &context, &edits));
+        for node in context.iter().filter(|node| node.is_sent) {
+            match edit_of(node) {
+                Some(None) => continue,
+                Some(Some(new)) => view.replace_content(node.record, new),
+                None => {}
+            }
+            view.add_message(&[node.record]);
+        }
+        view.flaws = flaws(&self.entries, &path);
+        view.flaws.extend(self.entries.headless.clone());
+        view
+    }
+}
+
+impl Builder {
+    /// Why each record is outside the context, if it is.
+    fn reasons(&self, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> Vec<Outside> {
+        let mut reasons = vec![Outside::NeverSent; self.records];
+        let has_place = |node: &Node| node.is_sent || node.edit.is_some();
+        for (place, node) in self.entries.nodes.iter().enumerate() {
+            if has_place(node) {
+                let is_superseded = self.entries.is_superseded(place);
+                reasons[node.record] =
+                    if is_superseded { Outside::Superseded } else { Outside::DeadBranch };
+            }
+        }
+        for place in path {
+            let node = &self.entries.nodes[*place];
+            if has_place(node) {
+                reasons[node.record] = Outside::BeforeCompaction;
+            }
+        }
+        for node in context {
+            let is_omitted = || node.id.is_some_and(|id| edits.get(&id) == Some(&None));
+            if node.edit.is_some() {
+                reasons[node.record] = Outside::NeverSent;
+            } else if node.is_sent && is_omitted() {
+                reasons[node.record] = Outside::Superseded;
+            }
+        }
+        reasons
+    }
+}
+
+/// The entries of the path that count, in the order in which pi sends them.
+pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node> {
+    let path: Vec<&Node> = path.iter().map(|place| &entries.nodes[*place]).collect();
+    let Some(last) = path.iter().rposition(|node| node.is_boundary()) else {
+        return path;
+    };
+    let mut context = vec![path[last]];
+    if let Content::Boundary(boundary) = path[last].content {
+        context.extend(kept(&path[..last], boundary));
+    }
+    context.extend(&path[last + 1..]);
+    context
+}
+
+/// The entries before a boundary that stay: none if the first one that it names is not among them.
+fn kept<'n>(before: &[&'n Node], boundary: Boundary) -> impl Iterator<Item = &'n Node> {
+    // Every entry of a path except the last one has an id.
+    let first = before.iter().position(|node| node.id == boundary.first_kept);
+    let stays = move |node: &&Node| match node.content {
+        Content::Message => true,
+        Content::Extra => !boundary.keeps_messages_only,
+        Content::Boundary(_) => false,
+        Content::State => node.edit.is_some(),
+    };
+    before[first.unwrap_or(before.len())..].iter().copied().filter(stays)
+}
+
+/// New contents by the id of their entry, raw; `None` for an entry that is not sent.
+pub(super) type Edits<'t> = HashMap<LineId, Option<&'t str>>;
+
+/// The edits in the context. The last edit of an entry counts.
+pub(super) fn edits<'t>(context: &[&'t Node]) -> Edits<'t> {
+    let edits = context.iter().filter_map(|node| node.edit.as_ref());
+    edits.map(|(target, content)| (*target, content.as_deref())).collect()
+}
+
+/// Problems of a session whose path is `path`, from the root to the newest entry.
+fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
+    let nodes = &entries.nodes;
+    let mut flaws = Vec::new();
+    let boundary = path.iter().rposition(|place| nodes[*place].is_boundary());
+    match boundary {
+        Some(at) => flaws.extend(kept_entry_missing(entries, &path[..at], path[at])),
+        None => breaks(entries, path, &mut flaws),
+    }
+    // A path that never ends is a flaw whatever compaction is on it.
+    if boundary.is_some() && entries.parent(path[0]).is_some() {
+        flaws.push(parent_loop(entries, path[0]));
+    }
+    let newest = nodes.iter().rposition(Node::is_boundary);
+    if let Some(newest) = newest
+        && boundary.map(|at| path[at]) != Some(newest)
+    {
+        flaws.push(off_the_path(nodes[newest].record, "pi", "an entry"));
+    }
+    flaws
+}
+
+fn parent_loop(entries: &Entries, place: usize) -> Flaw {
+    let what = "its parent hangs on it: pi never ends loading the file";
+    Flaw::new(entries.nodes[place].record, "parent-loop", Effect::Refused, what.to_owned())
+}
+
+/// A compaction that keeps entries from one on that is not above it.
+fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
+    let node = &entries.nodes[place];
+    let Content::Boundary(Boundary { first_kept, .. }) = node.content else {
+        return None;
+    };
+    let is_first = |place: &usize| entries.nodes[*place].id == first_kept;
+    // A compaction that names itself keeps none on purpose.
+    if first_kept.is_none() || first_kept == node.id || before.iter().any(is_first) {
+        return None;
+    }
+    let what = "the first entry that it keeps is not above it: pi keeps none of those before it";
+    Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what.to_owned()))
+}
+
+/// The places where the way up ends although more is above.
+fn breaks(entries: &Entries, path: &[usize], flaws: &mut Vec<Flaw>) {
+    for it in entries.breaks(path) {
+        let node = &entries.nodes[it.place];
+        let unsent = counted(it.unsent, "entry");
+        let flaw = if entries.parent(it.place).is_some() {
+            parent_loop(entries, it.place)
+        } else if it.unsent == 0 {
+            return;
+        } else if node.parent.is_none() {
+            flaws.push(second_root(node.record, &unsent));
+            return;
+        } else {
+            let what = format!(
+                "its parent is not in the file: pi goes no further up, and {unsent} before are not sent"
+            );
+            Flaw::new(node.record, "missing-parent", Effect::Lost, what)
+        };
+        flaws.push(flaw.repaired_by(match it.before {
+            Some(before) => {
+                Remedy::Link { key: "parentId", to: entries.nodes[before].record, of: "id" }
+            }
+            None => Remedy::Change(Vec::new()),
+        }));
+    }
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

@@ -1,0 +1,200 @@
+//! Repairing a log: a copy that its agent loads with all that can be recovered.
+//!
+//! First, every readable object gets a line of its own. Then the flaws are repaired, round by round,
+//! until none with a remedy is left. Lines that do not change keep their bytes.
+
+use std::collections::BTreeMap;
+
+use crate::log::flaw::{Effect, Flaw, Remedy};
+use crate::record::line_end;
+use crate::repair::{Action, Salvage, What};
+use crate::second_reading::show;
+use crate::{Dialect, Edits, MAX_LINE, Object, Origin, Piece, Record};
+
+/// A repaired copy.
+pub struct RepairedLog {
+    /// The content of the file.
+    pub bytes: Vec<u8>,
+    /// What was changed, by line of the source.
+    pub actions: Vec<Action>,
+    /// The line of the source that each line comes from.
+    pub sources: Vec<u64>,
+}
+
+/// A line of the copy.
+struct Line {
+    /// The line of the source that it comes from.
+    source: u64,
+    bytes: Vec<u8>,
+}
+
+/// How often a repair may reveal other flaws.
+const ROUNDS: usize = 8;
+
+/// Repairs a log of `dialect`, whose lines come with their numbers and line ends; `None` if the
+/// dialect is no log. With `strict`, calls that wait at the end get a result as well.
+pub fn repair_log(
+    dialect: &dyn Dialect,
+    lines: Vec<(u64, Vec<u8>)>,
+    strict: bool,
+) -> Option<RepairedLog> {
+    let mut log = Log { dialect, lines: Vec::with_capacity(lines.len()), actions: Vec::new() };
+    for (source, bytes) in lines {
+        log.read(Line { source, bytes });
+    }
+    let mut flaws = log.flaws()?;
+    for _ in 0..ROUNDS {
+        let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
+        flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
+        if !log.repair(&flaws) {
+            break;
+        }
+        flaws = log.flaws()?;
+    }
+    log.end_the_last_line();
+    log.actions.sort_by_key(|action| action.line);
+    Some(RepairedLog {
+        sources: log.lines.iter().map(|line| line.source).collect(),
+        bytes: log.lines.into_iter().flat_map(|line| line.bytes).collect(),
+        actions: log.actions,
+    })
+}
+
+struct Log<'d> {
+    dialect: &'d dyn Dialect,
+    lines: Vec<Line>,
+    actions: Vec<Action>,
+}
+
+impl Log<'_> {
+    /// Adds a line, or the readable objects in it.
+    fn read(&mut self, line: Line) {
+        let source = line.source;
+        let record = record(&line.bytes, source == 1);
+        let Some(Salvage { lines, done }) = Salvage::of(&record) else {
+            self.lines.push(line);
+            return;
+        };
+        for what in done {
+            self.act(source, "", what);
+        }
+        let end = match line_end(&line.bytes) {
+            b"" => b"\n",
+            end => end,
+        };
+        for text in lines {
+            let bytes = [text.as_bytes(), end].concat();
+            self.lines.push(Line { source, bytes });
+        }
+    }
+
+    fn flaws(&self) -> Option<Vec<Flaw>> {
+        let mut view = self.dialect.log()?.view_builder();
+        self.each(|record| show(view.as_mut(), record));
+        Some(view.view().flaws)
+    }
+
+    fn each(&self, mut see: impl FnMut(&Record<'_>)) {
+        for (number, line) in self.lines.iter().enumerate() {
+            see(&record(&line.bytes, number == 0));
+        }
+    }
+
+    /// Repairs these flaws; whether anything changed.
+    fn repair(&mut self, flaws: &[Flaw]) -> bool {
+        let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
+        let mut before: BTreeMap<usize, String> = BTreeMap::new();
+        for flaw in flaws {
+            let at = flaw.record;
+            let source = self.lines[at].source;
+            let Some((what, change)) = self.change(flaw) else {
+                continue;
+            };
+            match change {
+                Change::Before(text) => drop(before.insert(at, text)),
+                // A line changes once a round: the next round finds its other flaws.
+                Change::Edit(_) if edits.contains_key(&at) => continue,
+                Change::Edit(edit) => drop(edits.insert(at, edit)),
+            }
+            self.act(source, flaw.id.as_deref().unwrap_or_default(), what);
+        }
+        let is_changed = !edits.is_empty() || !before.is_empty();
+        for (at, edit) in edits {
+            self.lines[at].bytes = record(&self.lines[at].bytes, at == 0).edited(&edit);
+        }
+        for (at, text) in before.into_iter().rev() {
+            let source = self.lines[at].source;
+            let bytes = (text + "\n").into_bytes();
+            self.lines.insert(at, Line { source, bytes });
+        }
+        is_changed
+    }
+
+    /// The change that a remedy makes; `None` if it changes nothing.
+    fn change(&self, flaw: &Flaw) -> Option<(What, Change)> {
+        let of = |at: usize| record(&self.lines[at].bytes, at == 0);
+        let own = of(flaw.record);
+        Some(match flaw.remedy.as_ref()? {
+            Remedy::Before(text) => (What::Header, Change::Before(text.clone())),
+            Remedy::CopyBefore(at) => {
+                let header = of(*at).object()?.text().trim_ascii().to_owned();
+                (What::Header, Change::Before(header))
+            }
+            Remedy::Link { key, to, of: name } => {
+                let parent = of(*to);
+                let edits = link(own.object()?, key, parent.object()?.get(name)?)?;
+                let to = self.lines[*to].source;
+                (What::Reparent { to }, Change::Edit(edits))
+            }
+            Remedy::Change(numbers) => {
+                let edits = self.dialect.log()?.repaired(own.object()?, flaw, numbers);
+                let what = if flaw.rule == "unanswered-call" {
+                    What::Answer
+                } else {
+                    What::Change { rule: flaw.rule }
+                };
+                (!edits.is_empty()).then_some((what, Change::Edit(edits)))?
+            }
+        })
+    }
+
+    /// Ends the last line: an agent may append its next one directly.
+    fn end_the_last_line(&mut self) {
+        let Some(last) = self.lines.last_mut() else {
+            return;
+        };
+        if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
+            last.bytes.push(b'\n');
+            let source = last.source;
+            self.act(source, "", What::EndLine);
+        }
+    }
+
+    fn act(&mut self, line: u64, id: &str, what: What) {
+        let id = id.to_owned();
+        self.actions.push(Action { line, id, what });
+    }
+}
+
+enum Change {
+    /// Insert a line before.
+    Before(String),
+    Edit(Edits),
+}
+
+/// Gives `key` the raw value `to`; `None` if it has that already.
+fn link(object: &Object<'_>, key: &str, to: &str) -> Option<Edits> {
+    if object.get(key) == Some(to) {
+        return None;
+    }
+    let mut edits = Edits::new();
+    edits.set(0, object, key, to);
+    Some(edits)
+}
+
+/// A line of the copy. One that is too long is never parsed.
+fn record(bytes: &[u8], is_first: bool) -> Record<'_> {
+    let piece = if bytes.len() > MAX_LINE { Piece::First } else { Piece::Whole };
+    let line = if is_first { 1 } else { 2 };
+    Origin { line, piece, ..Origin::ALONE }.record(bytes)
+}

@@ -1,0 +1,327 @@
+//! The view of a log: which of its records are in the context that the agent would send, in which
+//! order, and which of them make one message.
+//!
+//! A [`ViewBuilder`] sees each record of the session once, and answers only then: a later record
+//! may take the earlier ones out of the context, or put them into another order.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::{Flaw, Object, Record};
+
+/// Whether a record is in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// As a message, or as a fragment of one.
+    Inside(Fragment),
+    /// Not in the context.
+    Outside(Outside),
+}
+
+/// The part of a message that a record holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The number of the message in the context, from 0.
+    pub message: u64,
+    /// Whether the message begins with this record.
+    pub begins: bool,
+    /// Whether the message ends with this record.
+    pub ends: bool,
+}
+
+/// Why a record is not in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outside {
+    /// No model is ever sent it: progress, settings, a header.
+    NeverSent,
+    /// It is in the context of a helper agent.
+    OtherAgent,
+    /// It is on an abandoned branch.
+    DeadBranch,
+    /// A compaction took its place.
+    BeforeCompaction,
+    /// A later record replaced it.
+    Superseded,
+}
+
+/// Looks at the records of a session, in their order, and says which of them are in the context.
+pub trait ViewBuilder {
+    /// The object of the next record; `None` if it is no object.
+    fn push(&mut self, object: Option<&Object<'_>>);
+
+    /// The records are the messages of one document, whose other members are not seen.
+    fn begin_document(&mut self) {}
+
+    /// A bad line, which most agents skip.
+    fn push_bad(&mut self) {
+        self.push(None);
+    }
+
+    /// The object of a line that is not UTF-8, read with U+FFFD for the bytes that are not.
+    fn push_replaced(&mut self, _object: &Object<'_>) {
+        self.push_bad();
+    }
+
+    /// The first object of a line that holds several, which most agents skip.
+    fn push_first_of(&mut self, _object: &Object<'_>) {
+        self.push_bad();
+    }
+
+    /// The view of all records so far. More may follow, and then another view.
+    fn view(&self) -> View;
+}
+
+/// Which records of a session are in the context, and as what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    records: Vec<Presence>,
+    messages: u64,
+    portions: HashMap<usize, Portion>,
+    /// The problems of the session, as its agent loads it.
+    pub flaws: Vec<Flaw>,
+}
+
+/// A message of the context, in a record that may hold several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContextMessage {
+    /// The number of its record.
+    pub(crate) record: usize,
+    /// Its number in the record.
+    pub(crate) number: usize,
+    /// Messages of one group are handed out as one. Groups are numbered in the order in which
+    /// they begin.
+    pub(crate) group: usize,
+}
+
+/// For each record that holds several messages: why each of them is out of the context, if it is.
+pub(crate) type ListReasons = HashMap<usize, Vec<Outside>>;
+
+impl View {
+    /// The view of an empty context: why each record is outside it.
+    pub fn outside(reasons: impl IntoIterator<Item = Outside>) -> Self {
+        Self {
+            records: reasons.into_iter().map(Presence::Outside).collect(),
+            messages: 0,
+            portions: HashMap::new(),
+            flaws: Vec::new(),
+        }
+    }
+
+    /// Appends a message to the context: the numbers of its records, from 0, in the order of the
+    /// file.
+    ///
+    /// # Panics
+    ///
+    /// When there is no record of such a number.
+    pub fn add_message(&mut self, records: &[usize]) {
+        self.put(self.messages, records);
+        self.messages += 1;
+    }
+
+    /// Appends messages to the context. The records of a group come in the order of the file; a
+    /// group that others interrupt has the place of its beginning.
+    pub(crate) fn add_messages(&mut self, messages: &[ContextMessage], lists: &ListReasons) {
+        let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
+        let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
+        let mut last = None;
+        for message in messages {
+            if last.replace(message.group) != Some(message.group) {
+                self.messages += 1;
+            }
+            let place = self.messages - 1;
+            let (_, records) = groups.entry(message.group).or_insert_with(|| (place, Vec::new()));
+            if records.last().is_none_or(|last| *last < message.record) {
+                records.push(message.record);
+            }
+            portions.entry(message.record).or_default().push((message.number, place));
+        }
+        for (place, records) in groups.values() {
+            self.put(*place, records);
+        }
+        for (record, inside) in portions {
+            let reasons = lists.get(&record).map_or(&[][..], Vec::as_slice);
+            self.add_portion(record, inside, reasons);
+        }
+    }
+
+    /// Notes which messages of a record are in the context, unless it is all of them together.
+    fn add_portion(&mut self, record: usize, inside: Vec<(usize, u64)>, reasons: &[Outside]) {
+        if let Presence::Inside(fragment) = self.of(record) {
+            let is_together = inside.iter().all(|(_, place)| *place == fragment.message);
+            if !is_together || inside.len() < reasons.len() {
+                self.portions.insert(record, Portion::new(inside, reasons));
+            }
+        }
+    }
+
+    /// The agent sends the message in the record of that number with this content, raw.
+    pub(crate) fn replace_content(&mut self, record: usize, content: &str) {
+        self.portions.insert(record, Portion::with_content(content));
+    }
+
+    fn put(&mut self, message: u64, records: &[usize]) {
+        for (at, number) in records.iter().enumerate() {
+            self.records[*number] = Presence::Inside(Fragment {
+                message,
+                begins: at == 0,
+                ends: at + 1 == records.len(),
+            });
+        }
+    }
+
+    /// The presence of the record of that number, from 0. A record that the view does not know is
+    /// never sent.
+    pub fn of(&self, number: usize) -> Presence {
+        let unknown = Presence::Outside(Outside::NeverSent);
+        self.records.get(number).copied().unwrap_or(unknown)
+    }
+
+    /// The part of a record that is in the context, if not all of it.
+    pub fn portion(&self, number: usize) -> Option<Portion> {
+        self.portions.get(&number).cloned()
+    }
+}
+
+/// The part of a record that is in the context: some of its messages, because later records took
+/// others back or replaced them, or its one message with another content.
+///
+/// A compaction leaves records of several messages, and so does an agent that writes all messages a
+/// session began with into one. The messages are numbered from 0, as a dialect gives those of the
+/// whole record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Portion {
+    messages: Arc<PortionMessages>,
+    content: Option<Arc<str>>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct PortionMessages {
+    inside: Vec<(usize, u64)>,
+    outside: Vec<(usize, Outside)>,
+}
+
+impl Portion {
+    /// The messages with these numbers, wherever in the context they are.
+    pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
+        Self::new(numbers.into_iter().map(|number| (number, 0)).collect(), &[])
+    }
+
+    /// These messages. `reasons` says why each message of the record is outside, if it is.
+    pub(crate) fn new(mut inside: Vec<(usize, u64)>, reasons: &[Outside]) -> Self {
+        inside.sort_unstable();
+        let reasons = reasons.iter().copied().enumerate();
+        let outside = reasons.filter(|(number, _)| !has(&inside, *number)).collect();
+        Self { messages: Arc::new(PortionMessages { inside, outside }), content: None }
+    }
+
+    /// The one message of a record, which the agent sends with another content, raw.
+    pub(crate) fn with_content(content: &str) -> Self {
+        Self { messages: Arc::default(), content: Some(content.into()) }
+    }
+
+    /// The content that takes the place of the record's own, raw.
+    pub(crate) fn content(&self) -> Option<&str> {
+        self.content.as_deref()
+    }
+
+    /// The messages in the context: the number of each in the record, and in the context.
+    pub fn inside(&self) -> &[(usize, u64)] {
+        &self.messages.inside
+    }
+
+    /// The other messages, and why they are not in the context.
+    pub fn outside(&self) -> &[(usize, Outside)] {
+        &self.messages.outside
+    }
+
+    /// Whether the message of that number is in the context.
+    pub fn holds(&self, number: usize) -> bool {
+        has(&self.messages.inside, number)
+    }
+}
+
+fn has(sorted: &[(usize, u64)], number: usize) -> bool {
+    sorted.binary_search_by_key(&number, |(own, _)| *own).is_ok()
+}
+
+/// Presences of records that wait elsewhere, by their order there. It takes no room if the session
+/// is linear.
+#[derive(Clone, Debug, Default)]
+pub struct Presences {
+    records: Vec<Presence>,
+    portions: HashMap<usize, Portion>,
+}
+
+impl Presences {
+    /// The next record that waits.
+    pub fn push(&mut self, record: &Record<'_>) {
+        if let Some(portion) = &record.portion {
+            self.portions.insert(self.records.len(), portion.clone());
+        }
+        self.records.extend(record.presence);
+    }
+
+    /// The presence of the record with that number, from 0; `None` in a linear session.
+    pub fn of(&self, number: usize) -> Option<Presence> {
+        self.records.get(number).copied()
+    }
+
+    /// The part of a record that is in the context, if not all of it.
+    pub fn portion(&self, number: usize) -> Option<Portion> {
+        self.portions.get(&number).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ContextMessage, Fragment, ListReasons, Outside, Presence, View};
+
+    fn messages(all: &[(usize, usize, usize)]) -> Vec<ContextMessage> {
+        let all = all.iter();
+        all.map(|&(record, number, group)| ContextMessage { record, number, group }).collect()
+    }
+
+    #[test]
+    fn messages_may_take_several_records_and_change_their_order() {
+        let reasons = [Outside::Superseded, Outside::DeadBranch];
+        let mut view = View::outside([reasons, reasons].concat());
+        view.add_message(&[3]);
+        view.add_message(&[0, 2]);
+        let inside = |message, begins, ends| Presence::Inside(Fragment { message, begins, ends });
+        assert_eq!(view.of(0), inside(1, true, false));
+        assert_eq!(view.of(1), Presence::Outside(Outside::DeadBranch));
+        assert_eq!(view.of(2), inside(1, false, true));
+        assert_eq!(view.of(3), inside(0, true, true));
+        assert_eq!(view.of(4), Presence::Outside(Outside::NeverSent));
+    }
+
+    #[test]
+    fn a_list_that_is_in_the_context_as_one_is_a_whole_record() {
+        let mut view = View::outside([Outside::NeverSent; 3]);
+        let lists = ListReasons::from([(0, vec![Outside::NeverSent; 2])]);
+        view.add_messages(&messages(&[(0, 0, 0), (0, 1, 0), (1, 0, 1), (2, 0, 1)]), &lists);
+        assert!((0..3).all(|record| view.portion(record).is_none()));
+        let message = |record| match view.of(record) {
+            Presence::Inside(fragment) => (fragment.message, fragment.begins, fragment.ends),
+            Presence::Outside(_) => panic!("outside"),
+        };
+        assert_eq!(message(0), (0, true, true));
+        assert_eq!(message(1), (1, true, false));
+        assert_eq!(message(2), (1, false, true));
+    }
+
+    #[test]
+    fn a_message_between_those_of_a_list_parts_them() {
+        let mut view = View::outside([Outside::NeverSent; 2]);
+        let lists = ListReasons::from([(0, vec![Outside::Superseded; 3])]);
+        view.add_messages(&messages(&[(0, 2, 0), (1, 0, 1), (0, 0, 0)]), &lists);
+        let portion = view.portion(0).expect("not all of it together");
+        assert_eq!(portion.inside(), [(0, 2), (2, 0)]);
+        assert_eq!(portion.outside(), [(1, Outside::Superseded)]);
+        assert!(portion.holds(0) && !portion.holds(1));
+        assert_eq!(view.portion(1), None);
+        // What follows is another message.
+        view.add_message(&[1]);
+        assert!(matches!(view.of(1), Presence::Inside(it) if it.message == 3));
+    }
+}

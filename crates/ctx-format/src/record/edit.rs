@@ -1,0 +1,363 @@
+//! Changing a record: some places of its text get other JSON, every other byte stays.
+
+use crate::{Object, json};
+use std::ops::Range;
+
+/// A place in a record that a text can be put in: the content of a tool result, the
+/// arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The range of the value in the text of the object.
+    pub range: Range<usize>,
+    form: Form,
+}
+
+/// How a text is written into a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As a JSON string.
+    String,
+    /// As it is, since it is JSON itself.
+    Json,
+}
+
+impl Slot {
+    /// A slot for `raw`, a value within `object`, which a text replaces as a JSON string.
+    pub fn text(object: &Object<'_>, raw: &str) -> Self {
+        Self { range: object.place_of(raw), form: Form::String }
+    }
+
+    /// A slot for `raw`, a value within `object`, which only JSON can replace.
+    pub fn json(object: &Object<'_>, raw: &str) -> Self {
+        Self { range: object.place_of(raw), form: Form::Json }
+    }
+}
+
+/// Replacements in the text of one record's object.
+#[derive(Clone, Debug, Default)]
+pub struct Edits {
+    /// In the order of their ranges, which do not overlap.
+    replaced: Vec<(Range<usize>, String)>,
+}
+
+impl Edits {
+    /// No edits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there are no edits.
+    pub fn is_empty(&self) -> bool {
+        self.replaced.is_empty()
+    }
+
+    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`].
+    ///
+    /// # Panics
+    ///
+    /// When the place overlaps one that is replaced already.
+    pub fn replace(&mut self, place: Range<usize>, json: String) {
+        let at = self.replaced.partition_point(|(other, _)| other.start < place.start);
+        let free = |other: &(Range<usize>, String)| {
+            other.0.end <= place.start || place.end <= other.0.start
+        };
+        let neighbours = at.saturating_sub(1)..(at + 1).min(self.replaced.len());
+        assert!(self.replaced[neighbours].iter().all(free), "two edits of one place");
+        self.replaced.insert(at, (place, json));
+    }
+
+    /// Gives `object`, which begins at `start`, the member `key` with that raw value: in place of
+    /// the existing one, or before the others.
+    ///
+    /// # Panics
+    ///
+    /// Like [`Self::replace`].
+    pub fn set(&mut self, start: usize, object: &Object<'_>, key: &str, json: &str) {
+        if let Some(raw) = object.get(key) {
+            let place = object.place_of(raw);
+            return self.replace(start + place.start..start + place.end, json.to_owned());
+        }
+        let inside = start + object.inside();
+        let comma = if object.members().is_empty() { "" } else { "," };
+        self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
+    }
+
+    /// Whether something within `place` is replaced.
+    pub fn touch(&self, place: &Range<usize>) -> bool {
+        let within =
+            |(at, _): &(Range<usize>, String)| place.start <= at.start && at.end <= place.end;
+        self.replaced.iter().any(within)
+    }
+
+    /// Removes the text at `place`.
+    ///
+    /// # Panics
+    ///
+    /// Like [`Self::replace`].
+    pub fn cut(&mut self, place: Range<usize>) {
+        self.replace(place, String::new());
+    }
+
+    /// Puts `text` in the slot, written in the format's form.
+    ///
+    /// # Panics
+    ///
+    /// Like [`Self::replace`].
+    pub fn put(&mut self, slot: &Slot, text: &str) {
+        let json = match slot.form {
+            Form::String => json::quoted(text),
+            Form::Json => text.to_owned(),
+        };
+        self.replace(slot.range.clone(), json);
+    }
+
+    /// Adds the edits of an object that begins at `start` in the text of this one.
+    ///
+    /// # Panics
+    ///
+    /// Like [`Self::replace`].
+    pub fn extend_at(&mut self, start: usize, inner: Self) {
+        for (place, json) in inner.replaced {
+            self.replace(start + place.start..start + place.end, json);
+        }
+    }
+
+    /// The text of the object with the edits made.
+    pub fn of_object(&self, object: &Object<'_>) -> String {
+        let text = self.apply(object.text().as_bytes(), 0);
+        // Places are those of JSON values, so they cut no character.
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The bytes of a record with the edits made; its object's text begins at `skipped`.
+    pub(crate) fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
+        let mut edited = Vec::with_capacity(bytes.len());
+        let mut from = 0;
+        for (place, json) in &self.replaced {
+            edited.extend_from_slice(&bytes[from..skipped + place.start]);
+            edited.extend_from_slice(json.as_bytes());
+            from = skipped + place.end;
+        }
+        edited.extend_from_slice(&bytes[from..]);
+        edited
+    }
+}
+
+/// The ranges to cut from `text` so that the `gone` items are removed and commas separate the
+/// others: in order, not overlapping. The items are all members of an object or all elements of an
+/// array, in order: their ranges, and whether each is gone.
+pub(crate) fn cuts(
+    text: &str,
+    items: impl Iterator<Item = (Range<usize>, bool)>,
+) -> Vec<Range<usize>> {
+    let (mut cuts, mut trailing) = (Vec::new(), Vec::new());
+    let mut kept_end = None;
+    for (place, gone) in items {
+        if gone {
+            trailing.push(place);
+            continue;
+        }
+        // A removed item before a kept one takes the comma after it along.
+        cuts.extend(trailing.drain(..).map(|cut| {
+            let comma = text[cut.end..].find(',');
+            cut.start..cut.end + comma.map_or(0, |at| at + 1)
+        }));
+        kept_end = Some(place.end);
+    }
+    // A removed item at the end takes the comma before it along.
+    if let (Some(first), Some(last)) = (trailing.first(), trailing.last()) {
+        cuts.push(kept_end.unwrap_or(first.start)..last.end);
+    }
+    cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edits, Slot};
+    use crate::{Dialect, Object, Origin, Record, dialect};
+
+    fn record(text: &str) -> Record<'_> {
+        Origin::ALONE.record(text.as_bytes())
+    }
+
+    /// The record with the content of each result replaced by its number.
+    fn numbered(dialect: &dyn Dialect, text: &str) -> String {
+        let record = record(text);
+        let object = record.whole_object().expect("an object");
+        let message = dialect.message(object).expect("a message");
+        let slots: Vec<_> = message.results().map(|result| &result.slot).collect();
+        let mut edits = Edits::new();
+        // Their order does not matter.
+        for (number, slot) in slots.into_iter().enumerate().rev() {
+            if let Some(slot) = slot {
+                edits.put(slot, &format!("\"{number}\""));
+            }
+        }
+        String::from_utf8(record.edited(&edits)).expect("UTF-8")
+    }
+
+    #[test]
+    fn only_the_content_of_results_changes() {
+        let chat = dialect::by_name("chat").expect("chat");
+        let anthropic = dialect::by_name("anthropic").expect("anthropic");
+        let cases: [(&dyn Dialect, &str, &str); 6] = [
+            (
+                chat,
+                "\u{feff}{ \"role\":\"tool\" ,\"n\":1E2,\"content\" : [{\"type\":\"text\",\"text\":\"a\"}] ,\"tool_call_id\":\"c\"}\r\n",
+                "\u{feff}{ \"role\":\"tool\" ,\"n\":1E2,\"content\" : \"\\\"0\\\"\" ,\"tool_call_id\":\"c\"}\r\n",
+            ),
+            (
+                chat,
+                "{\"_ctx\":{\"zone\":\"old\"},\"content\":\"x\",\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"last\"}",
+                "{\"content\":\"x\",\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"\\\"0\\\"\"}",
+            ),
+            (
+                chat,
+                "{\"role\":\"user\",\"content\":\"stays\"}\n",
+                "{\"role\":\"user\",\"content\":\"stays\"}\n",
+            ),
+            (
+                anthropic,
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"a\",\"tool_use_id\":\"1\"}, {\"type\":\"text\",\"text\":\"b\"},{\"type\":\"tool_result\",\"tool_use_id\":\"2\",\"content\":[{\"type\":\"text\",\"text\":\"c\"}]}]}\n",
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"\\\"0\\\"\",\"tool_use_id\":\"1\"}, {\"type\":\"text\",\"text\":\"b\"},{\"type\":\"tool_result\",\"tool_use_id\":\"2\",\"content\":\"\\\"1\\\"\"}]}\n",
+            ),
+            (
+                anthropic,
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"1\"}]}",
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"1\"}]}",
+            ),
+            (
+                anthropic,
+                "{\"role\":\"assistant\",\"content\":[{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"1\",\"content\":[{\"encrypted_content\":\"x\"}]}]}",
+                "{\"role\":\"assistant\",\"content\":[{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"1\",\"content\":[{\"encrypted_content\":\"x\"}]}]}",
+            ),
+        ];
+        for (dialect, before, after) in cases {
+            assert_eq!(numbered(dialect, before), after);
+        }
+    }
+
+    /// The record without its reasoning.
+    fn without_reasoning(name: &str, text: &str) -> String {
+        let record = record(text);
+        let dialect = dialect::by_name(name).expect("a dialect");
+        let object = record.whole_object().expect("an object");
+        let message = dialect.message(object).expect("a message");
+        let mut edits = Edits::new();
+        for place in message.reasoning {
+            edits.cut(place);
+        }
+        String::from_utf8(record.edited(&edits)).expect("UTF-8")
+    }
+
+    #[test]
+    fn reasoning_goes_with_its_comma() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant", "reasoning_content" : "a" , "content":"x","reasoning":"b"}"#,
+                r#"{"role":"assistant",  "content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"reasoning":"b","role":"assistant","content":"x"}"#,
+                r#"{"role":"assistant","content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[ {"type":"thinking","thinking":"a, b"} , {"type":"text","text":"x"},{"type":"redacted_thinking","data":""}],"n":1}"#,
+                r#"{"role":"assistant","content":[  {"type":"text","text":"x"}],"n":1}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a"}]}"#,
+                r#"{"role":"assistant","content":[]}"#,
+            ),
+        ];
+        for (dialect, before, after) in cases {
+            assert_eq!(without_reasoning(dialect, before), after);
+        }
+    }
+
+    #[test]
+    fn arguments_have_their_places() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","custom":{"name":"g","input":"x"}},{"id":"c","function":{"name":"h"}}],"function_call":{"name":"i","arguments":"[1]"}}"#,
+                vec![Some("\"{}\""), Some("\"x\""), None, Some("\"[1]\"")],
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"p" : 1}},{"type":"tool_use","id":"b","name":"f"}]}"#,
+                vec![Some(r#"{"p" : 1}"#), None],
+            ),
+        ];
+        for (name, text, expected) in cases {
+            let record = record(text);
+            let object = record.whole_object().expect("an object");
+            let dialect = dialect::by_name(name).expect("a dialect");
+            let message = dialect.message(object).expect("a message");
+            let slots = message.calls().map(|call| call.slot.as_ref());
+            let found: Vec<_> =
+                slots.map(|slot| slot.map(|slot| &text[slot.range.clone()])).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn texts_are_written_as_the_format_has_them() {
+        let text = r#"{"messages":[{"a":1},{"a":"x","b":{}}]}"#;
+        let outer = Object::parse(text).expect("an object");
+        let start = text.find(r#"{"a":"x""#).expect("it is there");
+        let inner = Object::parse(&text[start..text.len() - 2]).expect("an object");
+        let mut edits = Edits::new();
+        edits.put(&Slot::json(&inner, inner.get("b").expect("b")), "[1]");
+        edits.put(&Slot::text(&inner, inner.get("a").expect("a")), "[1]");
+        let mut of_outer = Edits::new();
+        of_outer.extend_at(start, edits);
+        assert_eq!(of_outer.of_object(&outer), r#"{"messages":[{"a":1},{"a":"[1]","b":[1]}]}"#);
+    }
+
+    #[test]
+    #[should_panic(expected = "two edits of one place")]
+    fn a_place_is_replaced_once() {
+        let mut edits = Edits::new();
+        edits.replace(5..9, String::new());
+        edits.replace(0..5, String::new());
+        edits.replace(8..10, String::new());
+    }
+}
+
+#[cfg(test)]
+mod cut_tests {
+    use super::cuts;
+
+    fn left(gone: &[usize]) -> String {
+        let text = "[ 0 , 1,2 , 3]";
+        let items = "0123".chars().enumerate().map(|(index, digit)| {
+            let start = text.find(digit).expect("a digit of the text");
+            (start..start + 1, gone.contains(&index))
+        });
+        let mut left = text.to_owned();
+        for cut in cuts(text, items).into_iter().rev() {
+            left.replace_range(cut, "");
+        }
+        left
+    }
+
+    #[test]
+    fn each_goes_with_one_comma() {
+        assert_eq!(left(&[]), "[ 0 , 1,2 , 3]");
+        assert_eq!(left(&[0]), "[  1,2 , 3]");
+        assert_eq!(left(&[1, 2]), "[ 0 ,  3]");
+        assert_eq!(left(&[0, 3]), "[  1,2]");
+        assert_eq!(left(&[2, 3]), "[ 0 , 1]");
+        assert_eq!(left(&[0, 1, 2, 3]), "[ ]");
+    }
+}

@@ -1,0 +1,159 @@
+//! Views into raw JSON values. `serde_json` does the lexing; a `RawValue` takes
+//! any depth, any number and any escape, and keeps its bytes.
+
+use crate::Object;
+use serde::de::{Deserializer, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A JSON string as text; `None` when the value is no string. Lone surrogates
+/// (`\ud800`), which JSON allows and UTF-8 does not, become U+FFFD.
+pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.as_bytes().contains(&b'\\') {
+        return Some(Cow::Borrowed(inner));
+    }
+    match serde_json::from_str::<String>(raw) {
+        Ok(text) => Some(Cow::Owned(text)),
+        Err(_) => lossy(raw).map(Cow::Owned),
+    }
+}
+
+/// `serde_json` hands a string out as bytes with surrogates in place.
+fn lossy(raw: &str) -> Option<String> {
+    struct Bytes;
+    impl Visitor<'_> for Bytes {
+        type Value = String;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a string")
+        }
+        fn visit_bytes<E>(self, bytes: &[u8]) -> Result<String, E> {
+            Ok(String::from_utf8_lossy(bytes).into_owned())
+        }
+    }
+    serde_json::Deserializer::from_str(raw).deserialize_bytes(Bytes).ok()
+}
+
+/// The elements of a JSON array, raw; `None` when the value is no array.
+pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
+    if !raw.starts_with('[') {
+        return None;
+    }
+    let values: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
+    Some(values.into_iter().map(RawValue::get).collect())
+}
+
+/// The range of `part`, a slice of `whole`.
+pub(crate) fn place_in(whole: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr() as usize - whole.as_ptr() as usize;
+    start..start + part.len()
+}
+
+/// `text` as a JSON string with its quotes.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// `json` with each string value (not keys) replaced by the result of `change`; `None` if nothing
+/// changes, or `json` is not JSON.
+pub fn map_strings(json: &str, mut change: impl FnMut(&str) -> Option<String>) -> Option<String> {
+    serde_json::from_str::<&RawValue>(json).ok()?;
+    let mut changed = String::new();
+    let mut from = 0;
+    for place in string_values(json) {
+        let string = text(&json[place.clone()])?;
+        if let Some(other) = change(&string) {
+            changed.push_str(&json[from..place.start]);
+            changed.push_str(&quoted(&other));
+            from = place.end;
+        }
+    }
+    changed.push_str(&json[from..]);
+    (from > 0).then_some(changed)
+}
+
+/// The places of the strings that are values, in a text that is JSON.
+fn string_values(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|quote| at + quote) {
+        at = start + 1;
+        while bytes[at] != b'"' {
+            at += if bytes[at] == b'\\' { 2 } else { 1 };
+        }
+        at += 1;
+        if !text[at..].trim_start().starts_with(':') {
+            found.push(start..at);
+        }
+    }
+    found
+}
+
+/// JSON on one line: line ends can only occur between values.
+pub(crate) fn one_line(json: &str) -> Cow<'_, str> {
+    let json = json.trim();
+    if json.contains(['\n', '\r']) {
+        Cow::Owned(json.replace(['\n', '\r'], " "))
+    } else {
+        Cow::Borrowed(json)
+    }
+}
+
+/// The object in `text` as it is written; `None` if it is something else.
+pub(crate) fn object(text: &str) -> Option<Cow<'_, str>> {
+    let object = Object::parse(text).ok()?;
+    object.rest().trim().is_empty().then(|| one_line(text))
+}
+
+/// The type of the part that `raw` is.
+pub(crate) fn kind(raw: &str) -> String {
+    let object = Object::parse(raw).ok();
+    let kind = object.and_then(|object| object.text_of("type"));
+    kind.map_or_else(String::new, Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{elements, text};
+
+    #[test]
+    fn strings_are_decoded() {
+        assert_eq!(text(r#""plain""#).as_deref(), Some("plain"));
+        assert_eq!(text(r#""a\n\u4e2d""#).as_deref(), Some("a\n中"));
+        assert_eq!(text(r#""\ud800!""#).as_deref(), Some("\u{fffd}\u{fffd}\u{fffd}!"));
+        assert_eq!(text("7"), None);
+    }
+
+    #[test]
+    fn elements_keep_their_bytes() {
+        assert_eq!(elements("[ 1E2 ,{\"a\":1,\"a\":2}]"), Some(vec!["1E2", "{\"a\":1,\"a\":2}"]));
+        assert_eq!(elements("{}"), None);
+        assert_eq!(elements("[]"), Some(vec![]));
+    }
+}
+
+#[cfg(test)]
+mod strings_tests {
+    use super::map_strings;
+
+    fn shouted(text: &str) -> Option<String> {
+        map_strings(text, |string| (string.len() > 1).then(|| string.to_uppercase()))
+    }
+
+    #[test]
+    fn only_string_values_change() {
+        let text = r#"{ "key" : "va\"l\\" ,"n":1E2,"list":["x","yz",{"deep": "é\u00e9"}]}"#;
+        let expected = r#"{ "key" : "VA\"L\\" ,"n":1E2,"list":["x","YZ",{"deep": "ÉÉ"}]}"#;
+        assert_eq!(shouted(text).as_deref(), Some(expected));
+        assert_eq!(shouted("\"abc\"").as_deref(), Some("\"ABC\""));
+    }
+
+    #[test]
+    fn what_does_not_change_or_is_no_json_is_none() {
+        for text in ["{}", r#"{"long key":"v"}"#, "7", "", "{\"a\":\"bc", "ls -l \"abc\""] {
+            assert_eq!(shouted(text), None, "{text}");
+        }
+    }
+}

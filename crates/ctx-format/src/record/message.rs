@@ -1,0 +1,440 @@
+//! What the model sees: role and parts.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::view::Fragment;
+use crate::{Object, Slot};
+
+use serde::{Deserialize, Serialize};
+
+/// The speaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions of the operator.
+    System,
+    /// The newer name of [`Role::System`] in the OpenAI API.
+    Developer,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result (`chat`).
+    Tool,
+    /// A function's result (`chat`, deprecated).
+    Function,
+    /// Any other word.
+    Other,
+}
+
+impl Role {
+    /// Reads the word a session file has.
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "tool" => Self::Tool,
+            "function" => Self::Function,
+            _ => Self::Other,
+        }
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Function => "function",
+            Self::Other => "other",
+        }
+    }
+
+    /// System and developer messages: never summarized, never moved.
+    pub fn is_system(self) -> bool {
+        matches!(self, Self::System | Self::Developer)
+    }
+}
+
+/// The role of the message that holds a summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum SummaryRole {
+    /// A message of the user
+    #[default]
+    User,
+    /// A message of the model
+    Assistant,
+    /// A system message
+    System,
+}
+
+impl From<SummaryRole> for Role {
+    fn from(role: SummaryRole) -> Self {
+        match role {
+            SummaryRole::User => Self::User,
+            SummaryRole::Assistant => Self::Assistant,
+            SummaryRole::System => Self::System,
+        }
+    }
+}
+
+/// The skeleton of a message: enough to find exchanges and turns, read without
+/// decoding any content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
+pub struct Outline<'a> {
+    /// The role.
+    pub role: Role,
+    /// Whether a turn begins here: a user message that is more than tool
+    /// results, and not a summary that we wrote.
+    pub begins_turn: bool,
+    /// Ids of the calls made that wait for a result in another record; an id is
+    /// empty where the format has none.
+    pub calls: Vec<Cow<'a, str>>,
+    /// Ids of the calls of other records that are answered here.
+    pub results: Vec<Cow<'a, str>>,
+    /// Whether other content precedes a result that the API wants first.
+    pub results_late: bool,
+    /// Whether there is content other than results.
+    pub has_content: bool,
+    /// Whether it is a summary that we wrote: whatever its role, it is old once
+    /// other messages of its age are.
+    pub is_summary: bool,
+    /// Which message this is part of, where the view of the session says so. A dialect
+    /// leaves it empty: it reads one record and does not know the session.
+    pub fragment: Option<Fragment>,
+}
+
+impl Outline<'_> {
+    /// The outline of a record whose format is not known: a line, nothing more.
+    pub fn of_line() -> Self {
+        Self {
+            role: Role::Other,
+            begins_turn: false,
+            calls: Vec::new(),
+            results: Vec::new(),
+            results_late: false,
+            has_content: true,
+            is_summary: false,
+            fragment: None,
+        }
+    }
+
+    /// The same without anything borrowed from the record.
+    pub(crate) fn into_owned(self) -> Outline<'static> {
+        Outline {
+            role: self.role,
+            begins_turn: self.begins_turn,
+            calls: self.calls.into_iter().map(owned).collect(),
+            results: self.results.into_iter().map(owned).collect(),
+            results_late: self.results_late,
+            has_content: self.has_content,
+            is_summary: self.is_summary,
+            fragment: self.fragment,
+        }
+    }
+
+    /// Whether a message begins here; else the record continues one.
+    pub fn begins_message(&self) -> bool {
+        self.fragment.is_none_or(|fragment| fragment.begins)
+    }
+}
+
+/// A message with all its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The role.
+    pub role: Role,
+    /// The participant's or, on results, the tool's name.
+    pub name: Option<Cow<'a, str>>,
+    /// The parts, in the order of the record.
+    pub parts: Vec<Part<'a>>,
+    /// The ranges to cut from the text of the object so that the message has no reasoning: in
+    /// order, not overlapping.
+    pub reasoning: Vec<Range<usize>>,
+    /// How many characters its reasoning has that only the API can read: signatures, which
+    /// hold what the text may leave out.
+    pub sealed: u64,
+    /// Whether it continues a message that another record begins. A dialect leaves it
+    /// `false`, as it does [`Outline::fragment`].
+    pub continues: bool,
+}
+
+/// Whether a record says that the user denied a call. What a denied call returns are the
+/// user's words, so the text of a result alone never proves one: any tool can print it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Denial {
+    /// The record reports none.
+    #[default]
+    None,
+    /// The record reports one as the error of the call, which a tool that passes on the words
+    /// of others can forge.
+    Reported,
+    /// A field that only the agent's program writes marks it.
+    Marked,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// The model declines.
+    Refusal(Cow<'a, str>),
+    /// The model's reasoning.
+    Reasoning(Cow<'a, str>),
+    /// A tool is called.
+    Call(Call<'a>),
+    /// A tool has answered.
+    Result(ToolResult<'a>),
+    /// An image, a sound, a file.
+    Media(Media<'a>),
+    /// A part of a kind we do not know, raw.
+    Opaque(Cow<'a, str>),
+}
+
+/// An image, a sound, a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media<'a> {
+    /// The type that the format gives it, such as `image_url`, `input_audio`, `document`.
+    pub kind: &'static str,
+    /// The JSON that it was read from: where its data are, each format says otherwise.
+    pub raw: Cow<'a, str>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// Its id; `None` for the deprecated `function_call`.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool.
+    pub name: Cow<'a, str>,
+    /// The arguments as the model wrote them: JSON text, or free text.
+    pub arguments: Cow<'a, str>,
+    /// The slot of the arguments; `None` for a call without any.
+    pub slot: Option<Slot>,
+}
+
+/// A tool result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult<'a> {
+    /// The id of the call it answers.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool, where the record says so.
+    pub name: Option<Cow<'a, str>>,
+    /// Whether the record marks it as an error.
+    pub is_error: bool,
+    /// Whether the record says that the user denied the call.
+    pub denial: Denial,
+    /// Its content: text, media, opaque parts.
+    pub parts: Vec<Part<'a>>,
+    /// The slot of the content; `None` if there is none, or none that a text could replace.
+    pub slot: Option<Slot>,
+}
+
+impl<'a> Part<'a> {
+    /// The media in the JSON `raw`, whose type is `kind`.
+    pub fn media(kind: &'static str, raw: impl Into<Cow<'a, str>>) -> Self {
+        let raw = raw.into();
+        Self::Media(Media { kind, raw })
+    }
+}
+
+impl<'a> Message<'a> {
+    /// A message that no record holds.
+    pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
+        Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
+    }
+
+    /// The same without anything borrowed from the record.
+    pub fn into_owned(self) -> Message<'static> {
+        Message {
+            role: self.role,
+            name: self.name.map(owned),
+            parts: owned_parts(self.parts),
+            reasoning: self.reasoning,
+            sealed: self.sealed,
+            continues: self.continues,
+        }
+    }
+
+    /// The same without places in a record: what it says stands elsewhere.
+    pub(crate) fn without_places(mut self) -> Self {
+        self.reasoning.clear();
+        for part in &mut self.parts {
+            if let Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. }) = part {
+                *slot = None;
+            }
+        }
+        self
+    }
+
+    /// Every text in it that a person could read, results included, in order.
+    pub fn texts(&self) -> Vec<&str> {
+        let mut texts = Vec::new();
+        collect_texts(&self.parts, &mut texts);
+        texts
+    }
+
+    /// The calls in it.
+    pub fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The results in it.
+    pub fn results(&self) -> impl Iterator<Item = &ToolResult<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Result(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Whether a part of the message goes when [`Self::reasoning`] is cut; `object` is
+    /// what the message was read from. An opaque part may be reasoning that only the
+    /// API can read.
+    pub fn is_cut_as_reasoning(&self, part: &Part<'_>, object: &Object<'_>) -> bool {
+        match part {
+            Part::Reasoning(_) => !self.reasoning.is_empty(),
+            Part::Opaque(Cow::Borrowed(raw)) => {
+                let start = object.place_of(raw).start;
+                self.reasoning.iter().any(|cut| cut.contains(&start))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl ToolResult<'_> {
+    /// Its whole content as text, several text parts as lines; `None` if it has anything else,
+    /// which no text can replace.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        let texts: Option<Vec<&str>> = self.parts.iter().map(as_text).collect();
+        Some(match texts?.as_slice() {
+            [] => Cow::Borrowed(""),
+            [text] => Cow::Borrowed(text),
+            texts => Cow::Owned(texts.join("\n")),
+        })
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+fn owned_parts(parts: Vec<Part<'_>>) -> Vec<Part<'static>> {
+    parts.into_iter().map(owned_part).collect()
+}
+
+fn owned_part(part: Part<'_>) -> Part<'static> {
+    match part {
+        Part::Text(text) => Part::Text(owned(text)),
+        Part::Refusal(text) => Part::Refusal(owned(text)),
+        Part::Reasoning(text) => Part::Reasoning(owned(text)),
+        Part::Call(call) => Part::Call(Call {
+            id: call.id.map(owned),
+            name: owned(call.name),
+            arguments: owned(call.arguments),
+            slot: call.slot,
+        }),
+        Part::Result(result) => Part::Result(ToolResult {
+            id: result.id.map(owned),
+            name: result.name.map(owned),
+            is_error: result.is_error,
+            denial: result.denial,
+            parts: owned_parts(result.parts),
+            slot: result.slot,
+        }),
+        Part::Media(media) => Part::media(media.kind, media.raw.into_owned()),
+        Part::Opaque(raw) => Part::Opaque(owned(raw)),
+    }
+}
+
+fn as_text<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn collect_texts<'m>(parts: &'m [Part<'_>], texts: &mut Vec<&'m str>) {
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => texts.push(text),
+            Part::Call(call) => texts.extend([call.name.as_ref(), call.arguments.as_ref()]),
+            Part::Result(result) => collect_texts(&result.parts, texts),
+            Part::Media(_) => {}
+            Part::Opaque(raw) => texts.push(raw),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Denial, Message, Part, Role, ToolResult};
+
+    #[test]
+    fn an_owned_message_says_the_same() {
+        let parts = || {
+            vec![
+                Part::Text("a".into()),
+                Part::Refusal("b".into()),
+                Part::Reasoning("c".into()),
+                Part::media("image", "{}"),
+                Part::Opaque("{}".into()),
+            ]
+        };
+        let result = Part::Result(ToolResult {
+            id: Some("1".into()),
+            name: Some("ls".into()),
+            is_error: true,
+            denial: Denial::Marked,
+            parts: parts(),
+            slot: None,
+        });
+        let call = Part::Call(Call {
+            id: Some("1".into()),
+            name: "ls".into(),
+            arguments: "[]".into(),
+            slot: None,
+        });
+        let message = Message {
+            name: Some("n".into()),
+            reasoning: vec![1..2, 3..4],
+            sealed: 9,
+            continues: true,
+            ..Message::new(Role::User, [parts(), vec![call, result]].concat())
+        };
+        assert_eq!(message.clone().into_owned(), message);
+    }
+
+    #[test]
+    fn only_a_result_of_text_is_a_text() {
+        let text = |parts| {
+            let result = ToolResult {
+                id: None,
+                name: None,
+                is_error: false,
+                denial: Denial::None,
+                parts,
+                slot: None,
+            };
+            result.text().map(std::borrow::Cow::into_owned)
+        };
+        let said = |text: &'static str| Part::Text(text.into());
+        let image = Part::media("image", "{}");
+        assert_eq!(text(vec![]).as_deref(), Some(""));
+        assert_eq!(text(vec![said("a")]).as_deref(), Some("a"));
+        assert_eq!(text(vec![said("a"), said("b")]).as_deref(), Some("a\nb"));
+        assert_eq!(text(vec![said("a"), image]), None);
+    }
+}

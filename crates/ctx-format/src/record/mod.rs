@@ -1,0 +1,383 @@
+//! One record: a line of a session file, classified, its bytes untouched.
+
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+pub(crate) mod edit;
+pub(crate) mod json;
+pub(crate) mod lines;
+pub(crate) mod message;
+pub(crate) mod object;
+pub mod scan;
+pub(crate) mod spool;
+pub(crate) mod tag;
+
+use crate::view::{Fragment, Outside, Presence};
+use crate::{Dialect, Edits, Message, Object, Outline, Portion, Splice, Tag, Unread};
+
+/// A record and its position.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    /// All its bytes, line end included; or a piece of a line that is too long.
+    pub bytes: &'a [u8],
+    /// Its line in the source, from 1.
+    pub line: u64,
+    /// Its offset in the source.
+    pub offset: u64,
+    /// Its class.
+    pub class: Class,
+    /// Whether `bytes` is all of it; else more pieces follow or came before.
+    pub piece: Piece,
+    /// Whether it is in the context; `None` in a linear session, where each
+    /// message is a record and is sent.
+    pub presence: Option<Presence>,
+    /// The part of it that is in the context, if not all of it.
+    pub portion: Option<Portion>,
+    object: Option<Object<'a>>,
+    /// Where the object begins in `bytes`: after a byte order mark.
+    pub(crate) skipped: usize,
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Origin {
+    /// The record with these bytes: those of the source, or others that take their place.
+    pub fn record(self, bytes: &[u8]) -> Record<'_> {
+        let mut record = Record {
+            bytes,
+            line: self.line,
+            offset: self.offset,
+            class: Class::TooLong,
+            piece: self.piece,
+            presence: self.presence,
+            portion: self.portion,
+            object: None,
+            skipped: 0,
+        };
+        if self.piece != Piece::Whole {
+            return record;
+        }
+        if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+            record.skipped = BYTE_ORDER_MARK.len();
+        }
+        (record.class, record.object) = look_at(&bytes[record.skipped..]);
+        if !bytes.ends_with(b"\n") && record.is_unfinished() {
+            (record.class, record.object) = (Class::Tail, None);
+        }
+        if let (Some(object), Some(portion)) = (&mut record.object, &record.portion) {
+            object.portion = Some(portion.clone());
+        }
+        record
+    }
+}
+
+impl<'a> Record<'a> {
+    /// What is known about it apart from its bytes.
+    pub fn origin(&self) -> Origin {
+        Origin {
+            line: self.line,
+            offset: self.offset,
+            piece: self.piece,
+            presence: self.presence,
+            portion: self.portion.clone(),
+        }
+    }
+
+    /// Its outline in `dialect`; in an unknown format each object is a line. `None` if the record
+    /// is not a message, or not in the context.
+    pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
+        let (object, fragment) = self.in_context()?;
+        let Some(dialect) = dialect else {
+            return Some(Outline::of_line());
+        };
+        Some(Outline { fragment, ..dialect.outline(object)? })
+    }
+
+    /// Its message, or its fragment of one. `None` as in [`Self::outline`], or if the format is
+    /// unknown.
+    pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
+        let (object, fragment) = self.in_context()?;
+        Some(Message {
+            continues: fragment.is_some_and(|fragment| !fragment.begins),
+            ..dialect?.message(object)?
+        })
+    }
+
+    /// The first part that claims to be a message of `dialect` and is not read. Content left behind
+    /// on a branch or by a compaction does not matter.
+    pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
+        match self.presence {
+            Some(Presence::Outside(why)) if why != Outside::NeverSent => None,
+            _ => dialect.unread(self.whole_object()?),
+        }
+    }
+
+    /// Its object, and which part of a message that is; `None` if it is not in the context.
+    fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
+        let fragment = match self.presence {
+            None => None,
+            Some(Presence::Inside(fragment)) => Some(fragment),
+            Some(Presence::Outside(_)) => return None,
+        };
+        Some((self.whole_object()?, fragment))
+    }
+
+    /// Whether the session's view says that the record is not in the context.
+    pub fn is_outside(&self) -> bool {
+        matches!(self.presence, Some(Presence::Outside(_)))
+    }
+
+    /// Its object; the first one of several.
+    pub fn object(&self) -> Option<&Object<'a>> {
+        self.object.as_ref()
+    }
+
+    /// Its object when it is one whole object, or the first of several that its agent reads:
+    /// only such a record can be a message.
+    pub fn whole_object(&self) -> Option<&Object<'a>> {
+        let is_read = matches!(self.presence, Some(Presence::Inside(_)));
+        self.object().filter(|_| self.class == Class::Object || is_read)
+    }
+
+    /// Its tag, when it carries one.
+    pub fn tag(&self) -> Option<Tag> {
+        self.object()?.get(Tag::KEY).map(Tag::parse)
+    }
+
+    /// Its bytes without any tag: the bytes of the source when a tag was spliced in.
+    pub fn untagged(&self) -> Cow<'a, [u8]> {
+        match self.object() {
+            Some(object) => tag::untagged(self.bytes, self.skipped, object),
+            None => Cow::Borrowed(self.bytes),
+        }
+    }
+
+    /// The bytes without any tag, line end included, with the edits made.
+    ///
+    /// The record is still an object of the class it was: the edits replace JSON by JSON.
+    pub fn edited(&self, edits: &Edits) -> Vec<u8> {
+        if edits.is_empty() {
+            return self.untagged().into_owned();
+        }
+        let bytes = edits.apply(self.bytes, self.skipped);
+        let edited = self.origin().record(&bytes);
+        debug_assert_eq!(edited.class, self.class, "an edit broke the record");
+        edited.untagged().into_owned()
+    }
+
+    /// The position of a tag in [`Self::untagged`]; `None` if the record can carry none.
+    pub fn splice(&self) -> Option<Splice> {
+        self.object().map(|object| Splice::of(object, self.skipped))
+    }
+
+    /// The line end: empty, `\n` or `\r\n`.
+    pub fn line_end(&self) -> &'a [u8] {
+        line_end(self.bytes)
+    }
+
+    /// The problem of a broken record, for a message; never its content.
+    pub fn why_bad(&self) -> String {
+        let why = match self.class {
+            Class::Broken => {
+                let text = std::str::from_utf8(&self.bytes[self.skipped..]).unwrap_or_default();
+                match serde_json::from_str::<&RawValue>(text) {
+                    Err(error) => return format!("not JSON: {error}"),
+                    Ok(_) => "not JSON",
+                }
+            }
+            Class::NotObject => "JSON, but not an object",
+            Class::Concatenated => "more than one object on the line",
+            Class::NotUtf8 => "not UTF-8",
+            Class::Nul => "NUL bytes",
+            Class::TooLong => return format!("longer than {} MiB", MAX_LINE >> 20),
+            Class::Tail => "a last line that is not complete",
+            Class::Object | Class::Blank => "nothing",
+        };
+        why.to_owned()
+    }
+
+    /// Whether a last line without its end seems to be still in the writing.
+    fn is_unfinished(&self) -> bool {
+        match self.class {
+            Class::Broken | Class::NotUtf8 | Class::Nul => true,
+            Class::Concatenated => !self.object().is_some_and(rest_is_json),
+            _ => false,
+        }
+    }
+}
+
+/// The line end of a line: empty, `\n` or `\r\n`.
+pub(crate) fn line_end(line: &[u8]) -> &[u8] {
+    let length = if line.ends_with(b"\r\n") { 2 } else { usize::from(line.ends_with(b"\n")) };
+    &line[line.len() - length..]
+}
+
+fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
+    let bad = |class| match memchr::memchr(0, bytes) {
+        Some(_) => (Class::Nul, None),
+        None => (class, None),
+    };
+    let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
+        return bad(Class::NotUtf8);
+    };
+    match text.trim_ascii_start().bytes().next() {
+        None => (Class::Blank, None),
+        Some(b'{') => match Object::parse(text) {
+            Ok(object) if object.rest().trim_ascii().is_empty() => (Class::Object, Some(object)),
+            Ok(object) if object.rest().trim_start().starts_with('{') => {
+                (Class::Concatenated, Some(object))
+            }
+            _ => bad(Class::Broken),
+        },
+        Some(_) if serde_json::from_str::<&RawValue>(text).is_ok() => (Class::NotObject, None),
+        Some(_) => bad(Class::Broken),
+    }
+}
+
+/// Whether the objects after the first one are complete.
+fn rest_is_json(object: &Object<'_>) -> bool {
+    serde_json::Deserializer::from_str(object.rest())
+        .into_iter::<&RawValue>()
+        .all(|value| value.is_ok())
+}
+
+/// The class of a line. Only [`Class::Object`] and [`Class::Concatenated`] can carry a tag;
+/// everything but an object and a blank line counts as a bad line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// One JSON object.
+    Object,
+    /// Nothing, or blanks.
+    Blank,
+    /// JSON, but no object.
+    NotObject,
+    /// An object followed by more on the same line: `{…}{…}`.
+    Concatenated,
+    /// Not JSON.
+    Broken,
+    /// Not UTF-8.
+    NotUtf8,
+    /// NUL bytes, as a crash leaves them in a file.
+    Nul,
+    /// Longer than [`MAX_LINE`]: not looked at.
+    TooLong,
+    /// A last line without its end that does not parse: still being written.
+    Tail,
+}
+
+impl Class {
+    /// Whether the line is reported as bad. A tail is not: its writer is not done.
+    pub fn is_bad(self) -> bool {
+        !matches!(self, Self::Object | Self::Blank | Self::Tail)
+    }
+
+    /// The word for it in reports and in a snapshot's metadata.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Blank => "blank",
+            Self::NotObject => "not-an-object",
+            Self::Concatenated => "concatenated",
+            Self::Broken => "broken",
+            Self::NotUtf8 => "not-utf8",
+            Self::Nul => "nul",
+            Self::TooLong => "too-long",
+            Self::Tail => "tail",
+        }
+    }
+}
+
+/// A longer line is handed on in pieces and never parsed.
+pub const MAX_LINE: usize = 64 << 20;
+
+/// Which part of its line a record's bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// All of it.
+    Whole,
+    /// The beginning of a line over [`MAX_LINE`].
+    First,
+    /// More of such a line.
+    Middle,
+    /// Its end; may be empty.
+    Last,
+}
+
+impl Piece {
+    /// Whether the line begins here.
+    pub fn begins(self) -> bool {
+        matches!(self, Self::Whole | Self::First)
+    }
+
+    /// Whether the line ends here.
+    pub fn ends(self) -> bool {
+        matches!(self, Self::Whole | Self::Last)
+    }
+}
+
+/// What is known about a record apart from its bytes.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Its line in the source, from 1.
+    pub line: u64,
+    /// Its offset in the source.
+    pub offset: u64,
+    /// Whether it is all of a line.
+    pub piece: Piece,
+    /// Whether it is in the context; `None` in a linear session.
+    pub presence: Option<Presence>,
+    /// The part of it that is in the context, if not all of it.
+    pub portion: Option<Portion>,
+}
+
+impl Origin {
+    /// The origin of a record that is all of its source.
+    pub const ALONE: Self =
+        Self { line: 1, offset: 0, piece: Piece::Whole, presence: None, portion: None };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Class, Origin};
+
+    fn class_of(bytes: &[u8]) -> Class {
+        Origin::ALONE.record(bytes).class
+    }
+
+    #[test]
+    fn every_class_is_found() {
+        let cases: [(&[u8], Class); 22] = [
+            (b"{\"a\":1}\n", Class::Object),
+            (b"{\"a\":1}\r\n", Class::Object),
+            (b"\xef\xbb\xbf {\"a\":1}\n", Class::Object),
+            (b"{}", Class::Object),
+            (b"\n", Class::Blank),
+            (b" \t\r\n", Class::Blank),
+            (b"\xef\xbb\xbf\n", Class::Blank),
+            (b"[1]\n", Class::NotObject),
+            (b"7", Class::NotObject),
+            (b"\"x\"\n", Class::NotObject),
+            (b"{}{}\n", Class::Concatenated),
+            (b"{\"a\":1} {\"b\n", Class::Concatenated),
+            (b"{}{}", Class::Concatenated),
+            (b"{}{", Class::Tail),
+            (b"{} x\n", Class::Broken),
+            (b"{\"a\":\"..{\"type\":1}\n", Class::Broken),
+            (b"hello\n", Class::Broken),
+            (b"{\"a\":1", Class::Tail),
+            (b"{\"a\":\"\xff\"}\n", Class::NotUtf8),
+            (b"{\"a\":\"\xe4\xb8", Class::Tail),
+            (b"\0\0\0\0\n", Class::Nul),
+            (b"\0\0{\"a\":1}\n", Class::Nul),
+        ];
+        for (bytes, class) in cases {
+            assert_eq!(class_of(bytes), class, "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_mark_counts_only_on_the_first_line() {
+        let origin = Origin { line: 2, offset: 9, ..Origin::ALONE };
+        let record = origin.record(b"\xef\xbb\xbf{}\n");
+        assert_eq!(record.class, Class::Broken);
+    }
+}

@@ -1,0 +1,289 @@
+//! Finds values in JSON and checks it. A value within a checked one is not checked again.
+
+use std::ops::Range;
+use wide::u8x32;
+
+/// Where a member of an object is.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) key: Range<usize>,
+    pub(crate) value: Range<usize>,
+}
+
+/// Calls back with the members of the object that `text` begins with; `None` if it is not an
+/// object. `IS_CHECKED` says that it is known to be JSON; otherwise the result is unspecified.
+pub(crate) fn each_member<const IS_CHECKED: bool>(
+    text: &str,
+    mut show: impl FnMut(Span) -> Option<()>,
+) -> Option<()> {
+    let mut walk = Walk::of(text);
+    if walk.next()? != b'{' {
+        return None;
+    }
+    if walk.peek()? == b'}' {
+        return Some(());
+    }
+    loop {
+        let key = walk.key()?;
+        let value = walk.value::<IS_CHECKED>()?;
+        show(Span { key, value })?;
+        match walk.next()? {
+            b',' => {}
+            b'}' => return Some(()),
+            _ => return None,
+        }
+    }
+}
+
+/// The raw elements of a checked array; `None` if the value is not one.
+pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
+    let mut walk = Walk::of(raw);
+    let mut elements = Vec::new();
+    if walk.next()? != b'[' {
+        return None;
+    }
+    if walk.peek()? == b']' {
+        return Some(elements);
+    }
+    loop {
+        elements.push(raw.get(walk.value::<true>()?)?);
+        if walk.next()? != b',' {
+            return Some(elements);
+        }
+    }
+}
+
+struct Walk<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// How the containers end that are open.
+    open: Vec<u8>,
+}
+
+impl<'a> Walk<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text: text.as_bytes(), at: 0, open: Vec::new() }
+    }
+
+    /// The next byte after blanks.
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.text.get(self.at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                byte => return Some(*byte),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// A key, and its colon.
+    fn key(&mut self) -> Option<Range<usize>> {
+        if self.next()? != b'"' {
+            return None;
+        }
+        let start = self.at - 1;
+        self.string()?;
+        let key = start..self.at;
+        (self.next()? == b':').then_some(key)
+    }
+
+    /// Where the next value is.
+    fn value<const IS_CHECKED: bool>(&mut self) -> Option<Range<usize>> {
+        self.peek()?;
+        let start = self.at;
+        if IS_CHECKED {
+            self.pass_over()?;
+        } else {
+            self.check()?;
+        }
+        Some(start..self.at)
+    }
+
+    /// Behind the string whose opening quote was taken.
+    fn string(&mut self) -> Option<()> {
+        loop {
+            let special = Block::of(self.text.get(self.at..)?).special();
+            if special == 0 {
+                self.at += Block::LENGTH;
+                continue;
+            }
+            self.at += special.trailing_zeros() as usize + 1;
+            match self.text.get(self.at - 1)? {
+                b'"' => return Some(()),
+                b'\\' => self.escape()?,
+                _ => return None,
+            }
+        }
+    }
+
+    /// Skips an escape after its backslash.
+    fn escape(&mut self) -> Option<()> {
+        self.at += match self.text.get(self.at)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 1,
+            b'u' => {
+                let digits = self.text.get(self.at + 1..self.at + 5)?;
+                digits.iter().all(u8::is_ascii_hexdigit).then_some(5)?
+            }
+            _ => return None,
+        };
+        Some(())
+    }
+
+    /// Behind a value that is known to be JSON, however deep.
+    fn pass_over(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            let byte = *self.text.get(self.at)?;
+            self.at += 1;
+            match byte {
+                b'"' => self.string()?,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                _ if depth == 0 => self.scalar_end(),
+                _ => continue,
+            }
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn scalar_end(&mut self) {
+        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+        let rest = &self.text[self.at..];
+        self.at += rest.iter().position(ends).unwrap_or(rest.len());
+    }
+
+    /// Behind a value, if it is JSON, however deep.
+    fn check(&mut self) -> Option<()> {
+        self.open.clear();
+        loop {
+            let first = self.next()?;
+            match first {
+                b'"' => self.string()?,
+                b'{' | b'[' => {
+                    let end = first + 2;
+                    if self.peek()? == end {
+                        self.at += 1;
+                    } else {
+                        self.open.push(end);
+                        self.key_in_object()?;
+                        continue;
+                    }
+                }
+                b't' => self.word(b"rue")?,
+                b'f' => self.word(b"alse")?,
+                b'n' => self.word(b"ull")?,
+                _ => self.number(first)?,
+            }
+            loop {
+                let Some(end) = self.open.last().copied() else {
+                    return Some(());
+                };
+                match self.next()? {
+                    b',' => break self.key_in_object()?,
+                    byte if byte == end => {
+                        self.open.pop();
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    fn key_in_object(&mut self) -> Option<()> {
+        if self.open.last() == Some(&b'}') {
+            self.key()?;
+        }
+        Some(())
+    }
+
+    fn word(&mut self, rest: &[u8]) -> Option<()> {
+        let is_it = self.text.get(self.at..)?.starts_with(rest);
+        self.at += rest.len();
+        is_it.then_some(())
+    }
+
+    /// The rest of a number.
+    fn number(&mut self, mut first: u8) -> Option<()> {
+        if first == b'-' {
+            first = *self.text.get(self.at)?;
+            self.at += 1;
+        }
+        match first {
+            b'0' => {}
+            b'1'..=b'9' => self.digits(),
+            _ => return None,
+        }
+        if first == b'0' && self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
+            return None;
+        }
+        if self.text.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if matches!(self.text.get(self.at), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.text.get(self.at), Some(b'+' | b'-')));
+            self.some_digits()?;
+        }
+        Some(())
+    }
+
+    fn digits(&mut self) {
+        let rest = self.text[self.at..].iter();
+        self.at += rest.take_while(|byte| byte.is_ascii_digit()).count();
+    }
+
+    fn some_digits(&mut self) -> Option<()> {
+        let start = self.at;
+        self.digits();
+        (self.at > start).then_some(())
+    }
+}
+
+/// Some bytes of a text, with one result bit per byte.
+pub struct Block(u8x32);
+
+impl Block {
+    /// How many bytes.
+    pub const LENGTH: usize = 32;
+
+    /// The first bytes of a text, padded with NULs.
+    #[inline]
+    pub fn of(text: &[u8]) -> Self {
+        if let Some(bytes) = text.first_chunk() {
+            return Self(u8x32::new(*bytes));
+        }
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..text.len()].copy_from_slice(text);
+        Self(u8x32::new(bytes))
+    }
+
+    /// Where a string of JSON needs attention: quotes, backslashes and control characters.
+    #[inline]
+    pub fn special(&self) -> u32 {
+        let is_control = self.0.min(u8x32::splat(b' ' - 1)).simd_eq(self.0);
+        let is_quote = self.0.simd_eq(u8x32::splat(b'"'));
+        let is_backslash = self.0.simd_eq(u8x32::splat(b'\\'));
+        (is_control | is_quote | is_backslash).to_bitmask()
+    }
+
+    /// The bytes that are one of these.
+    #[inline]
+    pub fn any_of<const COUNT: usize>(&self, bytes: [u8; COUNT]) -> u32 {
+        let mut found = u8x32::splat(0);
+        for byte in bytes {
+            found |= self.0.simd_eq(u8x32::splat(byte));
+        }
+        found.to_bitmask()
+    }
+}
+
+#[cfg(test)]
+mod tests;

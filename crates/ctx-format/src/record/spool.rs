@@ -1,0 +1,215 @@
+//! Records in waiting: first in, first out, in memory up to a limit and beyond
+//! it in a temporary file without a name.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+/// The bytes held in memory before a file is used.
+const IN_MEMORY: usize = 16 << 20;
+
+/// A queue of bytes. The caller knows the lengths of what it put in.
+pub struct Spool {
+    memory: Vec<u8>,
+    /// How much of `memory` was taken already.
+    taken: usize,
+    limit: usize,
+    dir: PathBuf,
+    overflow: Option<Overflow>,
+}
+
+/// Everything pushed since the memory was full, until all of it is taken.
+struct Overflow {
+    file: File,
+    read: u64,
+    written: u64,
+    /// Written to `file` in blocks.
+    pending: Vec<u8>,
+}
+
+const BLOCK: usize = 256 << 10;
+
+impl Spool {
+    /// A spool whose file, if it needs one, is in `dir`.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self::with_limit(dir, IN_MEMORY)
+    }
+
+    /// Like [`Self::new`] with another memory limit.
+    pub fn with_limit(dir: impl Into<PathBuf>, limit: usize) -> Self {
+        Self { memory: Vec::new(), taken: 0, limit, dir: dir.into(), overflow: None }
+    }
+
+    /// Appends bytes.
+    pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.overflow.is_none() {
+            if self.memory.len() - self.taken + bytes.len() <= self.limit {
+                self.make_room();
+                self.memory.extend_from_slice(bytes);
+                return Ok(());
+            }
+            let file = tempfile::tempfile_in(&self.dir)?;
+            self.overflow = Some(Overflow { file, read: 0, written: 0, pending: Vec::new() });
+        }
+        match &mut self.overflow {
+            Some(overflow) => overflow.push(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the next `length` bytes and writes them to `out`.
+    pub fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.copy_to(0, length, out)?;
+        let here = length.min(self.memory.len() - self.taken);
+        self.taken += here;
+        if let Some(overflow) = &mut self.overflow {
+            overflow.read += (length - here) as u64;
+            if overflow.left() == 0 {
+                self.overflow = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `length` bytes to `out`, beginning `start` bytes after the next one, without
+    /// consuming them.
+    pub fn copy_to(
+        &mut self,
+        start: usize,
+        length: usize,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        let memory = &self.memory[self.taken..];
+        let here = memory.get(start..).unwrap_or_default();
+        let here = &here[..length.min(here.len())];
+        out.write_all(here)?;
+        let (left, start) = (length - here.len(), start.max(memory.len()) - memory.len());
+        match &mut self.overflow {
+            _ if left == 0 => Ok(()),
+            Some(overflow) => overflow.copy_to(start as u64, left as u64, out),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Takes the next `length` bytes.
+    pub fn pop(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(length);
+        self.pop_to(length, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes all that is left to `out`.
+    pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        out.write_all(&self.memory[self.taken..])?;
+        match &mut self.overflow {
+            Some(overflow) => overflow.copy_to(0, overflow.left(), out),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves what is left to the front once half of the memory is taken.
+    fn make_room(&mut self) {
+        if self.taken > 0 && self.taken >= self.memory.len() / 2 {
+            self.memory.drain(..self.taken);
+            self.taken = 0;
+        }
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Overflow {
+    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= BLOCK { self.write_pending() } else { Ok(()) }
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.written))?;
+        self.file.write_all(&self.pending)?;
+        self.written += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes `length` bytes, from `start` bytes behind what comes next.
+    fn copy_to(
+        &mut self,
+        start: u64,
+        length: u64,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        self.write_pending()?;
+        self.file.seek(SeekFrom::Start(self.read + start))?;
+        if io::copy(&mut (&self.file).take(length), out)? < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
+    /// How many bytes are not taken yet.
+    fn left(&self) -> u64 {
+        self.written + self.pending.len() as u64 - self.read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spool;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use std::io::Write;
+
+    proptest! {
+        #[test]
+        fn all_that_is_left_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..200), limit in 0usize..100, taken in 0usize..200, step in 1usize..50) {
+            let mut spool = Spool::with_limit(std::env::temp_dir(), limit);
+            for piece in bytes.chunks(step) {
+                spool.write_all(piece).expect("push");
+            }
+            let taken = taken.min(bytes.len());
+            prop_assert_eq!(&spool.pop(taken).expect("pop"), &bytes[..taken]);
+            let mut left = Vec::new();
+            spool.write_to(&mut left).expect("write");
+            prop_assert_eq!(&left, &bytes[taken..]);
+        }
+
+        #[test]
+        fn first_in_first_out(steps in proptest::collection::vec((any::<bool>(), 0usize..50), 0..200), limit in 0usize..100) {
+            let mut spool = Spool::with_limit(std::env::temp_dir(), limit);
+            let mut waiting = VecDeque::new();
+            let mut next = 0u8;
+            for (push, length) in steps {
+                if push {
+                    let bytes = vec![next; length];
+                    next = next.wrapping_add(1);
+                    spool.push(&bytes).expect("push");
+                    waiting.push_back(bytes);
+                } else if let Some(bytes) = waiting.pop_front() {
+                    prop_assert_eq!(spool.pop(bytes.len()).expect("pop"), bytes);
+                }
+            }
+            let mut start = 0;
+            for bytes in &waiting {
+                let mut copy = Vec::new();
+                spool.copy_to(start, bytes.len(), &mut copy).expect("copy");
+                prop_assert_eq!(&copy, bytes);
+                start += bytes.len();
+            }
+            prop_assert!(spool.copy_to(start, 1, &mut Vec::new()).is_err());
+            for bytes in waiting {
+                prop_assert_eq!(spool.pop(bytes.len()).expect("pop"), bytes);
+            }
+            prop_assert!(spool.pop(1).is_err());
+        }
+    }
+}

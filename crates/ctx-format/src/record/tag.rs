@@ -1,0 +1,412 @@
+//! The tag: what one tool decided about a record, handed on inside it as its
+//! member `_ctx`.
+
+use crate::record::edit;
+use crate::{Class, Edits, Object, Record};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use thiserror::Error;
+
+/// The verdict of a selection on a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase", try_from = "String")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Zone {
+    /// System and developer messages
+    System,
+    /// Summarized
+    Old,
+    /// Kept
+    Keep,
+}
+
+impl Zone {
+    /// Its word in a tag.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Old => "old",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// A word and nothing else: serde would take `{"old":null}` for a zone as well.
+impl TryFrom<String> for Zone {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let zones = [Self::System, Self::Old, Self::Keep];
+        let zone = zones.into_iter().find(|zone| zone.as_str() == word);
+        zone.ok_or(word)
+    }
+}
+
+/// The members of `_ctx`. Those we do not know pass through.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tag {
+    /// The verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Zone>,
+    /// For a batch record: what was decided about each of its messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<Vec<Zone>>,
+    /// Line in the source, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// Exchange: the number of its first record among all records, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u64>,
+    /// Kept because a selector, or a rule, pins it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
+    /// Length of the untagged record, without its line end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Its tokens; valid while `bytes` still matches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The encoding of `tokens`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// On the last record that can carry a tag: how many records there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<u64>,
+    /// Unknown members, raw: `"key":value`.
+    #[serde(skip)]
+    pub others: Vec<String>,
+}
+
+impl Tag {
+    /// The member's key.
+    pub const KEY: &'static str = "_ctx";
+
+    /// Reads the value of a record's `_ctx`. It is a tag by definition; what
+    /// cannot be understood in it is an unknown member or, when the value is no
+    /// object, nothing.
+    pub(crate) fn parse(raw: &str) -> Self {
+        let mut tag = Self::default();
+        let Ok(object) = Object::parse(raw) else {
+            return tag;
+        };
+        for member in object.members() {
+            if !tag.take(&member.key, member.value) {
+                tag.others.push(raw[member.place.clone()].to_owned());
+            }
+        }
+        tag
+    }
+
+    /// Sets one of our members; `false` for what is not ours.
+    fn take(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "zone" => set(&mut self.zone, value),
+            "zones" => set(&mut self.zones, value),
+            "line" => set(&mut self.line, value),
+            "group" => set(&mut self.group, value),
+            "pin" => set(&mut self.pin, value),
+            "bytes" => set(&mut self.bytes, value),
+            "tokens" => set(&mut self.tokens, value),
+            "encoding" => set(&mut self.encoding, value),
+            "end" => set(&mut self.end, value),
+            _ => false,
+        }
+    }
+
+    /// The value of `_ctx`: `{"zone":"old",…}`.
+    pub(crate) fn write(&self) -> String {
+        let mut text = serde_json::to_string(self).expect("words and numbers can be written");
+        text.pop();
+        for raw in &self.others {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(raw);
+        }
+        text.push('}');
+        text
+    }
+
+    /// The tokens, if they were counted with `encoding` and the record still has
+    /// the length it had then.
+    pub fn valid_tokens(&self, encoding: &str, length: u64) -> Option<u64> {
+        let valid = self.bytes == Some(length) && self.encoding.as_deref() == Some(encoding);
+        self.tokens.filter(|_| valid)
+    }
+}
+
+/// `false` when the value is not of the member's kind.
+fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
+    let read = serde_json::from_str(value);
+    let is_known = read.is_ok();
+    if is_known {
+        *member = read.ok();
+    }
+    is_known
+}
+
+/// The position of a tag in an untagged record: directly after `{`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Splice {
+    at: usize,
+    /// Whether members follow, so that the tag needs a comma.
+    comma: bool,
+}
+
+impl Splice {
+    /// For an object whose text begins `skipped` bytes into the record.
+    pub(crate) fn of(object: &Object<'_>, skipped: usize) -> Self {
+        let comma = object.members().iter().any(|member| member.key != Tag::KEY);
+        Self { at: skipped + object.inside(), comma }
+    }
+
+    /// Writes the untagged record with `tag` in its place.
+    pub fn write(
+        self,
+        untagged: &[u8],
+        tag: &Tag,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        let comma = if self.comma { "," } else { "" };
+        out.write_all(&untagged[..self.at])?;
+        write!(out, "\"{}\":{}{comma}", Tag::KEY, tag.write())?;
+        out.write_all(&untagged[self.at..])
+    }
+}
+
+/// The record without its `_ctx` members, each with one comma: the inverse of
+/// [`Splice::write`], wherever between the other members they stand.
+pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
+    let members = object.members().iter();
+    let items = members.map(|member| (member.place.clone(), member.key == Tag::KEY));
+    let mut edits = Edits::new();
+    for place in edit::cuts(object.text(), items) {
+        edits.cut(place);
+    }
+    if edits.is_empty() {
+        return Cow::Borrowed(bytes);
+    }
+    Cow::Owned(edits.apply(bytes, skipped))
+}
+
+/// Reads zones, and counts records against the `end` that the writer announced:
+/// a dead upstream looks like a short file.
+#[derive(Debug, Default)]
+pub struct ZoneReader {
+    /// The zone of the record before; `None` where no tag came yet.
+    last: Option<Zone>,
+    records: u64,
+    zoned: bool,
+    end: Option<u64>,
+}
+
+/// The stream is not all that its writer had to say.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum EarlyEnd {
+    /// No record says how many there are.
+    #[error("upstream ended early: {records} records came, and none is marked as the last")]
+    NoEnd {
+        /// How many came.
+        records: u64,
+    },
+    /// The last record announces another count.
+    #[error("upstream ended early: {records} records came, {announced} were announced")]
+    OtherCount {
+        /// How many came.
+        records: u64,
+        /// How many were announced.
+        announced: u64,
+    },
+}
+
+impl ZoneReader {
+    /// The zone of the next record. One that carries no tag is in the zone of the
+    /// record before it, the first one in `system`; an object that came in
+    /// without a zone is kept, and so is a tail.
+    pub fn read(&mut self, record: &Record<'_>) -> Zone {
+        self.records += u64::from(record.piece.begins());
+        if record.class == Class::Tail {
+            return Zone::Keep;
+        }
+        if record.object().is_none() {
+            return self.last.unwrap_or(Zone::System);
+        }
+        let tag = record.tag().unwrap_or_default();
+        self.zoned |= tag.zone.is_some() || tag.zones.is_some();
+        self.end = tag.end.or(self.end);
+        let zone = tag.zone.unwrap_or(Zone::Keep);
+        self.last = Some(zone);
+        zone
+    }
+
+    /// Whether any record so far had a zone: else nothing was split.
+    pub fn zoned(&self) -> bool {
+        self.zoned
+    }
+
+    /// How many records came.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// At the end of the input: whether all of the stream came.
+    pub fn finish(&self) -> Result<(), EarlyEnd> {
+        let records = self.records;
+        match self.end {
+            None => Err(EarlyEnd::NoEnd { records }),
+            Some(announced) if announced != records => {
+                Err(EarlyEnd::OtherCount { records, announced })
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tag, Zone};
+
+    #[test]
+    fn members_stand_in_a_fixed_order() {
+        let tag = Tag {
+            zone: Some(Zone::Old),
+            line: Some(7),
+            bytes: Some(412),
+            tokens: Some(118),
+            encoding: Some("o200k_base".to_owned()),
+            pin: Some("re:\"x\"".to_owned()),
+            ..Tag::default()
+        };
+        let text = r#"{"zone":"old","line":7,"pin":"re:\"x\"","bytes":412,"tokens":118,"encoding":"o200k_base"}"#;
+        assert_eq!(tag.write(), text);
+        assert_eq!(Tag::parse(text), tag);
+    }
+
+    #[test]
+    fn unknown_members_pass_through() {
+        let text = r#"{"mine" : [1, 2],"zone":"keep","line":"x","zone":"sideways"}"#;
+        let tag = Tag::parse(text);
+        assert_eq!(tag.zone, Some(Zone::Keep));
+        assert_eq!(tag.write(), r#"{"zone":"keep","mine" : [1, 2],"line":"x","zone":"sideways"}"#);
+    }
+
+    #[test]
+    fn a_zone_is_a_word() {
+        for text in [r#"{"zone":{"old":null}}"#, r#"{"zones":["keep",{"old":null}]}"#] {
+            let tag = Tag::parse(text);
+            assert_eq!((tag.zone, tag.zones.as_ref()), (None, None));
+            assert_eq!(tag.write(), text);
+        }
+        let escaped = Tag::parse(r#"{"zone":"\u006fld"}"#);
+        assert_eq!(escaped.zone, Some(Zone::Old));
+    }
+
+    #[test]
+    fn what_is_no_object_is_an_empty_tag() {
+        assert_eq!(Tag::parse("5"), Tag::default());
+        assert_eq!(Tag::default().write(), "{}");
+    }
+
+    #[test]
+    fn a_changed_record_has_no_valid_tokens() {
+        let tag = Tag::parse(r#"{"bytes":10,"tokens":3,"encoding":"cl100k_base"}"#);
+        assert_eq!(tag.valid_tokens("cl100k_base", 10), Some(3));
+        assert_eq!(tag.valid_tokens("cl100k_base", 11), None);
+        assert_eq!(tag.valid_tokens("o200k_base", 10), None);
+    }
+}
+
+#[cfg(test)]
+mod splice_tests {
+    use crate::{Origin, Record, Tag, Zone};
+    use proptest::prelude::*;
+
+    fn record(bytes: &[u8]) -> Record<'_> {
+        Origin::ALONE.record(bytes)
+    }
+
+    fn tagged(bytes: &[u8]) -> Vec<u8> {
+        let tag = Tag { zone: Some(Zone::Old), ..Tag::default() };
+        let record = record(bytes);
+        let mut out = Vec::new();
+        match record.splice() {
+            Some(splice) => splice.write(&record.untagged(), &tag, &mut out).expect("to memory"),
+            None => out.extend_from_slice(bytes),
+        }
+        out
+    }
+
+    #[test]
+    fn the_tag_stands_right_behind_the_brace() {
+        let cases: [(&[u8], &[u8]); 7] = [
+            (b"{\"a\":1}\n", b"{\"_ctx\":{\"zone\":\"old\"},\"a\":1}\n"),
+            (b"{}", b"{\"_ctx\":{\"zone\":\"old\"}}"),
+            (b"  { }\r\n", b"  {\"_ctx\":{\"zone\":\"old\"} }\r\n"),
+            (b"{ \"a\" : 1}", b"{\"_ctx\":{\"zone\":\"old\"}, \"a\" : 1}"),
+            (b"{\"a\":1}{\"b\":2}\n", b"{\"_ctx\":{\"zone\":\"old\"},\"a\":1}{\"b\":2}\n"),
+            (b"\xef\xbb\xbf{\"a\":1}\n", b"\xef\xbb\xbf{\"_ctx\":{\"zone\":\"old\"},\"a\":1}\n"),
+            (b"[1]\n", b"[1]\n"),
+        ];
+        for (bytes, expected) in cases {
+            let found = tagged(bytes);
+            assert_eq!(found.escape_ascii().to_string(), expected.escape_ascii().to_string());
+            assert_eq!(record(&found).untagged().as_ref(), bytes);
+        }
+    }
+
+    #[test]
+    fn a_tag_is_removed_wherever_it_stands() {
+        let cases = [
+            (r#"{"a":1,"_ctx":{}}"#, r#"{"a":1}"#),
+            (r#"{"a":1, "_ctx": 5 ,"b":2}"#, r#"{"a":1, "b":2}"#),
+            (r#"{"_ctx":{},"_ctx":1}"#, "{}"),
+            (r#"{"_ctx":1,"a":1,"_ctx":2,"_ctx":3}"#, r#"{"a":1}"#),
+            (r#"{"\u005fctx":1,"a":1}"#, r#"{"a":1}"#),
+            (r#"{"a":{"_ctx":1}}"#, r#"{"a":{"_ctx":1}}"#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(String::from_utf8_lossy(&record(text.as_bytes()).untagged()), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn splice_and_cut_are_inverse(text in r#"[ ]{0,2}\{( ?"[a-c_]{0,3}" ?: ?(1e400|"x\\\\"|\[\]|\{"_ctx":1\}) ?(, ?"k":0 ?){0,2})?\} ?(\{\})?\r?\n?"#) {
+            let found = tagged(text.as_bytes());
+            prop_assert_eq!(record(&found).untagged().into_owned(), text.into_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod zones_tests {
+    use super::{EarlyEnd, ZoneReader};
+    use crate::Zone::{self, Keep, Old, System};
+    use crate::{Options, Records};
+
+    fn read(input: &str) -> (Vec<Zone>, Result<(), EarlyEnd>) {
+        let options = Options { raw: true, ..Options::default() };
+        let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
+        let (mut reader, mut zones) = (ZoneReader::default(), Vec::new());
+        while let Some(record) = records.next().expect("from memory") {
+            zones.push(reader.read(&record));
+        }
+        (zones, reader.finish())
+    }
+
+    #[test]
+    fn lines_without_a_tag_follow_the_record_before() {
+        let input = "\n{\"_ctx\":{\"zone\":\"old\"}}\nbroken\n{\"new\":1}\n\n{\"_ctx\":{\"zone\":\"old\",\"end\":7}}\n{\"half";
+        assert_eq!(read(input), (vec![System, Old, Old, Keep, Keep, Old, Keep], Ok(())));
+    }
+
+    #[test]
+    fn a_short_stream_is_seen() {
+        assert_eq!(read("").1, Err(EarlyEnd::NoEnd { records: 0 }));
+        assert_eq!(read("{\"_ctx\":{\"zone\":\"old\"}}\n").1, Err(EarlyEnd::NoEnd { records: 1 }));
+        let other = EarlyEnd::OtherCount { records: 1, announced: 2 };
+        assert_eq!(read("{\"_ctx\":{\"end\":2}}\n").1, Err(other));
+    }
+}

@@ -1,0 +1,406 @@
+//! Documents: a whole session as one JSON value, an array of messages or
+//! `{"messages":[…]}`, on one line or pretty-printed. They are unwrapped to
+//! records: each element loses its line breaks and indentation, nothing else.
+
+use crate::dialect::{self, Sniff};
+use crate::{Object, Record, json};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// A session that came as one JSON value.
+pub(crate) struct Document {
+    /// Its records, one per line.
+    pub(crate) text: Vec<u8>,
+    /// Where those that are not located yet begin in the source.
+    places: std::vec::IntoIter<Place>,
+    /// The number of members other than `messages`.
+    pub(crate) members_beside: usize,
+}
+
+struct Place {
+    line: u64,
+    offset: u64,
+}
+
+impl Document {
+    /// Whether input that begins like this could be a document, so that more of
+    /// it is worth reading before it is taken for lines.
+    pub(crate) fn may_begin(head: &[u8]) -> bool {
+        let Some(first) = head.iter().position(|b| !b.is_ascii_whitespace()) else {
+            return false;
+        };
+        match head[first] {
+            b'[' => true,
+            b'{' => {
+                let mut lines = head[first..].split(|b| *b == b'\n');
+                let line = std::str::from_utf8(lines.next().unwrap_or_default());
+                // `{"messages":[…]}` as one line: a document if nothing follows.
+                let is_conversation = |object: Object<'_>| {
+                    object.get("messages").is_some() && object.get("role").is_none()
+                };
+                Object::parse(line.unwrap_or_default()).map_or(true, is_conversation)
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads an input as one document; `None` if it is not one: not a single JSON value, or not a
+    /// list of objects of which the first is a message.
+    pub(crate) fn parse(input: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(input).ok()?;
+        let (_, elements, members_beside) = list_of(text)?;
+        Some(Self::of(text, &elements, members_beside))
+    }
+
+    fn of(source: &str, elements: &[&str], members_beside: usize) -> Self {
+        let mut text = Vec::with_capacity(source.len());
+        let mut places = Vec::with_capacity(elements.len());
+        let (mut line, mut counted) = (1, 0);
+        for element in elements {
+            let start = json::place_in(source, element).start;
+            line += memchr::memchr_iter(b'\n', &source.as_bytes()[counted..start]).count() as u64;
+            counted = start;
+            on_one_line(element, &mut text);
+            text.push(b'\n');
+            let offset = start as u64;
+            places.push(Place { line, offset });
+        }
+        Self { text, places: places.into_iter(), members_beside }
+    }
+
+    /// Puts the place in the source into the next record of [`Self::text`].
+    pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
+        if let Some(place) = self.places.next() {
+            (record.line, record.offset) = (place.line, place.offset);
+        }
+    }
+}
+
+/// The list of messages of a document, its elements, and the number of other members.
+pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
+    let trimmed = text.trim_ascii();
+    let (list, members_beside) = if trimmed.starts_with('{') {
+        let object = Object::parse(trimmed).ok().filter(|object| object.rest().is_empty())?;
+        if object.get("role").is_some() {
+            return None;
+        }
+        (object.get("messages")?, object.members().len() - 1)
+    } else {
+        (trimmed, 0)
+    };
+    let elements = json::elements(list)?;
+    let objects: Option<Vec<_>> = elements.iter().map(|raw| Object::parse(raw).ok()).collect();
+    objects?.first().filter(|first| is_message(first))?;
+    Some((list, elements, members_beside))
+}
+
+/// Whether it has a role, or is a record that only one dialect has.
+fn is_message(object: &Object<'_>) -> bool {
+    let mut all = dialect::ALL.into_iter();
+    object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
+}
+
+/// A JSON string holds no raw line break, so each one is layout; the blanks
+/// after it are its indentation.
+pub(crate) fn on_one_line(element: &str, out: &mut Vec<u8>) {
+    let mut lines = element.split(['\n', '\r']);
+    out.extend_from_slice(lines.next().unwrap_or_default().as_bytes());
+    for line in lines {
+        out.extend_from_slice(line.trim_start_matches([' ', '\t']).as_bytes());
+    }
+}
+
+/// The messages inside a batch record, raw, with what stands around them.
+#[derive(Clone, Debug)]
+pub struct Conversation<'a> {
+    /// The list of messages, raw, brackets included.
+    pub list: &'a str,
+    /// Where the list begins in the object's text.
+    pub start: usize,
+    /// The messages.
+    pub messages: Vec<Object<'a>>,
+}
+
+impl<'a> Conversation<'a> {
+    /// The conversation in `object`; `None` when it holds no list `messages`, or
+    /// an element of it is no object.
+    pub fn of(object: &Object<'a>) -> Option<Self> {
+        let list = object.get("messages")?;
+        let messages: Option<Vec<_>> =
+            json::elements(list)?.into_iter().map(|raw| Object::parse(raw).ok()).collect();
+        Some(Self { list, start: object.place_of(list).start, messages: messages? })
+    }
+
+    /// The offsets of a message of this conversation in [`Self::list`].
+    pub fn place(&self, index: usize) -> std::ops::Range<usize> {
+        json::place_in(self.list, self.messages[index].text())
+    }
+}
+
+/// A JSON value that holds messages, and their positions.
+pub struct Frame {
+    source: String,
+    /// Where the list begins, with its bracket.
+    list: usize,
+    messages: Vec<Range<usize>>,
+}
+
+impl Frame {
+    /// The frame of a document: an array of messages, or an object with a list `messages`. `None`
+    /// if it is neither.
+    pub fn of_document(source: Vec<u8>) -> Option<Self> {
+        let source = String::from_utf8(source).ok()?;
+        let (list, elements, _) = list_of(&source)?;
+        let list = json::place_in(&source, list).start;
+        let places = elements.iter().map(|raw| json::place_in(&source, raw));
+        let messages = places.collect();
+        Some(Self { source, list, messages })
+    }
+
+    /// The frame of a conversation in a batch record.
+    pub fn of_conversation(object: &Object<'_>, conversation: &Conversation<'_>) -> Self {
+        let start = conversation.start;
+        let place = |index| {
+            let Range { start: from, end } = conversation.place(index);
+            start + from..start + end
+        };
+        Self {
+            source: object.text().to_owned(),
+            list: start,
+            messages: (0..conversation.messages.len()).map(place).collect(),
+        }
+    }
+
+    /// Its messages, one per line.
+    pub fn lines(&self) -> Vec<u8> {
+        let mut lines = Vec::with_capacity(self.source.len());
+        for place in &self.messages {
+            on_one_line(&self.source[place.clone()], &mut lines);
+            lines.push(b'\n');
+        }
+        lines
+    }
+
+    /// The same value with other messages, one per line. Messages that it has already keep their
+    /// bytes, and so does the text between two neighbours.
+    pub fn with(&self, lines: &[u8]) -> Vec<u8> {
+        let own = self.lines();
+        let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (number, line) in whole_lines(&own).enumerate() {
+            places.entry(line).or_default().push(number);
+        }
+        let source = self.source.as_bytes();
+        let mut out = source[..self.begin()].to_vec();
+        let mut next = 0;
+        // Which of the messages was written last.
+        let mut before: Option<Option<usize>> = None;
+        for line in whole_lines(lines) {
+            let found = places.get(line).and_then(|numbers| {
+                let at = numbers.partition_point(|number| *number < next);
+                numbers.get(at).copied()
+            });
+            if let Some(before) = before {
+                out.extend_from_slice(self.between(before, found));
+            }
+            match found {
+                Some(number) => {
+                    out.extend_from_slice(&source[self.messages[number].clone()]);
+                    next = number + 1;
+                }
+                None => out.extend_from_slice(line),
+            }
+            before = Some(found);
+        }
+        out.extend_from_slice(&source[self.end()..]);
+        out
+    }
+
+    /// Where the first message begins.
+    fn begin(&self) -> usize {
+        self.messages.first().map_or(self.list + 1, |it| it.start)
+    }
+
+    /// Where the last one ends.
+    fn end(&self) -> usize {
+        self.messages.last().map_or(self.list + 1, |it| it.end)
+    }
+
+    /// The text between two messages: the original if they were neighbours.
+    fn between(&self, before: Option<usize>, after: Option<usize>) -> &[u8] {
+        let gap = |number: usize| {
+            let (one, next) = (self.messages.get(number)?, self.messages.get(number + 1)?);
+            Some(&self.source.as_bytes()[one.end..next.start])
+        };
+        let neighbours = before.filter(|number| after == Some(number + 1));
+        neighbours.and_then(gap).or_else(|| gap(0)).unwrap_or(b",")
+    }
+}
+
+fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = lines.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Document;
+
+    fn unwrap(input: &str) -> Option<(Vec<(String, u64)>, usize)> {
+        let document = Document::parse(input.as_bytes())?;
+        let text = String::from_utf8(document.text).expect("UTF-8");
+        let records = text.split_inclusive('\n').zip(document.places);
+        let records = records.map(|(record, place)| (record.to_owned(), place.line));
+        Some((records.collect(), document.members_beside))
+    }
+
+    #[test]
+    fn an_array_becomes_records() {
+        let input = "[\n  {\n    \"role\": \"user\",\n    \"content\": \"a\\n b\"\n  },\n  {\"role\":\"x\"}\n]\n";
+        let records = vec![
+            ("{\"role\": \"user\",\"content\": \"a\\n b\"}\n".to_owned(), 2),
+            ("{\"role\":\"x\"}\n".to_owned(), 6),
+        ];
+        assert_eq!(unwrap(input), Some((records, 0)));
+    }
+
+    #[test]
+    fn an_object_with_messages_becomes_records() {
+        let (records, beside) =
+            unwrap(r#"{"model":"m","messages":[{"role":"user"}],"n":1}"#).expect("a document");
+        assert_eq!((records.len(), beside), (1, 2));
+    }
+
+    #[test]
+    fn records_that_one_dialect_alone_has_are_a_document() {
+        let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s"}"#;
+        assert!(unwrap(&format!("[{line}]")).is_some());
+    }
+
+    #[test]
+    fn other_json_is_no_document() {
+        for input in [
+            "[]",
+            "[1]",
+            "[{\"a\":1}]",
+            "{\"messages\":[]}",
+            "{\"role\":\"user\",\"messages\":[{\"role\":\"x\"}]}",
+            "[{\"role\":\"u\"}]\n[{\"role\":\"u\"}]",
+            "{\"messages\":[{\"role\":\"u\"}]}\n{}",
+            "[{\"role\":\"u\"}",
+            "",
+        ] {
+            assert!(Document::parse(input.as_bytes()).is_none(), "{input}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod batch_tests {
+    use super::Conversation;
+    use crate::Object;
+
+    #[test]
+    fn messages_have_their_places() {
+        let text = r#"{"id":1,"messages":[ {"role":"user"} , {"role":"x"}],"n":2}"#;
+        let object = Object::parse(text).expect("an object");
+        let conversation = Conversation::of(&object).expect("a conversation");
+        assert_eq!(conversation.messages.len(), 2);
+        assert_eq!(&conversation.list[conversation.place(1)], r#"{"role":"x"}"#);
+        assert!(text[conversation.start..].starts_with("[ {"));
+    }
+
+    #[test]
+    fn other_objects_are_no_conversation() {
+        for text in ["{}", r#"{"messages":{}}"#, r#"{"messages":[1]}"#, r#"{"messages":null}"#] {
+            let object = Object::parse(text).expect("an object");
+            assert!(Conversation::of(&object).is_none(), "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod frame_tests {
+    use proptest::prelude::*;
+
+    use super::Frame;
+    use crate::{Conversation, Object};
+
+    fn with(source: &str, lines: &str) -> String {
+        let frame = Frame::of_document(source.into()).expect("a document");
+        String::from_utf8(frame.with(lines.as_bytes())).expect("UTF-8")
+    }
+
+    const PRETTY: &str = "\n{\n  \"model\": \"m\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"content\": \"a\"\n    },\n    {\"role\": \"assistant\"},\n\n    {\"role\": \"user\"}\n  ],\n  \"n\": 1.0\n}\n";
+
+    /// 15 A7: what a document keeps keeps its bytes and its layout.
+    #[test]
+    fn messages_that_stay_keep_their_layout() {
+        let last = "{\"role\": \"assistant\"}\n{\"role\": \"user\"}\n";
+        assert_eq!(
+            with(PRETTY, &format!("{{\"new\":1}}\n{last}")),
+            "\n{\n  \"model\": \"m\",\n  \"messages\": [\n    {\"new\":1},\n    {\"role\": \"assistant\"},\n\n    {\"role\": \"user\"}\n  ],\n  \"n\": 1.0\n}\n"
+        );
+        let first = "{\"role\": \"user\",\"content\": \"a\"}\n";
+        let ends = with(PRETTY, &format!("{first}{{\"role\": \"user\"}}\n"));
+        assert!(ends.contains("\"a\"\n    },\n    {\"role\": \"user\"}\n  ],"));
+    }
+
+    #[test]
+    fn a_list_of_one_message_takes_more() {
+        assert_eq!(with("[{\"role\":\"u\"}]", "{}\n{}\n"), "[{},{}]");
+    }
+
+    #[test]
+    fn a_message_that_occurs_twice_is_found_behind_the_last_one() {
+        let source = "[{\"role\":\"u\"} ,{\"role\":\"v\"},  {\"role\":\"u\"}]";
+        assert_eq!(
+            with(source, "{\"role\":\"v\"}\n{\"role\":\"u\"}\n"),
+            "[{\"role\":\"v\"},  {\"role\":\"u\"}]"
+        );
+    }
+
+    #[test]
+    fn a_record_of_a_batch_has_a_frame() {
+        let text = r#"{"id":1,"messages":[ {"role":"user"} , {"role":"x"}],"n":2}"#;
+        let object = Object::parse(text).expect("an object");
+        let conversation = Conversation::of(&object).expect("a conversation");
+        let frame = Frame::of_conversation(&object, &conversation);
+        assert_eq!(frame.lines(), b"{\"role\":\"user\"}\n{\"role\":\"x\"}\n");
+        assert_eq!(frame.with(&frame.lines()), text.as_bytes());
+        assert_eq!(
+            frame.with(b"{\"role\":\"x\"}\n"),
+            br#"{"id":1,"messages":[ {"role":"x"}],"n":2}"#
+        );
+        let none = Object::parse(r#"{"messages":[]}"#).expect("an object");
+        let empty = Conversation::of(&none).expect("a conversation");
+        let frame = Frame::of_conversation(&none, &empty);
+        assert_eq!(frame.with(b""), br#"{"messages":[]}"#);
+    }
+
+    fn message() -> impl Strategy<Value = String> {
+        let text = prop_oneof![Just("a".to_owned()), "[b-f]{0,3}"];
+        let layout = prop_oneof![Just(""), Just(" "), Just("\n  "), Just("\r\n\t")];
+        (text, layout).prop_map(|(text, gap)| format!("{{{gap}\"role\":{gap}\"{text}\"{gap}}}"))
+    }
+
+    proptest! {
+        /// The messages that a document has, put into it again, give its own bytes; any others
+        /// can be had back from it.
+        #[test]
+        fn what_is_put_in_comes_out(
+            messages in prop::collection::vec(message(), 1..6),
+            gap in prop_oneof![Just(","), Just(",\n  "), Just(" , ")],
+            kept in prop::collection::vec(any::<bool>(), 6),
+        ) {
+            let source = format!("{{\"x\":0, \"messages\" : [{}\n] }}\n", messages.join(gap));
+            let frame = Frame::of_document(source.clone().into()).expect("a document");
+            prop_assert_eq!(frame.with(&frame.lines()), source.as_bytes());
+            let lines = String::from_utf8(frame.lines()).expect("UTF-8");
+            let lines = lines.split_inclusive('\n').zip(&kept);
+            let some: String = lines.filter(|(_, kept)| **kept).map(|(line, _)| line).collect();
+            let new = format!("{{\"role\":\"new\"}}\n{some}");
+            let with = Frame::of_document(frame.with(new.as_bytes())).expect("a document");
+            prop_assert_eq!(with.lines(), new.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! A session file as records: documents unwrapped, the dialect found.
+
+use serde_json::value::RawValue;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+pub(crate) mod document;
+pub(crate) mod head;
+pub(crate) mod reread;
+pub(crate) mod watch;
+
+use self::document::Document;
+use self::reread::{Again, SecondReading, Source};
+use crate::dialect::{Detector, Dialect, foreign};
+use crate::record::lines::Lines;
+use crate::{Conversation, Flaw, Foreign, Log, MAX_LINE, Origin, Record, Spool};
+
+/// How to read a session.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// The dialect, when it need not be detected.
+    pub dialect: Option<&'static dyn Dialect>,
+    /// Each line is a conversation; no documents then.
+    pub batch: bool,
+    /// Take lines unchanged: no documents, no dialect.
+    pub raw: bool,
+    /// Hand on the records of a log as they come, for a caller who shows them to the view of
+    /// the dialect himself: nothing waits, and their presence is not known.
+    pub unseen: bool,
+    /// The folder for records that wait, beyond what is held in memory, if the session must be read
+    /// before its dialect or its context is known. Without it all wait in memory, and only the
+    /// first megabytes decide the dialect.
+    pub temp: Option<PathBuf>,
+}
+
+/// Reads records; lends each until the next is asked for.
+pub struct Records<R> {
+    lines: Lines<Again<R>>,
+    /// The document that `lines` came from, if they were one JSON value.
+    document: Option<Document>,
+    dialect: Option<&'static dyn Dialect>,
+    /// What is known about an input that cannot be read.
+    unread: UnreadFile,
+    unreadable: Option<Foreign>,
+    /// Everything that `lines` gave, where the dialect is not linear.
+    second: Option<SecondReading>,
+}
+
+/// What is known about a file that may be in none of our formats.
+#[derive(Clone, Copy, Default)]
+struct UnreadFile {
+    foreign: Option<Foreign>,
+    is_document: bool,
+}
+
+/// How many records a message has to be among.
+const DETECT_IN: usize = 64;
+
+/// The read size when a source is read again.
+const READ_AHEAD: usize = 256 << 10;
+
+/// How much is examined if nothing can wait in a file.
+const LOOK_AT: usize = 16 << 20;
+
+impl<R: Read> Records<R> {
+    /// Reads as much as it takes to know the dialect: mostly its beginning, but all of
+    /// a session of texts alone, and of one that is not linear.
+    pub fn open(source: R, options: &Options) -> io::Result<Self> {
+        Self::open_with(source, None, options)
+    }
+
+    /// Like [`Self::open`], but `again` reads the same bytes again: nothing of a session that is
+    /// not linear has to wait then.
+    pub fn open_twice(
+        source: R,
+        again: Box<dyn Read + Send>,
+        options: &Options,
+    ) -> io::Result<Self> {
+        Self::open_with(source, Some(again), options)
+    }
+
+    fn open_with(
+        source: R,
+        again: Option<Box<dyn Read + Send>>,
+        options: &Options,
+    ) -> io::Result<Self> {
+        let mut lines = Lines::new(Again::new(source));
+        let unreadable = unreadable(&mut lines, options.batch)?;
+        let is_one_session = !options.raw && !options.batch;
+        let document = if is_one_session { unwrap_document(&mut lines)? } else { None };
+        let mut dialect = options.dialect;
+        let mut detector = Detector::default();
+        if dialect.is_none() && !options.raw {
+            detect(&mut detector, &mut lines, options)?;
+            dialect = detector.decide();
+        }
+        let is_certain = document.is_some() || options.dialect.is_none();
+        let unread = if options.raw || dialect.is_some() && is_certain {
+            UnreadFile::default()
+        } else {
+            let ahead = lines.ahead();
+            UnreadFile {
+                foreign: detector.foreign().or_else(|| Foreign::of_file(ahead)),
+                is_document: document.is_none() && foreign::is_document(ahead),
+            }
+        };
+        let mut records = Self { lines, document, dialect, unread, unreadable, second: None };
+        // A line of a batch is a conversation, which is linear whatever agent had it.
+        let is_seen = is_one_session && !options.unseen;
+        let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
+        if let Some(mut view) = log.map(Log::view_builder) {
+            // The records of a document are not its bytes.
+            let again = again.filter(|_| records.document.is_none());
+            let mut second = SecondReading::new(match again {
+                Some(source) => {
+                    let source = BufReader::with_capacity(READ_AHEAD, source);
+                    Source::Reader(source)
+                }
+                None => Source::Spool(options.spool()),
+            });
+            if records.document.is_some() {
+                view.begin_document();
+            }
+            while let Some(record) = records.next()? {
+                second.push(&record, view.as_mut())?;
+            }
+            records.second = Some(second.finish(view.as_ref()));
+        }
+        Ok(records)
+    }
+
+    /// The dialect; `None` when the records are of a format we do not know.
+    pub fn dialect(&self) -> Option<&'static dyn Dialect> {
+        self.dialect
+    }
+
+    /// For a document: the number of members other than the messages, which the records do not
+    /// carry.
+    pub fn document_members_beside(&self) -> Option<usize> {
+        self.document.as_ref().map(|it| it.members_beside)
+    }
+
+    /// Whether the input is one document, of which the records are the messages.
+    pub fn is_document(&self) -> bool {
+        self.document.is_some()
+    }
+
+    /// The probable format of an input in no dialect of ours; a named one may be wrong.
+    pub fn foreign(&self) -> Option<Foreign> {
+        self.unreadable.or(self.unread.foreign)
+    }
+
+    /// The format of an input without readable lines: packed, in another encoding, or a batch whose
+    /// conversations take several lines each.
+    pub fn unreadable(&self) -> Option<Foreign> {
+        self.unreadable
+    }
+
+    /// Whether the input is one JSON value over several lines and no session: none of its lines
+    /// means anything.
+    pub fn is_other_document(&self) -> bool {
+        self.unread.is_document
+    }
+
+    /// The problems of a log as its agent loads it, by line.
+    pub fn flaws(&self) -> &[(u64, Flaw)] {
+        self.second.as_ref().map_or(&[], |second| &second.flaws)
+    }
+
+    /// The next record, or piece of one that is too long.
+    #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
+    pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+        if let Some(second) = &mut self.second {
+            return second.next();
+        }
+        let mut record = self.lines.next()?;
+        if let (Some(document), Some(record)) = (&mut self.document, &mut record) {
+            document.locate(record);
+        }
+        Ok(record)
+    }
+}
+
+impl Options {
+    fn spool(&self) -> Spool {
+        match &self.temp {
+            Some(dir) => Spool::new(dir),
+            None => Spool::with_limit("", usize::MAX),
+        }
+    }
+}
+
+/// Puts the records of a document in the place of its lines. It is read whole, up to the
+/// length of the longest line.
+fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
+    // The first line, or enough of it to see that it is no whole object.
+    while !has_line(lines.ahead()) && lines.read_ahead()? {}
+    if !Document::may_begin(lines.ahead()) {
+        return Ok(None);
+    }
+    while lines.read_ahead()? {}
+    if lines.ahead().len() >= MAX_LINE {
+        return Ok(None);
+    }
+    let mut document = Document::parse(lines.ahead());
+    if let Some(document) = &mut document {
+        lines.replace_ahead(std::mem::take(&mut document.text));
+    }
+    Ok(document)
+}
+
+/// The format of an input without readable lines.
+fn unreadable<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<Foreign>> {
+    while !has_line(lines.ahead()) && lines.read_ahead()? {}
+    let mut first = lines.ahead().trim_ascii_start().split(|b| *b == b'\n');
+    let mut line = || serde_json::from_slice::<&RawValue>(first.next().unwrap_or_default());
+    if batch && line().is_err_and(|error| error.is_eof()) {
+        while lines.read_ahead()? {}
+        return Ok(Foreign::indented(lines.ahead()));
+    }
+    Ok(Foreign::encoded(lines.ahead()))
+}
+
+fn has_line(ahead: &[u8]) -> bool {
+    memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
+}
+
+/// Examines the lines ahead, reading on until one is certain. Without a message among the first
+/// ones it is in none of our formats.
+fn detect<R: Read>(
+    detector: &mut Detector,
+    lines: &mut Lines<Again<R>>,
+    options: &Options,
+) -> io::Result<()> {
+    let mut at = 0;
+    for _ in 0..DETECT_IN {
+        let Some(line) = lines.peek(at)? else {
+            return Ok(());
+        };
+        at += line.len() + 1;
+        if look_at(detector, &Origin::ALONE.record(line), options.batch) {
+            return Ok(());
+        }
+    }
+    if detector.is_open() {
+        let most = options.temp.as_ref().map_or(LOOK_AT, |_| usize::MAX);
+        let (ahead, source) = lines.ahead_and_source();
+        let source = ahead.chain(source.look(options.spool(), most));
+        look_on(detector, source, options.batch)?;
+    }
+    Ok(())
+}
+
+/// The dialect of a session of lines that can be read again: it is read until one is
+/// certain.
+pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
+    let mut detector = Detector::default();
+    look_on(&mut detector, source, false)?;
+    Ok(detector.decide())
+}
+
+fn look_on(detector: &mut Detector, source: impl Read, batch: bool) -> io::Result<()> {
+    let mut lines = Lines::new(source);
+    while let Some(record) = lines.next()? {
+        if look_at(detector, &record, batch) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether it is certain now.
+fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
+    let Some(object) = record.object() else {
+        return false;
+    };
+    if !batch {
+        return detector.look_at(object);
+    }
+    let conversation = Conversation::of(object);
+    let mut messages = conversation.into_iter().flat_map(|it| it.messages);
+    messages.any(|message| detector.look_at(&message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, Records};
+    use crate::dialect;
+
+    fn read(input: &str, options: &Options) -> (Option<&'static str>, Vec<String>) {
+        let mut records = Records::open(input.as_bytes(), options).expect("from memory");
+        let name = records.dialect().map(dialect::Dialect::name);
+        let mut seen = Vec::new();
+        while let Some(record) = records.next().expect("from memory") {
+            seen.push(String::from_utf8_lossy(record.bytes).into_owned());
+        }
+        (name, seen)
+    }
+
+    const CHAT: &str = "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"\"}";
+
+    #[test]
+    fn lines_come_as_they_are() {
+        let (name, seen) = read(CHAT, &Options::default());
+        assert_eq!(name, Some("chat"));
+        assert_eq!(seen.concat(), CHAT);
+    }
+
+    #[test]
+    fn documents_are_unwrapped_unless_raw() {
+        let document = "[\n {\"role\":\"user\",\n  \"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]}\n]";
+        let (name, seen) = read(document, &Options::default());
+        assert_eq!(name, Some("anthropic"));
+        assert_eq!(seen.len(), 1);
+        let (name, seen) = read(document, &Options { raw: true, ..Options::default() });
+        assert_eq!((name, seen.concat().as_str()), (None, document));
+    }
+
+    #[test]
+    fn one_line_of_messages_is_a_document_and_two_are_lines() {
+        let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"b\"}]}\n";
+        assert_eq!(read(line, &Options::default()).1.len(), 2);
+        let two = line.repeat(2);
+        let (name, seen) = read(&two, &Options::default());
+        assert_eq!((name, seen.len()), (None, 2));
+        let (name, seen) = read(&two, &Options { batch: true, ..Options::default() });
+        assert_eq!((name, seen.len()), (Some("chat"), 2));
+    }
+
+    #[test]
+    fn bad_lines_before_the_first_message_do_not_hide_the_dialect() {
+        let input = format!("\n{{broken\n\0\0\n{CHAT}");
+        let (name, seen) = read(&input, &Options::default());
+        assert_eq!(name, Some("chat"));
+        assert_eq!(seen.concat(), input);
+    }
+
+    #[test]
+    fn a_log_that_is_read_twice_is_the_one_that_waited() {
+        let node = |id: &str, parent: &str, text: &str| {
+            format!(
+                "{{\"type\":\"user\",\"uuid\":\"{id}\",\"parentUuid\":{parent},\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+            )
+        };
+        let log = node("1", "null", "a")
+            + "broken\n\n"
+            + &node("2", "\"1\"", "left")
+            + &node("3", "\"1\"", "b").replace('\n', "\r\n")
+            + "{\"half";
+        let source = || Box::new(std::io::Cursor::new(log.clone().into_bytes()));
+        let seen = |mut records: Records<_>| {
+            let mut seen = Vec::new();
+            while let Some(record) = records.next().expect("from memory") {
+                seen.push((record.bytes.to_vec(), record.class, record.presence));
+            }
+            seen
+        };
+        let options = Options::default();
+        let waited = seen(Records::open(source(), &options).expect("from memory"));
+        let twice = Records::open_twice(source(), source(), &options).expect("from memory");
+        assert_eq!(waited.len(), 6);
+        assert_eq!(seen(twice), waited);
+
+        let shorter = Box::new(std::io::Cursor::new(log.as_bytes()[..log.len() - 9].to_vec()));
+        let mut records = Records::open_twice(source(), shorter, &options).expect("from memory");
+        let error = loop {
+            match records.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("all of it was there"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), "it became shorter while it was read");
+    }
+
+    #[test]
+    fn a_document_is_not_read_again() {
+        let document = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"messages\":[{\"id\":\"1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"gemini\",\"content\":\"a\"}]}";
+        let again = Box::new(std::io::empty());
+        let records = Records::open_twice(document.as_bytes(), again, &Options::default());
+        let mut records = records.expect("from memory");
+        assert_eq!(records.dialect().map(dialect::Dialect::name), Some("gemini"));
+        let record = records.next().expect("it waited").expect("a message");
+        assert!(record.presence.is_some());
+    }
+
+    /// A block that belongs to a single format decides, however late it comes.
+    #[test]
+    fn a_late_block_decides_and_no_byte_is_lost() {
+        let plain = "{\"role\":\"user\",\"content\":\"a\"}\n";
+        let late = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{}}]}\n";
+        let with_file = Options { temp: Some(std::env::temp_dir()), ..Options::default() };
+        for before in [0, 1, 63, 64, 65, 66, 200, 20_000] {
+            let input = plain.repeat(before) + late + plain;
+            for options in [&Options::default(), &with_file] {
+                let (name, seen) = read(&input, options);
+                assert_eq!(name, Some("anthropic"), "{before}");
+                assert!(seen.concat() == input, "{before}");
+            }
+            let found = super::dialect_of_lines(input.as_bytes()).expect("from memory");
+            assert_eq!(found.map(dialect::Dialect::name), Some("anthropic"));
+        }
+        let input = plain.repeat(200);
+        let records = Records::open(input.as_bytes(), &with_file).expect("from memory");
+        assert!(!records.dialect().expect("messages").is_certain());
+    }
+
+    #[test]
+    fn an_input_without_readable_lines_is_known_by_name() {
+        let unreadable = |input: &[u8], batch: bool| {
+            let options = Options { batch, ..Options::default() };
+            let records = Records::open(input, &options).expect("from memory");
+            records.unreadable().map(|foreign| foreign.name)
+        };
+        for (input, name) in [
+            (&b"\x1f\x8b\x08\0\n"[..], "a gzip file"),
+            (b"\x28\xb5\x2f\xfd\x04", "a zstd file"),
+            (b"\xfd7zXZ\0\0", "an xz file"),
+            (b"\xff\xfe{\0}\0\n\0", "UTF-16 text"),
+            (b"\xfe\xff\0{\0}\0\n", "UTF-16 text"),
+        ] {
+            assert_eq!(unreadable(input, false), Some(name));
+            assert_eq!(unreadable(input, true), Some(name));
+        }
+        let indented = "{\n  \"messages\": [\n    {\"role\":\"user\",\"content\":\"a\"}\n  ]\n}\n";
+        let name = "JSON that spans several lines";
+        for input in [indented.to_owned(), indented.repeat(2)] {
+            assert_eq!(unreadable(input.as_bytes(), true), Some(name));
+            assert_eq!(unreadable(input.as_bytes(), false), None);
+        }
+        // Lines of a batch may be broken, the first one, too.
+        let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+        for batch in ["{\"messages\":[{\n".to_owned() + line, line.to_owned(), String::new()] {
+            assert_eq!(unreadable(batch.as_bytes(), true), None);
+        }
+    }
+
+    #[test]
+    fn messages_of_a_format_that_is_not_read_are_not_taken_for_ours() {
+        let bedrock = "{\"role\":\"user\",\"content\":[{\"text\":\"go\"}]}\n";
+        let text = "{\"role\":\"user\",\"content\":\"a\"}\n";
+        let open = |input: &str, options: &Options| {
+            let records = Records::open(input.as_bytes(), options).expect("from memory");
+            let foreign = records.foreign().map(|foreign| foreign.name);
+            (records.dialect().map(dialect::Dialect::name), foreign)
+        };
+        let options = Options::default();
+        let named = Some("a list of messages of the Bedrock Converse API");
+        assert_eq!(open(bedrock, &options), (None, named));
+        assert_eq!(open(&(text.repeat(9) + bedrock), &options), (None, named));
+        let batch = Options { batch: true, ..Options::default() };
+        let conversation = format!("{{\"messages\":[{}]}}\n", bedrock.trim_end());
+        assert_eq!(open(&conversation, &batch), (None, named));
+        // One odd message does not outweigh one that is certain, nor many before it.
+        let tool = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}\n";
+        assert_eq!(open(&format!("{bedrock}{tool}"), &options).0, Some("chat"));
+        let late = text.repeat(64) + bedrock;
+        assert_eq!(open(&late, &options).0, Some("chat"));
+    }
+
+    /// So does a conversation of a batch.
+    #[test]
+    fn a_late_conversation_decides() {
+        let plain = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+        let late = "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]}]}\n";
+        let batch = Options { batch: true, ..Options::default() };
+        let input = plain.repeat(100) + late;
+        let (name, seen) = read(&input, &batch);
+        assert_eq!(name, Some("anthropic"));
+        assert_eq!(seen.concat(), input);
+    }
+}

@@ -1,0 +1,185 @@
+//! A session that was read once already, to know which of its records are in the context.
+
+use crate::view::ViewBuilder;
+use crate::{Class, Flaw, Object, Origin, Record, Spool};
+use std::collections::VecDeque;
+use std::io::{self, BufReader, Read};
+
+/// The source of the second reading.
+pub(crate) enum Source {
+    /// It waits.
+    Spool(Spool),
+    /// Something gives the same bytes.
+    Reader(BufReader<Box<dyn Read + Send>>),
+}
+
+/// The first reading's result: the presence of each record in the context.
+pub(crate) struct SecondReading {
+    source: Source,
+    /// Each record with its length.
+    waiting: VecDeque<(Origin, usize)>,
+    /// The bytes of the record that was handed out last.
+    bytes: Vec<u8>,
+    /// The problems of the session, by line.
+    pub(crate) flaws: Vec<(u64, Flaw)>,
+}
+
+impl SecondReading {
+    /// Before the first record.
+    pub(crate) fn new(source: Source) -> Self {
+        Self { source, waiting: VecDeque::new(), bytes: Vec::new(), flaws: Vec::new() }
+    }
+
+    /// The next record of the first reading.
+    pub(crate) fn push(
+        &mut self,
+        record: &Record<'_>,
+        view: &mut dyn ViewBuilder,
+    ) -> io::Result<()> {
+        if let Source::Spool(spool) = &mut self.source {
+            spool.push(record.bytes)?;
+        }
+        // A line that is too long comes in pieces, and is one record.
+        if record.piece.begins() {
+            show(view, record);
+        }
+        let length = record.bytes.len();
+        self.waiting.push_back((record.origin(), length));
+        Ok(())
+    }
+
+    /// Ends the input: the view says which records are in the context.
+    pub(crate) fn finish(mut self, view: &dyn ViewBuilder) -> Self {
+        let mut view = view.view();
+        view.flaws.sort_by_key(|flaw| flaw.record);
+        let mut flaws = std::mem::take(&mut view.flaws).into_iter().peekable();
+        let mut records = 0;
+        for (origin, _) in &mut self.waiting {
+            if origin.piece.begins() {
+                records += 1;
+                let of_record = std::iter::from_fn(|| flaws.next_if(|it| it.record < records));
+                self.flaws.extend(of_record.map(|flaw| (origin.line, flaw)));
+            }
+            origin.presence = Some(view.of(records - 1));
+            origin.portion = view.portion(records - 1);
+        }
+        self
+    }
+
+    /// The next record of the second reading.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+        let Some((origin, length)) = self.waiting.pop_front() else {
+            return Ok(None);
+        };
+        self.bytes.clear();
+        match &mut self.source {
+            Source::Spool(spool) => spool.pop_to(length, &mut self.bytes)?,
+            Source::Reader(source) => {
+                let read = source.take(length as u64).read_to_end(&mut self.bytes)?;
+                if read < length {
+                    let kind = io::ErrorKind::UnexpectedEof;
+                    return Err(io::Error::new(kind, "it became shorter while it was read"));
+                }
+            }
+        }
+        Ok(Some(origin.record(&self.bytes)))
+    }
+}
+
+/// Shows a record, all of it or its first piece, to a view.
+pub fn show(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+    match record.object() {
+        Some(object) if record.class == Class::Concatenated => view.push_first_of(object),
+        _ if record.class.is_bad() => show_bad(view, record),
+        _ => view.push(record.whole_object()),
+    }
+}
+
+/// A bad line, of which some agents read something.
+fn show_bad(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+    let text = String::from_utf8_lossy(record.bytes.get(record.skipped..).unwrap_or_default());
+    let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
+    match Object::parse(&text) {
+        Ok(object) if is_read && record.class != Class::NotUtf8 => view.push_first_of(&object),
+        Ok(object) if is_read && object.rest().trim_ascii().is_empty() => {
+            view.push_replaced(&object);
+        }
+        _ => view.push_bad(),
+    }
+}
+
+/// Gives what was looked at once more, and then the rest.
+pub(crate) struct Again<R> {
+    looked_at: Spool,
+    /// Bytes that wait in it.
+    waiting: usize,
+    rest: R,
+}
+
+/// The source while it is looked at.
+pub(crate) struct Look<'a, R> {
+    again: &'a mut Again<R>,
+    /// How many bytes may still wait.
+    room: usize,
+}
+
+impl<R: Read> Again<R> {
+    pub(crate) fn new(rest: R) -> Self {
+        Self { looked_at: Spool::with_limit("", 0), waiting: 0, rest }
+    }
+
+    /// Reads ahead. The bytes wait in `spool`, up to this many, at which the input seems to end.
+    pub(crate) fn look(&mut self, spool: Spool, most: usize) -> Look<'_, R> {
+        self.looked_at = spool;
+        Look { again: self, room: most }
+    }
+}
+
+impl<R: Read> Read for Look<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = buffer.len().min(self.room);
+        let read = self.again.rest.read(&mut buffer[..length])?;
+        self.again.looked_at.push(&buffer[..read])?;
+        self.again.waiting += read;
+        self.room -= read;
+        Ok(read)
+    }
+}
+
+impl<R: Read> Read for Again<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.waiting == 0 {
+            return self.rest.read(buffer);
+        }
+        let length = buffer.len().min(self.waiting);
+        self.looked_at.pop_to(length, &mut &mut buffer[..length])?;
+        self.waiting -= length;
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::Again;
+    use crate::Spool;
+
+    #[test]
+    fn what_was_looked_at_comes_once_more() {
+        let text = "0123456789".repeat(20);
+        for (most, seen) in [(0, 0), (50, 50), (usize::MAX, 200)] {
+            let mut again = Again::new(text.as_bytes());
+            let mut begin = [0; 7];
+            again.read_exact(&mut begin).expect("from memory");
+            let spool = Spool::with_limit(std::env::temp_dir(), 30);
+            let mut looked = String::new();
+            let mut look = again.look(spool, most);
+            look.read_to_string(&mut looked).expect("from a file");
+            assert_eq!(looked, text[7..][..seen.min(193)]);
+            let mut rest = String::new();
+            again.read_to_string(&mut rest).expect("from a file");
+            assert_eq!(rest, text[7..]);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Compactions in the words of agents: what the view of the session gives once their lines
+//! are appended. That the agents themselves read them so is tested with the agents.
+
+use ctx_format::compaction::{Compaction, CompactionError, Kept};
+use ctx_format::view::Presence;
+use ctx_format::{Dialect, Log, Object, Options, Records, dialect};
+
+mod claude_code;
+mod codex;
+mod gemini;
+mod pi;
+
+/// The text of the summary.
+const SUMMARY: &str = "what\nwas";
+
+/// A session of an agent, line by line.
+#[derive(Clone)]
+struct Session {
+    dialect: &'static dyn Dialect,
+    lines: Vec<String>,
+}
+
+impl Session {
+    fn new(dialect: &str, lines: &[&str]) -> Self {
+        Self {
+            dialect: dialect::by_name(dialect).expect("known"),
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    /// The records in the context, in the order in which they are sent.
+    fn context(&self) -> Vec<String> {
+        let text = self.lines.join("\n");
+        let options = Options { dialect: Some(self.dialect), ..Options::default() };
+        let mut records = Records::open(text.as_bytes(), &options).expect("from memory");
+        let mut sent = Vec::new();
+        while let Some(record) = records.next().expect("from memory") {
+            if let Some(Presence::Inside(fragment)) = record.presence {
+                let text = String::from_utf8(record.bytes.to_owned()).expect("text");
+                sent.push((fragment.message, text.trim().to_owned()));
+            }
+        }
+        sent.sort_by_key(|(message, _)| *message);
+        sent.into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// What the model is sent, as texts, names of tools and results.
+    fn said(&self) -> Vec<String> {
+        let texts = |record: &String| {
+            let object = Object::parse(record).expect("an object");
+            let message = self.dialect.message(&object).expect("a message");
+            message.texts().join("|")
+        };
+        self.context().iter().map(texts).collect()
+    }
+
+    /// Appends a compaction after which `kept` stay.
+    fn compact(&self, kept: &[Kept<'_>], is_end: bool) -> Result<Self, CompactionError> {
+        self.compact_at(kept, 0, is_end)
+    }
+
+    fn compact_at(
+        &self,
+        kept: &[Kept<'_>],
+        kept_before: usize,
+        is_end: bool,
+    ) -> Result<Self, CompactionError> {
+        let mut writer = self.dialect.log().and_then(Log::compaction_writer).expect("it has one");
+        for line in &self.lines {
+            writer.push(Object::parse(line).ok().as_ref());
+        }
+        let context = self.context();
+        let lines = writer.finish(&Compaction {
+            summary: SUMMARY,
+            kept: kept.to_vec(),
+            kept_before,
+            is_end,
+            last: context.last().map_or("", String::as_str),
+            tokens: (1000, 100),
+            is_automatic: false,
+            now: "2026-06-01T00:00:00Z".parse().expect("a time"),
+            seed: [9; 32],
+        })?;
+        let mut new = self.clone();
+        for line in &lines {
+            Object::parse(line).expect("an object");
+        }
+        new.lines.extend(lines);
+        Ok(new)
+    }
+
+    /// The last `count` records of the context, as they are.
+    fn compact_to_last(&self, count: usize) -> Self {
+        let context = self.context();
+        let kept: Vec<Kept<'_>> =
+            context[context.len() - count..].iter().map(|text| same(text)).collect();
+        self.compact(&kept, true).expect("compacted")
+    }
+}
+
+fn same(text: &str) -> Kept<'_> {
+    Kept { text, messages: None, is_changed: false }
+}
+
+fn changed(text: &str) -> Kept<'_> {
+    Kept { is_changed: true, ..same(text) }
+}

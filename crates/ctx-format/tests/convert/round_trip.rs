@@ -1,0 +1,195 @@
+//! From one dialect into another and back.
+
+use ctx_format::dialect::{self, ALL, Dialect};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{convert, losses};
+
+/// The content of a session, independent of its dialect.
+#[derive(Clone, Debug, PartialEq)]
+enum Event {
+    System(String),
+    Summary(String),
+    User(String),
+    Assistant(String),
+    Call(String, String, Value),
+    Result(String, String, bool),
+}
+
+fn text() -> impl Strategy<Value = String> {
+    // No agent takes a text that begins so for a command.
+    "t\\PC{0,12}[\n\"\\\\]?[a-z]{0,3}"
+}
+
+/// Calls of a reply, their arguments, whether they fail, and where their results stand.
+fn calls() -> impl Strategy<Value = Vec<(Value, bool, u8)>> {
+    let arguments = proptest::collection::btree_map("[a-z]{1,4}", text(), 0..3);
+    let arguments = arguments.prop_map(|members| json!(members));
+    proptest::collection::vec((arguments, any::<bool>(), any::<u8>()), 0..4)
+}
+
+fn turn() -> impl Strategy<Value = Vec<Value>> {
+    let replies = proptest::collection::vec((proptest::option::of(text()), calls()), 0..3);
+    (text(), replies, text(), "[a-z]{4}").prop_map(|(ask, replies, end, salt)| {
+        let mut messages = vec![json!({"role": "user", "content": ask})];
+        for (number, (said, calls)) in replies.into_iter().enumerate() {
+            if calls.is_empty() {
+                continue;
+            }
+            let id = |place: usize| format!("{salt}_{number}_{place}");
+            let listed: Vec<Value> = calls.iter().enumerate().map(|(place, call)| {
+                let function = json!({"name": "tool", "arguments": call.0.to_string()});
+                json!({"id": id(place), "type": "function", "function": function})
+            }).collect();
+            messages.push(json!({"role": "assistant", "content": said, "tool_calls": listed}));
+            let mut results: Vec<(u8, Value)> = calls.iter().enumerate().map(|(place, call)| {
+                let mut result = json!({"role": "tool", "tool_call_id": id(place), "content": format!("r{place}")});
+                if call.1 {
+                    result["is_error"] = json!(true);
+                }
+                (call.2, result)
+            }).collect();
+            results.sort_by_key(|result| result.0);
+            messages.extend(results.into_iter().map(|result| result.1));
+        }
+        messages.push(json!({"role": "assistant", "content": end}));
+        messages
+    })
+}
+
+/// A session of `chat`.
+fn session() -> impl Strategy<Value = String> {
+    let head = (proptest::option::of(text()), proptest::option::of(text()));
+    let turns = proptest::collection::vec(turn(), 1..4);
+    (head, turns).prop_map(|((system, summary), turns)| {
+        let system = system.map(|text| json!({"role": "system", "content": text}));
+        let summary =
+            summary.map(|text| json!({"role": "user", "name": "ctx_summary", "content": text}));
+        let head = system.into_iter().chain(summary);
+        let all = head.chain(turns.into_iter().flatten());
+        let lines: Vec<String> = all.map(|message| message.to_string()).collect();
+        lines.join("\n") + "\n"
+    })
+}
+
+/// What a session of `chat` says. Results are in the order of their calls: some formats have
+/// no other.
+fn events(lines: &[String]) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut results: Vec<(usize, Event)> = Vec::new();
+    for line in lines {
+        let message: Value = serde_json::from_str(line).expect("JSON");
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let content = text(&message["content"]);
+        let role = text(&message["role"]);
+        if role == "tool" {
+            let id = text(&message["tool_call_id"]);
+            let is_it = |event: &Event| matches!(event, Event::Call(call, ..) if *call == id);
+            let place = events.iter().position(is_it).expect("a call");
+            let is_error = message["is_error"] == json!(true);
+            results.push((place, Event::Result(id, content, is_error)));
+            continue;
+        }
+        results.sort_by_key(|result| result.0);
+        events.extend(results.drain(..).map(|result| result.1));
+        let is_summary = message["name"] == json!("ctx_summary");
+        match role.as_str() {
+            // Marks stand around it, and blanks before them do not count.
+            "user" if is_summary => events.push(Event::Summary(content.trim().to_owned())),
+            "user" => events.push(Event::User(content)),
+            "assistant" if content.is_empty() => {}
+            "assistant" => events.push(Event::Assistant(content)),
+            _ => events.push(Event::System(content)),
+        }
+        for call in message["tool_calls"].as_array().unwrap_or(&Vec::new()) {
+            let arguments = text(&call["function"]["arguments"]);
+            let arguments = serde_json::from_str(&arguments).expect("JSON");
+            let name = text(&call["function"]["name"]);
+            events.push(Event::Call(text(&call["id"]), name, arguments));
+        }
+    }
+    results.sort_by_key(|result| result.0);
+    events.extend(results.into_iter().map(|result| result.1));
+    events
+}
+
+/// Without what a dialect has no place for.
+fn in_dialect(dialect: &dyn Dialect, events: Vec<Event>) -> Vec<Event> {
+    let has_instructions = !matches!(dialect.name(), "claude-code" | "gemini" | "pi");
+    let marks_errors = !matches!(dialect.name(), "responses" | "codex");
+    let kept =
+        events.into_iter().filter(|event| has_instructions || !matches!(event, Event::System(_)));
+    let kept = kept.map(|event| match event {
+        Event::Result(id, text, is_error) => Event::Result(id, text, is_error && marks_errors),
+        event => event,
+    });
+    kept.collect()
+}
+
+fn through(names: &[&str], session: &str) -> Vec<String> {
+    let mut session = session.to_owned();
+    for name in names {
+        session = convert(name, &session).0.join("\n");
+    }
+    session.lines().map(str::to_owned).collect()
+}
+
+/// So many sessions, or as many as `CTX_CASES` says.
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("CTX_CASES").map(|cases| cases.parse().expect("a number"));
+    ProptestConfig::with_cases(cases.unwrap_or(12))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// Through each pair of dialects: who says what, which tools are called with what, and
+    /// which results answer which calls.
+    #[test]
+    fn there_and_back_says_the_same(session in session()) {
+        let lines: Vec<String> = session.lines().map(str::to_owned).collect();
+        for first in ALL {
+            for second in ALL {
+                let back = through(&[first.name(), second.name(), "chat"], &session);
+                let expected = in_dialect(second, in_dialect(first, events(&lines)));
+                prop_assert_eq!(events(&back), expected, "{} {}", first.name(), second.name());
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_session_gives_the_same_bytes_that_are_of_the_dialect(session in session()) {
+        for dialect in ALL {
+            let once = convert(dialect.name(), &session).0;
+            prop_assert_eq!(&once, &convert(dialect.name(), &session).0);
+            let found = dialect::stranger(dialect, &ctx_format::Object::parse(&once[0]).expect("an object"));
+            prop_assert!(found.is_none());
+        }
+    }
+}
+
+#[test]
+fn texts_of_a_result_that_become_one_are_told() {
+    let session = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]}
+{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"x"},{"type":"text","text":"y"}]}
+"#;
+    let (lines, report) = convert("gemini", session);
+    assert!(lines[1].contains(r#"{"output":"x\ny"}"#), "{}", lines[1]);
+    assert_eq!(losses(&report), ["AsText text 1"]);
+}
+
+#[test]
+fn what_another_agent_told_codex_is_the_item_that_codex_sends() {
+    let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
+{"timestamp":"2026-01-01T00:00:01.000Z","type":"inter_agent_communication","payload":{"author":"/root/w","recipient":"/root","other_recipients":[],"content":"done","trigger_turn":false}}
+"#;
+    let item = r#"{"type":"agent_message","author":"/root/w","recipient":"/root","content":[{"type":"input_text","text":"done"}]}"#;
+    let (lines, _) = convert("responses", session);
+    let [line] = lines.as_slice() else {
+        panic!("one item: {lines:?}");
+    };
+    assert!(line.starts_with(item.strip_suffix('}').expect("an object")), "{line}");
+    let (lines, _) = convert("codex", session);
+    assert!(lines.iter().any(|line| line.ends_with(&format!("{item}}}"))), "{lines:?}");
+}

@@ -1,0 +1,41 @@
+//! Converts sessions that are texts.
+
+use std::io::Read;
+
+use ctx_format::convert::{Converter, Reading, Report};
+use ctx_format::{Options, Records, Spool, dialect};
+
+/// The session in the dialect `to`, and the report.
+pub(crate) fn convert(to: &str, session: &str) -> (Vec<String>, Report) {
+    let to = dialect::by_name(to).expect("a dialect");
+    of_reader(session.as_bytes(), Converter::new(to))
+}
+
+/// The session as `anthropic`, with each record in one exchange alone.
+pub(crate) fn lower(session: &str) -> (Vec<String>, Report) {
+    of_reader(session.as_bytes(), lowering())
+}
+
+pub(crate) fn lowering() -> Converter<'static> {
+    let to = dialect::by_name("anthropic").expect("a dialect");
+    Converter { mark: Some("_source"), whole_records: true, ..Converter::new(to) }
+}
+
+pub(crate) fn of_reader(source: impl Read, converter: Converter<'_>) -> (Vec<String>, Report) {
+    let mut records = Records::open(source, &Options::default()).expect("it can be read");
+    let from = records.dialect().expect("a known dialect");
+    let mut reading = Reading::new(converter, from, Spool::new(std::env::temp_dir()));
+    while let Some(record) = records.next().expect("it can be read") {
+        reading.push(&record).expect("it can wait");
+    }
+    let mut out = Vec::new();
+    let report = reading.write(&mut out).expect("memory takes it");
+    let text = String::from_utf8(out).expect("UTF-8");
+    (text.lines().map(str::to_owned).collect(), report)
+}
+
+/// What was not carried: kind, name, how often.
+pub(crate) fn losses(report: &Report) -> Vec<String> {
+    let losses = report.losses.iter();
+    losses.map(|loss| format!("{:?} {} {}", loss.kind, loss.name, loss.count)).collect()
+}

@@ -1,0 +1,297 @@
+//! A dialect for these tests, as an agent's own file would have it: entries that name
+//! their parent, branches, compactions that name the first entry they keep, and replies
+//! of which each block is an entry.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use ctx_format::compaction::CompactionWriter;
+use ctx_format::dialect::{Dialect, Held, Sealed, Sniff, Wrapped};
+use ctx_format::repair::RepairDialect;
+use ctx_format::rules::{PairBy, Results, Rules};
+use ctx_format::view::{Outside, View, ViewBuilder};
+use ctx_format::{
+    About, Call, Class, Denial, Edits, Effect, Flaw, Links, Log, Message, Object, Outline, Part,
+    Role, SecondCopy, Slot, ToolResult, Unread, Usage,
+};
+
+pub(crate) struct Tree;
+
+fn kind_of<'a>(object: &Object<'a>) -> Cow<'a, str> {
+    object.text_of("type").unwrap_or_default()
+}
+
+impl Dialect for Tree {
+    fn name(&self) -> &'static str {
+        "tree"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        match object.get("id") {
+            Some(_) => Sniff::Yes,
+            None => Sniff::No,
+        }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let mut outline = Outline::of_line();
+        match kind_of(object).as_ref() {
+            "user" => {
+                outline.role = Role::User;
+                outline.begins_turn = true;
+            }
+            "reply" => {
+                outline.role = Role::Assistant;
+                outline.calls.extend(object.text_of("call"));
+            }
+            "result" => {
+                outline.role = Role::Tool;
+                outline.has_content = false;
+                outline.results.extend(object.text_of("of"));
+            }
+            "compaction" => {
+                outline.role = Role::User;
+                outline.is_summary = true;
+            }
+            _ => return None,
+        }
+        Some(outline)
+    }
+
+    fn unread(&self, _: &Object<'_>) -> Option<Unread> {
+        None
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        let role = self.outline(object)?.role;
+        let text = || object.text_of("text").map(Part::Text);
+        let part = if role == Role::Tool {
+            Some(Part::Result(ToolResult {
+                id: object.text_of("of"),
+                name: None,
+                is_error: false,
+                denial: Denial::None,
+                parts: text().into_iter().collect(),
+                slot: object.get("text").map(|raw| Slot::text(object, raw)),
+            }))
+        } else if let Some(id) = object.text_of("call") {
+            Some(Part::Call(Call {
+                id: Some(id),
+                name: "ls".into(),
+                arguments: "{}".into(),
+                slot: None,
+            }))
+        } else {
+            text()
+        };
+        Some(Message::new(role, part.into_iter().collect()))
+    }
+
+    fn sealed(&self, _: &Object<'_>) -> Sealed {
+        Sealed::default()
+    }
+
+    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
+        None
+    }
+
+    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            results: Results::BehindReply,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: true,
+            user_first: false,
+        }
+    }
+
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn summary_role(&self, _: Role) -> Role {
+        Role::User
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        let text = serde_json::Value::from(text);
+        format!(r#"{{"type":"compaction","text":{text}}}"#)
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let is_summary = kind_of(object) == "compaction";
+        object.text_of("text").filter(|_| is_summary)
+    }
+}
+
+impl Log for Tree {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<Entries>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        None
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let held = |message| Held {
+            message,
+            raw: object.text().into(),
+            summary: self.summary_text(object),
+            begins_turn: self.outline(object).is_some_and(|it| it.begins_turn),
+        };
+        self.message(object).map(held).into_iter().collect()
+    }
+
+    fn edited(&self, _: &Object<'_>) -> Option<String> {
+        None
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        Wrapped { sent: vec![object.text()], copies: Vec::new() }
+    }
+
+    fn links<'a>(&self, _: &Object<'a>) -> Links<'a> {
+        Links::default()
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn second_copies(&self, _: &Object<'_>) -> Vec<SecondCopy> {
+        Vec::new()
+    }
+
+    fn lessened(&self, _: &Object<'_>, _: u64) -> Edits {
+        Edits::new()
+    }
+
+    fn about<'a>(&self, _: &Object<'a>) -> About<'a> {
+        About::default()
+    }
+
+    fn session<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
+
+    fn repaired(&self, _: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
+        Edits::new()
+    }
+
+    fn on_damage(&self, _: Class) -> Option<(Effect, &'static str)> {
+        None
+    }
+}
+
+/// The context is the path from the newest leaf to its root, from the last compaction
+/// on and with what that keeps.
+#[derive(Default)]
+struct Entries(Vec<Entry>);
+
+#[derive(Default)]
+struct Entry {
+    kind: String,
+    id: Option<String>,
+    parent: Option<String>,
+    /// Of a compaction.
+    first_kept: Option<String>,
+    /// Of a line of a reply: the reply that it is part of.
+    reply: Option<String>,
+}
+
+impl ViewBuilder for Entries {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        self.0.push(match object {
+            None => Entry::default(),
+            Some(object) => {
+                let text = |key| object.text_of(key).map(Cow::into_owned);
+                Entry {
+                    kind: text("type").unwrap_or_default(),
+                    id: text("id"),
+                    parent: text("parent"),
+                    first_kept: text("firstKept"),
+                    reply: text("reply"),
+                }
+            }
+        });
+    }
+
+    fn view(&self) -> View {
+        let path = self.path();
+        let (context, compacted) = self.context(&path);
+        let on_path: HashSet<usize> = path.into_iter().collect();
+        let reason = |at: usize| match &self.0[at] {
+            entry if entry.id.is_none() || entry.kind == "progress" => Outside::NeverSent,
+            _ if !on_path.contains(&at) => Outside::DeadBranch,
+            _ if compacted.contains(&at) => Outside::BeforeCompaction,
+            _ => Outside::NeverSent,
+        };
+        let mut view = View::outside((0..self.0.len()).map(reason));
+        for message in self.messages(&context) {
+            view.add_message(&message);
+        }
+        view
+    }
+}
+
+impl Entries {
+    /// From the root to the newest leaf.
+    fn path(&self) -> Vec<usize> {
+        let ids = self.0.iter().enumerate();
+        let ids: HashMap<&str, usize> =
+            ids.filter_map(|(at, entry)| Some((entry.id.as_deref()?, at))).collect();
+        let mut at = self.0.iter().rposition(|entry| entry.id.is_some());
+        let mut path = Vec::new();
+        while let Some(here) = at.filter(|here| !path.contains(here)) {
+            path.push(here);
+            let parent = self.0[here].parent.as_deref();
+            at = parent.and_then(|parent| ids.get(parent).copied());
+        }
+        path.reverse();
+        path
+    }
+
+    /// The part of the path that is sent, in order, and what a compaction replaces.
+    fn context(&self, path: &[usize]) -> (Vec<usize>, HashSet<usize>) {
+        let is_compaction = |at: &usize| self.0[*at].kind == "compaction";
+        let Some(last) = path.iter().rposition(is_compaction) else {
+            return (path.to_vec(), HashSet::new());
+        };
+        let first_kept = self.0[path[last]].first_kept.as_deref();
+        let is_first = |at: &usize| self.0[*at].id.as_deref() == first_kept;
+        let kept = path[..last].iter().position(is_first).unwrap_or(last);
+        let context = [&path[last..=last], &path[kept..last], &path[last + 1..]];
+        (context.concat(), path[..kept].iter().copied().collect())
+    }
+
+    /// Lines of one reply are one message, whatever is between them.
+    fn messages(&self, context: &[usize]) -> Vec<Vec<usize>> {
+        let mut messages: Vec<Vec<usize>> = Vec::new();
+        let mut replies: HashMap<&str, usize> = HashMap::new();
+        for at in context {
+            let entry = &self.0[*at];
+            if entry.kind == "progress" {
+                continue;
+            }
+            let known = entry.reply.as_deref().and_then(|id| replies.get(id));
+            if let Some(message) = known {
+                messages[*message].push(*at);
+                continue;
+            }
+            if let Some(reply) = entry.reply.as_deref() {
+                replies.insert(reply, messages.len());
+            }
+            messages.push(vec![*at]);
+        }
+        messages
+    }
+}

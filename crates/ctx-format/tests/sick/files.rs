@@ -1,0 +1,162 @@
+//! Made-up files of agents, healthy ones: turns with a call in the first.
+
+use ctx_format::{Dialect, dialect};
+
+/// A format, and the lines of a healthy file of it.
+pub(crate) struct File {
+    pub(crate) name: &'static str,
+    pub(crate) lines: Vec<String>,
+}
+
+impl File {
+    pub(crate) fn dialect(&self) -> &'static dyn Dialect {
+        dialect::by_name(self.name).expect("a dialect")
+    }
+
+    /// All lines with their ends.
+    pub(crate) fn text(&self) -> String {
+        self.lines.join("\n") + "\n"
+    }
+}
+
+/// One of each.
+pub(crate) fn all() -> [File; 4] {
+    [claude_code(), codex(), gemini(), pi()]
+}
+
+fn time(number: usize) -> String {
+    format!("2026-01-01T00:{number:02}:00.000Z")
+}
+
+/// A line of Claude Code: its parent is the one before.
+pub(crate) fn claude_line(number: usize, rest: &str) -> String {
+    let parent = match number {
+        0 => "null".to_owned(),
+        _ => format!("\"u{}\"", number - 1),
+    };
+    format!(
+        r#"{{"parentUuid":{parent},"isSidechain":false,"sessionId":"s","uuid":"u{number}","timestamp":"{}",{rest}}}"#,
+        time(number)
+    )
+}
+
+pub(crate) fn claude_user(number: usize) -> String {
+    let rest = format!(r#""type":"user","message":{{"role":"user","content":"ask {number}"}}"#);
+    claude_line(number, &rest)
+}
+
+fn claude_reply(number: usize, block: &str) -> String {
+    let rest = format!(
+        r#""type":"assistant","message":{{"id":"m{number}","role":"assistant","content":[{block}]}}"#
+    );
+    claude_line(number, &rest)
+}
+
+pub(crate) fn claude_code() -> File {
+    let says = |number| claude_reply(number, r#"{"type":"text","text":"so"}"#);
+    let lines = vec![
+        claude_user(0),
+        claude_reply(1, r#"{"type":"tool_use","id":"t","name":"ls","input":{}}"#),
+        claude_line(
+            2,
+            r#""type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a {\"b\":1}"}]}"#,
+        ),
+        says(3),
+        claude_user(4),
+        says(5),
+    ];
+    File { name: "claude-code", lines }
+}
+
+/// A line of Codex.
+pub(crate) fn codex_line(number: usize, kind: &str, payload: &str) -> String {
+    format!(
+        r#"{{"timestamp":"{}","ordinal":{number},"type":"{kind}","payload":{payload}}}"#,
+        time(number)
+    )
+}
+
+pub(crate) fn codex_said(role: &str, text: &str) -> String {
+    let kind = if role == "user" { "input" } else { "output" };
+    format!(
+        r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}_text","text":"{text}"}}]}}"#
+    )
+}
+
+pub(crate) fn codex() -> File {
+    let item = |number, payload: &str| codex_line(number, "response_item", payload);
+    let lines = vec![
+        codex_line(
+            0,
+            "session_meta",
+            r#"{"id":"x","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","originator":"o","cli_version":"1","history_mode":"paginated"}"#,
+        ),
+        item(1, &codex_said("user", "ask")),
+        item(2, r#"{"type":"function_call","name":"ls","arguments":"{}","call_id":"t"}"#),
+        item(3, r#"{"type":"function_call_output","call_id":"t","output":"a {\"b\":1}"}"#),
+        item(4, &codex_said("assistant", "so")),
+        item(5, &codex_said("user", "ask again")),
+    ];
+    File { name: "codex", lines }
+}
+
+pub(crate) fn gemini_line(id: &str, kind: &str, rest: &str) -> String {
+    format!(r#"{{"id":"{id}","timestamp":"{}","type":"{kind}",{rest}}}"#, time(1))
+}
+
+pub(crate) fn gemini() -> File {
+    let user = |id: &str| gemini_line(id, "user", r#""content":[{"text":"ask"}]"#);
+    let lines = vec![
+        r#"{"sessionId":"s","projectHash":"p","kind":"main"}"#.to_owned(),
+        user("u1"),
+        gemini_line(
+            "g1",
+            "gemini",
+            r#""content":"","toolCalls":[{"id":"t","name":"ls","args":{},"result":[{"functionResponse":{"id":"t","name":"ls","response":{"output":"a {\"b\":1}"}}}]}]"#,
+        ),
+        gemini_line("g2", "gemini", r#""content":"so""#),
+        user("u2"),
+        gemini_line("g3", "gemini", r#""content":"so""#),
+    ];
+    File { name: "gemini", lines }
+}
+
+/// An entry of pi: its parent is the one before.
+pub(crate) fn pi_line(number: usize, rest: &str) -> String {
+    let parent = match number {
+        1 => "null".to_owned(),
+        _ => format!("\"e{}\"", number - 1),
+    };
+    format!(r#"{{"id":"e{number}","parentId":{parent},"timestamp":"{}",{rest}}}"#, time(number))
+}
+
+pub(crate) fn pi_message(number: usize, message: &str) -> String {
+    pi_line(number, &format!(r#""type":"message","message":{{{message}}}"#))
+}
+
+pub(crate) fn pi() -> File {
+    let says = |number| {
+        pi_message(
+            number,
+            r#""role":"assistant","content":[{"type":"text","text":"so"}],"stopReason":"stop""#,
+        )
+    };
+    let user = |number| pi_message(number, r#""role":"user","content":"ask""#);
+    let lines = vec![
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#
+            .to_owned(),
+        user(1),
+        pi_message(
+            2,
+            r#""role":"assistant","content":[{"type":"toolCall","id":"t","name":"ls","arguments":{}}],"stopReason":"toolUse""#,
+        ),
+        pi_message(
+            3,
+            r#""role":"toolResult","toolCallId":"t","toolName":"ls","content":[{"type":"text","text":"a {\"b\":1}"}],"isError":false"#,
+        ),
+        says(4),
+        user(5),
+        says(6),
+    ];
+    File { name: "pi", lines }
+}

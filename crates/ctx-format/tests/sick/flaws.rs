@@ -1,0 +1,230 @@
+//! What is found in files that are sick in one way each, and what repairs them. What is expected
+//! is what the agents do with such files.
+
+use crate::files::{self, File};
+use crate::{flaws, in_context, repaired};
+
+/// A file that was changed: what is found, what is done, and how many records are in the
+/// context before and after.
+#[track_caller]
+fn check(
+    file: &File,
+    change: impl Fn(&mut Vec<String>),
+    found: &[(u64, &'static str)],
+    done: &[(u64, &'static str)],
+    counts: (usize, usize),
+) {
+    let mut lines = file.lines.clone();
+    change(&mut lines);
+    let text = lines.join("\n") + "\n";
+    let dialect = file.dialect();
+    assert_eq!(flaws(dialect, text.as_bytes()), found);
+    let (copy, actions) = repaired(dialect, text.as_bytes());
+    assert_eq!(actions, done);
+    let in_copy = in_context(dialect, copy.as_bytes());
+    assert_eq!((in_context(dialect, text.as_bytes()), in_copy), counts);
+    assert_eq!(repaired(dialect, copy.as_bytes()), (copy, Vec::new()), "twice");
+}
+
+#[test]
+fn a_healthy_file_has_none_and_keeps_its_bytes() {
+    for file in files::all() {
+        let text = file.text();
+        assert_eq!(flaws(file.dialect(), text.as_bytes()), [], "{}", file.name);
+        let (copy, actions) = repaired(file.dialect(), text.as_bytes());
+        assert!((copy, actions) == (text, Vec::new()), "{}", file.name);
+    }
+}
+
+#[test]
+fn lines_that_hang_on_nothing_are_hung_on_the_one_before() {
+    let file = files::claude_code();
+    let drop_two = |lines: &mut Vec<String>| drop(lines.drain(1..3));
+    check(&file, drop_two, &[(2, "missing-parent")], &[(2, "reparent")], (3, 4));
+    let fragments = |lines: &mut Vec<String>| {
+        lines[2] = lines[2].replace(r#""parentUuid":"u1""#, r#""parentUuid":"gone""#);
+        lines[4] = lines[4].replace(r#""parentUuid":"u3""#, r#""parentUuid":"lost""#);
+    };
+    let found = [(3, "missing-parent"), (5, "missing-parent")];
+    check(&file, fragments, &found, &[(3, "reparent"), (5, "reparent")], (2, 6));
+    let in_a_loop = |lines: &mut Vec<String>| {
+        lines[2] = lines[2].replace(r#""parentUuid":"u1""#, r#""parentUuid":"u4""#);
+    };
+    check(&file, in_a_loop, &[(3, "parent-loop")], &[(3, "reparent")], (4, 6));
+    let file = files::pi();
+    let drop_one = |lines: &mut Vec<String>| drop(lines.remove(3));
+    check(&file, drop_one, &[(4, "missing-parent")], &[(4, "reparent")], (3, 5));
+    let in_a_loop = |lines: &mut Vec<String>| {
+        lines[2] = lines[2].replace(r#""parentId":"e1""#, r#""parentId":"e5""#);
+    };
+    check(&file, in_a_loop, &[(3, "parent-loop")], &[(3, "reparent")], (5, 6));
+}
+
+/// A branch that was left harms nobody, and neither does a line that the client finds.
+#[test]
+fn only_the_path_that_the_session_goes_on_from_counts() {
+    let file = files::claude_code();
+    let beside = |lines: &mut Vec<String>| {
+        let other = files::claude_user(9).replace("u8", "gone");
+        lines.insert(2, other);
+    };
+    check(&file, beside, &[], &[], (6, 6));
+    let near = |lines: &mut Vec<String>| {
+        lines[3] = lines[3]
+            .replace(r#""parentUuid":"u2""#, r#""parentUuid":"gone""#)
+            .replace("00:03:00", "00:02:04");
+    };
+    check(&file, near, &[], &[(4, "reparent")][..0], (6, 6));
+}
+
+const BOUNDARY: &str =
+    r#""type":"system","subtype":"compact_boundary","compactMetadata":{METADATA}"#;
+
+fn compacted(lines: &mut Vec<String>, metadata: &str) {
+    let boundary = BOUNDARY.replace("METADATA", metadata);
+    lines.push(
+        files::claude_line(6, &boundary).replace(r#""parentUuid":"u5""#, r#""parentUuid":null"#),
+    );
+    let summary =
+        r#""type":"user","isCompactSummary":true,"message":{"role":"user","content":"so far"}"#;
+    lines.push(files::claude_line(7, summary));
+}
+
+/// An agent that was running has gone on from its own last line.
+#[test]
+fn a_compaction_off_the_path_is_named() {
+    let off = |lines: &mut Vec<String>| {
+        compacted(lines, "");
+        lines.push(files::claude_user(8).replace(r#""parentUuid":"u7""#, r#""parentUuid":"u5""#));
+    };
+    check(&files::claude_code(), off, &[(7, "boundary-off-path")], &[], (7, 7));
+    let on = |lines: &mut Vec<String>| {
+        compacted(lines, "");
+        lines.push(files::claude_user(8));
+    };
+    check(&files::claude_code(), on, &[], &[], (2, 2));
+    let compaction = |parent: &'static str| {
+        move |lines: &mut Vec<String>| {
+            let rest = r#""type":"compaction","summary":"so far","firstKeptEntryId":"e5","tokensBefore":1"#;
+            lines.push(files::pi_line(7, rest));
+            let user = files::pi_message(8, r#""role":"user","content":"ask""#);
+            lines.push(user.replace(r#""e7""#, parent));
+        }
+    };
+    let file = files::pi();
+    check(&file, compaction(r#""e6""#), &[(8, "boundary-off-path")], &[], (7, 7));
+    check(&file, compaction(r#""e7""#), &[], &[], (4, 4));
+}
+
+#[test]
+fn old_lines_that_a_compaction_names_have_to_be_there() {
+    let kept = |lines: &mut Vec<String>| {
+        let list = r#""preservedMessages":{"anchorUuid":"u7","uuids":["u4","gone","u5"]}"#;
+        compacted(lines, list);
+    };
+    let found = [(7, "kept-lines-missing")];
+    check(&files::claude_code(), kept, &found, &[(7, "change")], (1, 3));
+    let segment = |lines: &mut Vec<String>| {
+        let ends = r#""preservedSegment":{"anchorUuid":"u7","headUuid":"gone","tailUuid":"u5"}"#;
+        compacted(lines, ends);
+    };
+    check(&files::claude_code(), segment, &found, &[], (1, 1));
+    let entry = |lines: &mut Vec<String>| {
+        let rest =
+            r#""type":"compaction","summary":"so far","firstKeptEntryId":"gone","tokensBefore":1"#;
+        lines.push(files::pi_line(7, rest));
+    };
+    check(&files::pi(), entry, &[(8, "kept-entry-missing")], &[], (1, 1));
+    let none = |lines: &mut Vec<String>| {
+        let rest =
+            r#""type":"compaction","summary":"so far","firstKeptEntryId":"e7","tokensBefore":1"#;
+        lines.push(files::pi_line(7, rest));
+    };
+    check(&files::pi(), none, &[], &[], (1, 1));
+}
+
+#[test]
+fn a_session_without_a_header_gets_one() {
+    for (file, counts) in
+        [(files::codex(), (5, 5)), (files::gemini(), (5, 5)), (files::pi(), (0, 6))]
+    {
+        let headless = |lines: &mut Vec<String>| drop(lines.remove(0));
+        check(&file, headless, &[(1, "no-header")], &[(1, "header")], counts);
+    }
+    // Codex wants it first, whatever parses; pi wants it before all that does.
+    let garbage = |lines: &mut Vec<String>| lines.insert(0, "garbage".to_owned());
+    check(&files::codex(), garbage, &[(1, "no-header")], &[(1, "header")], (5, 5));
+    check(&files::pi(), garbage, &[], &[], (6, 6));
+    check(&files::gemini(), garbage, &[], &[], (5, 5));
+}
+
+#[test]
+fn the_last_line_of_a_paginated_file_gets_a_number() {
+    let without = |at: usize| {
+        move |lines: &mut Vec<String>| {
+            lines[at] = lines[at].replace(&format!(r#""ordinal":{at},"#), "");
+        }
+    };
+    check(&files::codex(), without(4), &[], &[], (5, 5));
+    let found = [(6, "no-ordinal")];
+    check(&files::codex(), without(5), &found, &[(6, "change")], (5, 5));
+}
+
+#[test]
+fn items_without_an_envelope_get_one() {
+    let mut file = files::codex();
+    let head =
+        r#"{"id":"x","timestamp":"2025-06-01T00:00:00.000Z","instructions":null}"#.to_owned();
+    let items = file.lines[1..].iter().map(|line| {
+        let (_, payload) = line.split_once(r#""payload":"#).expect("a payload");
+        payload[..payload.len() - 1].to_owned()
+    });
+    file.lines = [head].into_iter().chain(items).collect();
+    let done: Vec<_> = (1..7).map(|line| (line, "change")).collect();
+    check(&file, |_| {}, &[(1, "bare-items")], &done, (5, 5));
+}
+
+#[test]
+fn a_line_of_codex_that_is_not_loaded_is_named() {
+    let no_time = |lines: &mut Vec<String>| {
+        let (_, rest) = lines[4].split_once(',').expect("members");
+        lines[4] = format!("{{{rest}");
+    };
+    let found = [(5, "no-timestamp")];
+    check(&files::codex(), no_time, &found, &[(5, "change")], (4, 5));
+    let shape = |lines: &mut Vec<String>| lines[4] = lines[4].replace("output_text", "speech");
+    check(&files::codex(), shape, &[(5, "item-not-read")], &[], (4, 4));
+    let compaction = |lines: &mut Vec<String>| {
+        let payload = r#"{"message":"so far","replacement_history":[{"type":"message","role":"user","content":[{"type":"speech"}]}]}"#;
+        lines.push(files::codex_line(6, "compacted", payload));
+    };
+    let found = [(7, "compaction-not-read")];
+    check(&files::codex(), compaction, &found, &[], (5, 5));
+}
+
+#[test]
+fn a_call_within_a_record_is_answered() {
+    let unanswered = |lines: &mut Vec<String>| {
+        let (call, _) = lines[2].split_once(r#","result""#).expect("a result");
+        lines[2] = format!("{call}}}]}}");
+    };
+    let found = [(3, "unanswered-call")];
+    check(&files::gemini(), unanswered, &found, &[(3, "answer")], (5, 5));
+    // At the end it may still get its result.
+    let at_the_end = |lines: &mut Vec<String>| {
+        unanswered(lines);
+        lines.truncate(3);
+    };
+    check(&files::gemini(), at_the_end, &found, &[], (2, 2));
+}
+
+#[test]
+fn a_rewind_to_nowhere_is_named() {
+    let rewind = |lines: &mut Vec<String>| {
+        lines.push(r#"{"$rewindTo":"gone"}"#.to_owned());
+        lines.push(files::gemini_line("u9", "user", r#""content":[{"text":"ask"}]"#));
+    };
+    check(&files::gemini(), rewind, &[(7, "rewind-to-nowhere")], &[], (1, 1));
+    let known = |lines: &mut Vec<String>| lines.push(r#"{"$rewindTo":"u2"}"#.to_owned());
+    check(&files::gemini(), known, &[], &[], (3, 3));
+}

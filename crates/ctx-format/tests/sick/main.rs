@@ -1,0 +1,49 @@
+//! Sick files of agents: what is found, what is repaired, and that nothing is lost whatever
+//! became of the bytes.
+
+mod damage;
+mod files;
+mod flaws;
+
+use ctx_format::repair::repair_log;
+use ctx_format::{Dialect, Effect, Options, Records};
+
+/// The records of a file: their lines and bytes.
+fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let raw = Options { raw: true, ..Options::default() };
+    let mut records = Records::open(text, &raw).expect("from memory");
+    let mut lines = Vec::new();
+    while let Some(record) = records.next().expect("from memory") {
+        lines.push((record.line, record.bytes.to_vec()));
+    }
+    lines
+}
+
+/// What is wrong with a file, but for what is harmless: line and rule.
+fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)> {
+    let options = Options { dialect: Some(dialect), ..Options::default() };
+    let records = Records::open(text, &options).expect("from memory");
+    let told = records.flaws().iter();
+    told.filter(|(_, flaw)| flaw.effect != Effect::Harmless)
+        .map(|(line, flaw)| (*line, flaw.rule))
+        .collect()
+}
+
+/// A repaired copy, what was done and what is left.
+fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
+    let log = repair_log(dialect, lines(text), false).expect("a log");
+    let actions = log.actions.iter();
+    let actions = actions.map(|it| (it.line, it.what.as_str())).collect();
+    (String::from_utf8_lossy(&log.bytes).into_owned(), actions)
+}
+
+/// How many records of a file are in the context.
+fn in_context(dialect: &'static dyn Dialect, text: &[u8]) -> usize {
+    let options = Options { dialect: Some(dialect), ..Options::default() };
+    let mut records = Records::open(text, &options).expect("from memory");
+    let mut count = 0;
+    while let Some(record) = records.next().expect("from memory") {
+        count += usize::from(record.outline(Some(dialect)).is_some());
+    }
+    count
+}

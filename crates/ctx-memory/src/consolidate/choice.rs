@@ -1,0 +1,257 @@
+//! What a statement decides for and what it abandons, and whether it supersedes an earlier one of
+//! another session.
+//!
+//! Within one session two decisions on one matter are close to each other, and
+//! [`ctx_summary::ledger::supersedes`] asks for one common word. Across sessions that proves
+//! nothing: "proceed" is in all of them. So the later statement must either name what it abandons
+//! ("tabs instead of blanks") and the earlier one must be for that, or, if it abandons something
+//! without naming it ("let's switch to Redis for the cache"), share half of the earlier one's terms.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use ctx_summary::ledger::text::{QUOTE_MAX, first_chars, regex};
+use regex::Regex;
+
+use crate::similarity::{hash, is_filler, is_name, is_wide, pairs, plain, words};
+
+// The only groups that capture are around what is abandoned.
+
+/// Words before what is abandoned.
+static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?ix)\b(?:
+            instead\ of | rather\ than | in\ place\ of | (?:stop|stopped|stops)\ using | no\ longer\ (?:use|using|want|need|keep|
+            support|store|put|run|go\ with|rely\ on) | (?:abandon|give\ up\ on|get\ rid\ of)(?:ed|s|ing)?
+        )\s+([^,.;:()]+)
+        | (?:不再|而不是|而非|代替|取代|弃用|放弃|棄用|放棄)(?:继续|繼續)?(?:使用|采用|採用|用)?\s*([^，。；：,;（(]+)",
+    )
+});
+
+/// Words around what is abandoned.
+static AROUND: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?ix)\b(?:
+            (?:switch|switched|switching|move|moved|moving|migrate|migrated)\ (?:\w+\ ){0,3}?(?:away\ )?from\ ([^,.;:()]+?)\ (?:to|onto)\b
+            | replac(?:e|es|ed|ing)\ ([^,.;:()]+?)\ (?:with|by)\b
+            | not\ (?:use\ |using\ )?([^,.;:()]+?)\ any\ ?more\b
+            | drop(?:ped|ping)?\ ([^,.;:()]+?)\ (?:for|in\ favou?r\ of)\b
+        )
+        | (?:从|由|從)\s*([^，。；：,;]+?)\s*(?:改为|改成|换成|换为|改用|替换为|替换成|切换到|迁移到|改為|換成|換為|替換為|切換到|遷移到)",
+    )
+});
+
+/// Words that abandon something without naming it.
+static UNNAMED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?ix)\b(?:instead | switch(?:ed|ing)?\ (?:\w+\ ){0,3}to | chang(?:e|ed|ing)\ (?:my|our)\ minds?)\b
+        | 改用|改为|改成|换成|换为|切换到|改為|換成|換為|切換到",
+    )
+});
+
+/// Where the name of what is abandoned ends.
+static END: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\s(?:for|because|since|as|with|and|but|so|to|in|on|when|where|which|that|from|by|at)\s.*$",
+    )
+});
+
+/// Statements that people write may be longer; they are read up to here, in characters.
+const LONGEST: usize = 2 * QUOTE_MAX;
+
+/// Words that any decision may have.
+const DECISION_WORDS: &str = "about after also and any but change changed changing choose chose \
+    confirm decide decided decision for from going have instead into keep like longer mind minds \
+    more move need not off one option please proceed put rather replace should switch switched \
+    than that the there these this use used using want with";
+const CHINESE_DECISION_WORDS: &str = "我们 我們 咱们 决定 決定 使用 采用 採用 改用 改为 改為 改成 换成 換成 换为 换到 切换到 设为 設為 设成 不再 用";
+
+/// A statement as a choice between alternatives.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    abandoned: Vec<Terms>,
+    kept: Terms,
+    /// If it abandons something unnamed, what it is about: after "switch to" only the rest.
+    about: Option<Terms>,
+}
+
+/// Sorted hashes of the meaningful words of a text.
+#[derive(Clone, Debug, Default)]
+struct Terms {
+    all: Vec<u64>,
+    /// Names and numbers among the words.
+    names: Vec<u64>,
+}
+
+impl Choice {
+    pub(super) fn of(statement: &str) -> Self {
+        let text = first_chars(statement, LONGEST);
+        let mut kept = text.to_owned();
+        let mut abandoned = Vec::new();
+        for found in BEFORE.captures_iter(text).chain(AROUND.captures_iter(text)) {
+            let Some(name) = found.iter().skip(1).flatten().next() else { continue };
+            let name = END.replace(name.as_str(), "");
+            kept = kept.replacen(&*name, " ", 1);
+            let terms = Terms::of(&name);
+            if !terms.all.is_empty() {
+                abandoned.push(terms);
+            }
+        }
+        let mut about = None;
+        if abandoned.is_empty()
+            && let Some(found) = UNNAMED.find(text)
+        {
+            let is_switch = found.as_str().to_lowercase().starts_with("switch");
+            about = Some(Terms::of(if is_switch { &text[found.end()..] } else { text }));
+        }
+        Self { abandoned, kept: Terms::of(&kept), about }
+    }
+
+    pub(super) fn abandons_something(&self) -> bool {
+        self.about.is_some() || self.names_abandoned()
+    }
+
+    /// Whether it names what it abandons.
+    pub(super) fn names_abandoned(&self) -> bool {
+        !self.abandoned.is_empty()
+    }
+
+    /// Whether this statement supersedes one that was made before it.
+    pub(super) fn supersedes(&self, earlier: &Self) -> bool {
+        let (old, new) = (&earlier.kept.all, &self.kept.all);
+        if self.abandoned.iter().any(|terms| self.is_for(earlier, terms)) {
+            return true;
+        }
+        let Some(about) = &self.about else {
+            return false;
+        };
+        let shared = common(old, new);
+        let says_the_same = shared == old.len() || shared == new.len();
+        let about = common(old, &about.all);
+        about > 0 && about * 2 >= old.len() && !says_the_same
+    }
+
+    /// Whether an earlier statement is for what this one abandons.
+    fn is_for(&self, earlier: &Self, abandoned: &Terms) -> bool {
+        let old = &earlier.kept.all;
+        if !abandoned.names.is_empty() {
+            return common(&abandoned.names, old) > 0;
+        }
+        let count = abandoned.all.len();
+        // A single common word proves nothing.
+        common(&abandoned.all, old) == count
+            && (count > 1 || count * 2 >= old.len() || common(old, &self.kept.all) > 0)
+    }
+}
+
+/// How many of `terms` are among `others`, which are sorted.
+fn common(terms: &[u64], others: &[u64]) -> usize {
+    terms.iter().filter(|term| others.binary_search(term).is_ok()).count()
+}
+
+impl Terms {
+    fn of(text: &str) -> Self {
+        let (mut all, mut names) = (BTreeSet::new(), BTreeSet::new());
+        let mut text = text.to_owned();
+        for word in CHINESE_DECISION_WORDS.split(' ') {
+            text = text.replace(word, " ");
+        }
+        for word in words(&text) {
+            for part in word.split(is_wide).filter(|part| !part.is_empty()) {
+                let lower = plain(part);
+                if is_name(part) {
+                    names.insert(hash(&lower));
+                }
+                let is_long = lower.chars().count() >= 3 || is_name(part);
+                let is_decision_word = DECISION_WORDS.split(' ').any(|word| word == lower);
+                if is_long && !is_decision_word && !is_filler(&lower) {
+                    all.insert(hash(&lower));
+                }
+            }
+            all.extend(pairs(word).iter().map(hash));
+        }
+        Self { all: all.into_iter().collect(), names: names.into_iter().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::assert_linear;
+
+    use super::Choice;
+
+    fn supersedes(later: &str, earlier: &str) -> bool {
+        Choice::of(later).supersedes(&Choice::of(earlier))
+    }
+
+    #[test]
+    fn an_abandoned_choice_is_superseded() {
+        for (later, earlier) in [
+            (
+                "We decided to put the waiting list into Postgres instead of SQLite.",
+                "我们决定用 SQLite 存候补名单，单独一个文件 waitlist.db。",
+            ),
+            ("Let's use Redis instead of SQLite.", "We decided to use SQLite for the cache."),
+            ("Let's switch to Redis for the cache.", "We decided to use SQLite for the cache."),
+            (
+                "We decided to no longer use tabs for indentation.",
+                "We decided to use tabs for indentation.",
+            ),
+            (
+                "We replaced the cron job with a systemd timer.",
+                "Let's go with a cron job for the nightly export.",
+            ),
+            ("We moved the builds from Jenkins to Buildkite.", "The builds run on Jenkins."),
+            ("我们决定改用 Postgres，不再用 SQLite。", "我们决定用 SQLite 存候补名单。"),
+            ("端口改为 8081", "端口设为 8080"),
+            ("数据库从 SQLite 换成 Postgres", "决定用 SQLite"),
+            ("我們決定不再使用製表符縮排", "我們決定使用製表符縮排"),
+        ] {
+            assert!(supersedes(later, earlier), "{later} | {earlier}");
+        }
+    }
+
+    #[test]
+    fn a_common_word_and_a_repetition_supersede_nothing() {
+        for (later, earlier) in [
+            (
+                "Yes, I'd like to proceed with the upgrade and switch to the nonstop flight.",
+                "Yes, please proceed with the upgrade to economy.",
+            ),
+            (
+                "Yes, I'd like to proceed with the upgrade and switch to the nonstop flight.",
+                "Yes, please proceed with canceling reservation NQNU5R.",
+            ),
+            (
+                "We use Postgres instead of SQLite for the list.",
+                "So we put the list into Postgres instead of SQLite.",
+            ),
+            (
+                "Let's switch to Redis for the cache.",
+                "We switch to Redis for the cache of the front end.",
+            ),
+            ("Let's use tabs instead of spaces.", "We decided to use SQLite for the cache."),
+            (
+                "Let's put the names into a table rather than a file of their own.",
+                "We decided to write the log into a file beside the session, once a day.",
+            ),
+            (
+                "Let's remove the reproduce.py file since it is no longer needed.",
+                "We decided to keep the reproduce.py file.",
+            ),
+            ("We keep SQLite.", "We use SQLite."),
+            ("端口改为 8081", "端口 8443 只对内网开放"),
+        ] {
+            assert!(!supersedes(later, earlier), "{later} | {earlier}");
+        }
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        for piece in ["instead of a ", "replace ", "从", "not a any", "switch a b from c "] {
+            assert_linear(piece, |text| {
+                assert!(!Choice::of(text).kept.all.contains(&0));
+            });
+        }
+    }
+}

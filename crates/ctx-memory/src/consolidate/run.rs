@@ -1,0 +1,503 @@
+//! Consolidates the memory of a store: under a lock, recorded in the audit log, and never over an
+//! edit.
+//!
+//! The memory files are written first, then the master, the daily log, and the state for the next
+//! run. A killed run loses nothing: a file is kept before it is replaced ([`Store::keep_version`]),
+//! and the next run continues from what it finds.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use chrono::{Days, NaiveDate};
+use ctx_format::counted;
+use ctx_store::{
+    Facts, Operation, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError, open_plain,
+};
+
+use super::daily::DailyLog;
+use super::hash::hash;
+use super::{
+    KINDS, MemoryFiles, NewMemory, Report, Rules, State, consolidate, extracted_path, master,
+};
+use crate::MergeError;
+use crate::files::consolidated::{read_consolidated, replace_consolidated};
+use crate::files::daily_log::{self, DailyEntry, tidy_logs};
+use crate::memory_file::file_name;
+
+/// The consolidation of a store.
+pub struct Consolidation<'a> {
+    store: &'a Store,
+    max_tokens: u64,
+    count: &'a dyn Fn(&str) -> u64,
+    /// Which sessions were extracted on which days; read when it is needed.
+    extractions: OnceCell<HashSet<(Option<String>, NaiveDate)>>,
+}
+
+/// A file that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its path within the store.
+    pub name: String,
+    /// Its content; empty if there is no such file.
+    pub old: Vec<u8>,
+    /// Its new content.
+    pub new: Vec<u8>,
+}
+
+/// What a run does, or did.
+#[derive(Clone, Debug, Default)]
+pub struct Consolidated {
+    /// The files that change.
+    pub changes: Vec<Change>,
+    /// The numbers.
+    pub report: Report,
+    /// Files with people's edits that killed runs set aside: [`SharedFile::edits`].
+    pub edits: Vec<PathBuf>,
+}
+
+impl<'a> Consolidation<'a> {
+    /// Consolidates a store; the master gets at most `max_tokens`, as `count` counts them.
+    pub fn new(store: &'a Store, max_tokens: u64, count: &'a dyn Fn(&str) -> u64) -> Self {
+        Self { store, max_tokens, count, extractions: OnceCell::new() }
+    }
+
+    /// What a run would do. Writes nothing.
+    pub fn plan(&self) -> Result<Consolidated, StoreError> {
+        let (old, new) = self.preview()?;
+        Ok(Consolidated { changes: changes(&old, &new), report: new.report, edits: Vec::new() })
+    }
+
+    /// Consolidates. If nothing changes, writes nothing, not even a record.
+    pub fn run(&self) -> Result<Consolidated, MergeError> {
+        let mut run = Run {
+            consolidation: self,
+            operation: None,
+            done: Consolidated::default(),
+            was_written: false,
+            uncertain: None,
+        };
+        match run.run().and(run.uncertain.take().map_or(Ok(()), Err)) {
+            Ok(()) => Ok(run.done),
+            Err(source) => Err(MergeError {
+                is_partial: run.was_written && source.severity() != Severity::Uncertain,
+                source,
+            }),
+        }
+    }
+
+    fn preview(&self) -> Result<(MemoryFiles, NewMemory), StoreError> {
+        let [one, two, three] = KINDS.map(|kind| self.read(&extracted_path(kind)));
+        let old = self.memory([one?, two?, three?], self.read(master::PATH)?)?;
+        let new = self.consolidated(&old)?;
+        Ok((old, new))
+    }
+
+    /// The bytes of a file of the store; empty if there is none.
+    fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        let path = self.store.root().join(name);
+        let mut bytes = Vec::new();
+        match open_plain(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::Io { action: "read", path, source })
+            }
+            _ => Ok(bytes),
+        }
+    }
+
+    fn memory(&self, extracted: [Vec<u8>; 3], master: Vec<u8>) -> Result<MemoryFiles, StoreError> {
+        let daily = self.daily_logs()?;
+        // Without a valid state, a run starts afresh.
+        let state = read_consolidated(self.store)?;
+        let state = state.and_then(|json| State::parse(&json)).unwrap_or_default();
+        Ok(MemoryFiles { extracted, daily, master, state })
+    }
+
+    fn daily_logs(&self) -> Result<Vec<DailyLog>, StoreError> {
+        let logs = daily_log::logs(self.store)?.into_iter();
+        Ok(logs.map(|(name, bytes)| DailyLog { name, bytes }).collect())
+    }
+
+    fn consolidated(&self, old: &MemoryFiles) -> Result<NewMemory, StoreError> {
+        let rules = Rules {
+            max_tokens: self.max_tokens,
+            count: self.count,
+            was_extracted: &|session, day| self.was_extracted(session, day),
+        };
+        consolidate(old, &rules)
+    }
+
+    /// Whether items of a session were merged on a day, or on the day before in case it was
+    /// around midnight.
+    fn was_extracted(&self, session: &str, day: NaiveDate) -> Result<bool, StoreError> {
+        let extractions = if let Some(extractions) = self.extractions.get() {
+            extractions
+        } else {
+            let mut found = HashSet::new();
+            self.store.each_event(|event| {
+                if event.op == "extract" {
+                    found.insert((event.session, event.time.date_naive()));
+                }
+            })?;
+            self.extractions.get_or_init(|| found)
+        };
+        let mut days = [Some(day), day.checked_sub_days(Days::new(1))].into_iter().flatten();
+        Ok(days.any(|day| {
+            extractions.contains(&(Some(session.to_owned()), day))
+                || extractions.contains(&(None, day))
+        }))
+    }
+}
+
+/// The files that differ.
+fn changes(old: &MemoryFiles, new: &NewMemory) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut compare = |name: String, old: &[u8], new: &[u8]| {
+        if old != new {
+            changes.push(Change { name, old: old.to_vec(), new: new.to_vec() });
+        }
+    };
+    for (kind, (old, new)) in KINDS.into_iter().zip(old.extracted.iter().zip(&new.extracted)) {
+        compare(extracted_path(kind), old, new);
+    }
+    compare(master::PATH.to_owned(), &old.master, &new.master);
+    changes
+}
+
+struct Run<'a, 'c> {
+    consolidation: &'c Consolidation<'a>,
+    operation: Option<(Operation, Facts)>,
+    done: Consolidated,
+    was_written: bool,
+    /// Why something that was done may not last, or is not recorded.
+    uncertain: Option<StoreError>,
+}
+
+impl Run<'_, '_> {
+    fn run(&mut self) -> Result<(), StoreError> {
+        let store = self.consolidation.store;
+        let (old, new) = self.consolidation.preview()?;
+        if changes(&old, &new).is_empty() && self.is_stored(&new.state)? {
+            self.done.report = new.report;
+            return self.tidy();
+        }
+        store.prepare()?;
+        tidy_logs(store)?;
+        let extracted = SharedFolder::lock(&store.memory().join("extracted"))?;
+        let summary = SharedFolder::lock(&store.memory().join("summary"))?;
+        let mut tried = self.commit(&extracted, &summary);
+        for _ in 1..SharedFolder::TRIES {
+            if !matches!(tried, Err(StoreError::Changed(_))) {
+                break;
+            }
+            // Somebody saved one of the files meanwhile.
+            tried = self.commit(&extracted, &summary);
+        }
+        let (old, mut new) = tried?;
+        self.record(&old, &mut new);
+        let stored = match self.is_stored(&new.state) {
+            Ok(true) => Ok(()),
+            Ok(false) => replace_consolidated(store, &new.state.to_json()),
+            Err(error) => Err(error.after("the consolidation")),
+        };
+        self.defer_uncertain(stored)
+    }
+
+    /// Removes what killed runs left behind.
+    fn tidy(&mut self) -> Result<(), StoreError> {
+        let memory = self.consolidation.store.memory();
+        let extracted = KINDS.map(file_name);
+        let files: [(&str, &[String]); 2] =
+            [("extracted", &extracted), ("summary", &[master::NAME.to_owned()])];
+        for (folder, names) in files {
+            let folder = memory.join(folder);
+            if folder.is_dir() {
+                let folder = SharedFolder::lock(&folder)?;
+                for name in names {
+                    self.done.edits.extend_from_slice(folder.read(name)?.edits());
+                }
+            }
+        }
+        tidy_logs(self.consolidation.store)
+    }
+
+    /// Keeps an error that makes a completed step uncertain until the run has ended.
+    fn defer_uncertain(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
+        match result {
+            Err(error) if error.severity() == Severity::Uncertain => {
+                self.uncertain.get_or_insert(error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn is_stored(&self, state: &State) -> Result<bool, StoreError> {
+        let stored = read_consolidated(self.consolidation.store)?;
+        Ok(stored.map_or_else(|| *state == State::default(), |json| json == state.to_json()))
+    }
+
+    /// Replaces the files that change. All new versions are written before the first one takes its
+    /// place.
+    fn commit(
+        &mut self,
+        extracted: &SharedFolder,
+        summary: &SharedFolder,
+    ) -> Result<(MemoryFiles, NewMemory), StoreError> {
+        let [one, two, three] = KINDS.map(|kind| extracted.read(&file_name(kind)));
+        let files = [one?, two?, three?, summary.read(master::NAME)?];
+        let [one, two, three, master] = files.each_ref().map(|file| file.bytes().to_vec());
+        let old = self.consolidation.memory([one, two, three], master)?;
+        let new = self.consolidation.consolidated(&old)?;
+        self.done.edits = files.iter().flat_map(SharedFile::edits).cloned().collect();
+        let changes = changes(&old, &new);
+        if changes.is_empty() {
+            self.done.report = new.report.clone();
+            return Ok((old, new));
+        }
+        self.begin(&old, &new)?;
+        let mut staged: Vec<StagedFile> = Vec::new();
+        for (file, bytes) in files.into_iter().zip(new.extracted.iter().chain([&new.master])) {
+            if file.bytes() != bytes {
+                staged.push(self.stage(file, bytes)?);
+            }
+        }
+        for staged in staged {
+            self.defer_uncertain(staged.commit())?;
+            self.was_written = true;
+        }
+        self.add_to_report(changes, &new.report);
+        Ok((old, new))
+    }
+
+    fn stage(&self, file: SharedFile, new: &[u8]) -> Result<StagedFile, StoreError> {
+        // A version that is only appended to needs no copy.
+        if !new.starts_with(file.bytes()) {
+            self.consolidation.store.keep_version(&file.name(), file.bytes())?;
+        }
+        file.stage_whole(new.to_vec())
+    }
+
+    fn begin(&mut self, old: &MemoryFiles, new: &NewMemory) -> Result<(), StoreError> {
+        if self.operation.is_none() {
+            let facts = Facts {
+                sha256_before: Some(hash(&old.master)),
+                sha256: Some(hash(&new.master)),
+                ..Facts::default()
+            };
+            let operation = self.consolidation.store.begin("consolidate", &facts)?;
+            self.operation = Some((operation, facts));
+        }
+        Ok(())
+    }
+
+    /// Adds a try to the report: an earlier one may have written some of the files.
+    fn add_to_report(&mut self, changes: Vec<Change>, report: &Report) {
+        let earlier = std::mem::replace(&mut self.done.report, report.clone());
+        self.done.report.imported += earlier.imported;
+        self.done.report.taken_back += earlier.taken_back;
+        self.done.changes.retain(|old| changes.iter().all(|new| new.name != old.name));
+        self.done.changes.extend(changes);
+    }
+
+    /// Writes the audit log and the daily log, and marks the latter as read.
+    fn record(&mut self, old: &MemoryFiles, new: &mut NewMemory) {
+        let Some((operation, facts)) = &self.operation else {
+            return;
+        };
+        let store = self.consolidation.store;
+        let report = &self.done.report;
+        let facts = Facts {
+            sha256: Some(hash(&new.master)),
+            bytes: Some(new.master.len() as u64),
+            count: Some((report.imported + report.taken_back) as u64),
+            ..facts.clone()
+        };
+        let recorded = store.done(operation, &facts);
+        let entry = DailyEntry { session: None, what: summary(report), items: Vec::new() };
+        let logged = entry.log(store);
+        let read = self.consolidation.daily_logs().map(|logs| {
+            for log in logs {
+                let old = old.daily.iter().find(|old| old.name == log.name);
+                new.state.record_read(&log, old.map_or(&[], |old| &old.bytes));
+            }
+        });
+        let read = read.map_err(|error| error.after("the consolidation"));
+        for result in [recorded, logged, read] {
+            self.uncertain = self.uncertain.take().or(result.err());
+        }
+    }
+}
+
+/// A line for the daily log.
+fn summary(report: &Report) -> String {
+    let topics = counted(report.shown, "topic");
+    let tokens = counted(report.tokens, "token");
+    format!(
+        "consolidated: {} new in the memory files, {} taken back; the master has {topics}, {tokens}",
+        report.imported, report.taken_back
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::{Path, PathBuf};
+
+    use ctx_store::{Actor, Store};
+
+    use super::{Consolidated, Consolidation};
+
+    struct Field {
+        dir: tempfile::TempDir,
+        store: Store,
+    }
+
+    impl Field {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().expect("a folder");
+            let actor = Actor { tool: "test".into(), flags: Vec::new() };
+            let root = dir.path().join("store");
+            let store = Store::open(&root, actor, Box::new(chrono::Utc::now)).expect("a store");
+            Self { dir, store }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.store.memory().join(name)
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            self.store.prepare().expect("made");
+            let path = self.path(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+
+        fn read(&self, name: &str) -> String {
+            fs::read_to_string(self.path(name)).unwrap_or_default()
+        }
+
+        fn log(&self) -> String {
+            fs::read_to_string(self.store.audit_log()).unwrap_or_default()
+        }
+
+        fn run(&self) -> Consolidated {
+            let count = |text: &str| text.split_whitespace().count() as u64;
+            let consolidation = Consolidation::new(&self.store, 1000, &count);
+            let plan = consolidation.plan().expect("read");
+            let done = consolidation.run().expect("done");
+            assert_eq!((plan.changes, plan.report), (done.changes.clone(), done.report.clone()));
+            done
+        }
+    }
+
+    /// All files of a folder with their bytes.
+    fn all(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(dir).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                found.extend(all(&path));
+            } else {
+                found.push((path.clone(), fs::read(&path).expect("read")));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    const OLD: &str = "- We decided to use SQLite for the cache. (user, a:1, 2026-11-01)\n";
+    const NEW: &str = "- Let's use Redis instead of SQLite. (user, b:4, 2026-11-03)\n";
+
+    #[test]
+    fn a_run_without_memory_creates_no_store() {
+        let field = Field::new();
+        assert!(field.run().changes.is_empty());
+        assert!(!field.store.root().exists());
+    }
+
+    #[test]
+    fn a_second_run_changes_nothing() {
+        let field = Field::new();
+        let decisions = format!("# Decisions\n\n{OLD}{NEW}");
+        field.write("extracted/decisions.md", &decisions);
+        field.write("daily/2026-11-03.md", "- preference: Tabs\n- note\n");
+        let done = field.run();
+        let names: Vec<&str> = done.changes.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "memory/extracted/preferences.md",
+                "memory/extracted/decisions.md",
+                "memory/summary/master.md"
+            ]
+        );
+        assert!(
+            field.read("summary/master.md").contains("- Tabs (user, memory/daily/2026-11-03.md:1")
+        );
+        let kept = all(&field.path("history"));
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].1, decisions.as_bytes());
+        let log = field.log();
+        assert_eq!(log.matches(r#""op":"consolidate""#).count(), 2, "{log}");
+        assert!(log.contains(r#""phase":"done""#) && log.contains(r#""count":2"#), "{log}");
+        let state = fs::metadata(field.path("consolidated.json")).expect("there");
+        assert_eq!(state.permissions().mode() & 0o777, 0o600);
+        let before = all(field.store.root());
+        for _ in 0..2 {
+            assert!(field.run().changes.is_empty());
+            assert_eq!(all(field.store.root()), before);
+        }
+        // New lines of a log without entries only change the state.
+        let daily = field.read("daily/2026-11-03.md");
+        field.write("daily/2026-11-03.md", &format!("{daily}mine\n"));
+        assert!(field.run().changes.is_empty());
+        assert_eq!(field.log(), log);
+    }
+
+    #[test]
+    fn the_replaced_master_is_kept() {
+        let field = Field::new();
+        field.write("extracted/decisions.md", OLD);
+        field.run();
+        let master = field.read("summary/master.md");
+        field.write("extracted/decisions.md", &format!("{OLD}- b (user, c:1)\n"));
+        field.run();
+        let kept = all(&field.path("history"));
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].1, master.as_bytes());
+    }
+
+    #[test]
+    fn a_deletion_before_the_first_run_is_known_from_the_audit_log() {
+        let field = Field::new();
+        field.write("extracted/decisions.md", NEW);
+        let today = field.store.now().format("%F").to_string();
+        field.write(&format!("daily/{today}.md"), "- decision: Tabs. (user, a:1)\n");
+        let facts =
+            ctx_store::Facts { session: Some("a".to_owned()), ..ctx_store::Facts::default() };
+        field.store.begin("extract", &facts).expect("written");
+        assert_eq!(field.run().report.imported, 0);
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        for name in ["summary/master.md", "extracted/facts.md", "daily/2026-11-03.md", "daily"] {
+            let field = Field::new();
+            field.write("extracted/decisions.md", OLD);
+            let outside = field.dir.path().join("outside");
+            fs::create_dir(&outside).expect("made");
+            let link = field.path(name);
+            fs::create_dir_all(link.parent().expect("a folder")).expect("made");
+            symlink(&outside, &link).expect("a link");
+            let before = all(field.store.root());
+            let count = |_: &str| 0;
+            let consolidation = Consolidation::new(&field.store, 9, &count);
+            assert!(consolidation.plan().is_err(), "{name}");
+            assert!(consolidation.run().is_err(), "{name}");
+            assert_eq!(all(field.store.root()), before, "{name}");
+        }
+    }
+}

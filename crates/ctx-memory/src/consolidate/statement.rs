@@ -1,0 +1,232 @@
+//! The statements of a memory file (L1) and of people in the master (L2).
+
+use chrono::NaiveDate;
+use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::sentence::without_marker;
+use ctx_summary::ledger::text::plain_line;
+
+use super::choice::Choice;
+use super::daily::LogDates;
+use super::extracted_path;
+use super::hash::short_hash;
+use super::master::{self, without_citations};
+use crate::similarity::Fingerprint;
+use crate::{Citation, Entry};
+
+/// Who made a statement, the least important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Author {
+    Agent,
+    /// The user, in a session.
+    User,
+    /// A person who wrote it into the file, or edited it so that its citation is lost.
+    Editor,
+}
+
+/// When a statement was made: its day, and its line among those of that day.
+pub(super) type Order = (NaiveDate, usize);
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    pub(super) kind: MemoryKind,
+    /// On one line, without control characters.
+    pub(super) text: String,
+    pub(super) author: Author,
+    pub(super) citation: Citation,
+    pub(super) date: Option<NaiveDate>,
+    /// The statement that takes it back.
+    pub(super) taken_back: Option<Citation>,
+    /// Whether its line in the file says what takes it back.
+    pub(super) is_marked: bool,
+    pub(super) is_struck: bool,
+    /// Its line in the file, from 0.
+    pub(super) line: usize,
+    pub(super) order: Order,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) choice: Choice,
+}
+
+impl Statement {
+    /// Parses an entry without its list marker.
+    fn parse(entry: &str, kind: MemoryKind) -> Self {
+        let is_struck = entry.starts_with("~~");
+        let plain = plain_line(&if is_struck { entry.replace("~~", "") } else { entry.to_owned() });
+        let mut statement = Self {
+            kind,
+            text: String::new(),
+            author: Author::Editor,
+            citation: Citation { session: String::new(), line: 0 },
+            date: None,
+            taken_back: None,
+            is_marked: false,
+            is_struck,
+            line: 0,
+            order: (NaiveDate::MIN, 0),
+            fingerprint: Fingerprint::default(),
+            choice: Choice::default(),
+        };
+        let mut text = plain.as_str();
+        if let Some(entry) = Entry::parse(&plain) {
+            text = entry.text;
+            statement.author = if entry.role == "user" { Author::User } else { Author::Agent };
+            statement.citation = entry.citation;
+            statement.date = entry.date;
+            statement.is_marked = entry.taken_back.is_some();
+            statement.taken_back = entry.taken_back;
+        }
+        text.trim().clone_into(&mut statement.text);
+        statement
+    }
+
+    fn complete(mut self) -> Self {
+        self.fingerprint = Fingerprint::of(&self.text);
+        self.choice = Choice::of(&self.text);
+        self
+    }
+
+    /// Whether it was made after another one. The lines decide within a session, else the days,
+    /// and within a day the order in the memory file.
+    pub(super) fn is_later(&self, other: &Self) -> bool {
+        if self.citation.session == other.citation.session
+            && self.citation.line != other.citation.line
+        {
+            return self.citation.line > other.citation.line;
+        }
+        self.order > other.order
+    }
+
+    pub(super) fn is_in_master(&self) -> bool {
+        self.citation.session == master::PATH
+    }
+
+    /// Whether its line in the memory file can be marked as superseded.
+    pub(super) fn can_be_marked(&self) -> bool {
+        self.author != Author::Editor && !self.is_marked && !self.is_in_master()
+    }
+
+    /// How the state remembers that the memory file had this mark.
+    pub(super) fn mark(&self, by: &Citation) -> String {
+        format!("{}|{}|{by}", self.citation, short_hash(self.fingerprint.key()))
+    }
+}
+
+/// Whether a citation stays valid. People edit memory files, so the lines there move.
+pub(super) fn is_lasting(citation: &Citation) -> bool {
+    !citation.session.starts_with("memory/extracted/") && citation.session != master::PATH
+}
+
+/// The statements of the memory file of a kind, which are the entries of its lists. Headings, prose
+/// and code belong to people and are not read.
+pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<Statement> {
+    let mut found: Vec<Statement> = Vec::new();
+    // A statement without a date was added after the one above it.
+    let mut last_date = NaiveDate::MIN;
+    let mut is_code = false;
+    let mut is_entry_open = false;
+    for (line, text) in text.lines().enumerate() {
+        let trimmed = text.trim();
+        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+            is_code = !is_code;
+        }
+        let (is_entry, entry) = without_marker(trimmed);
+        if is_code || trimmed.is_empty() || trimmed.starts_with('#') {
+            is_entry_open = false;
+        } else if is_entry {
+            let mut statement = Statement::parse(entry, kind);
+            is_entry_open = !statement.text.is_empty();
+            if statement.author == Author::Editor {
+                statement.citation =
+                    Citation { session: extracted_path(kind), line: line as u64 + 1 };
+            }
+            let logged = || dates.get(&statement.text, &statement.citation);
+            statement.date = statement.date.or_else(logged);
+            statement.line = line;
+            last_date = statement.date.unwrap_or(last_date);
+            statement.order = (last_date, line);
+            if is_entry_open {
+                found.push(statement);
+            }
+        } else if is_entry_open
+            && text.starts_with([' ', '\t'])
+            && let Some(statement) = found.last_mut()
+        {
+            statement.text = format!("{} {}", statement.text, plain_line(trimmed));
+        } else {
+            is_entry_open = false;
+        }
+    }
+    found.into_iter().map(Statement::complete).collect()
+}
+
+/// What people state in the master, one statement a line. It counts as said last.
+pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
+    let mut found = Vec::new();
+    for (number, line) in (1_usize..).zip(own_text.lines()) {
+        let entry = without_marker(line.trim()).1;
+        let mut statement = Statement::parse(entry, MemoryKind::Decision);
+        // An entry that people took over from our part is not their statement.
+        let is_ours = statement.author != Author::Editor || without_citations(entry) != entry;
+        if !is_ours && !entry.starts_with(['#', '~']) && !statement.text.is_empty() {
+            statement.citation = Citation { session: master::PATH.to_owned(), line: number as u64 };
+            statement.order = (NaiveDate::MAX, number);
+            found.push(statement.complete());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use ctx_summary::ledger::rules::MemoryKind;
+
+    use super::{Author, LogDates, Statement, statements};
+
+    pub(in crate::consolidate) fn decisions(text: &str) -> Vec<Statement> {
+        statements(text, MemoryKind::Decision, &LogDates::default())
+    }
+
+    #[test]
+    fn entries_of_people_are_cited_by_their_line_in_the_file() {
+        let text = "# Decisions\n\nSome words.\n- Use A. (user, demo:3, 2026-11-20, taken back in b:9)\n\
+                    - mine\n  and more\n\n  no more\n* ~~Use B.~~ (assistant, c:1)\n```\n- no\n```\n- (user, x:1)\n";
+        let found = decisions(text);
+        let shown: Vec<_> = found
+            .iter()
+            .map(|it| (it.text.as_str(), it.citation.to_string(), it.author, it.is_struck))
+            .collect();
+        let file = |line| format!("memory/extracted/decisions.md:{line}");
+        assert_eq!(
+            shown,
+            [
+                ("Use A.", "demo:3".to_owned(), Author::User, false),
+                ("mine and more", file(5), Author::Editor, false),
+                ("Use B.", "c:1".to_owned(), Author::Agent, true),
+                ("(user, x:1)", file(13), Author::Editor, false),
+            ]
+        );
+        assert_eq!(found[0].taken_back.as_ref().map(ToString::to_string).as_deref(), Some("b:9"));
+    }
+
+    #[test]
+    fn lines_days_and_the_order_of_the_file_decide_which_is_later() {
+        let text = "- a (user, s:9, 2026-11-20)\n- b (user, t:1)\n- c (user, u:1, 2026-11-19)\n\
+                    - d (user, s:2)\n";
+        let found = decisions(text);
+        let later = |a: usize, b: usize| {
+            assert!(found[a].is_later(&found[b]), "{a} {b}");
+            assert!(!found[b].is_later(&found[a]), "{a} {b}");
+        };
+        later(1, 0);
+        later(0, 2);
+        later(1, 2);
+        // The day of the entry above is a guess, the line in the session is not.
+        later(0, 3);
+        later(3, 2);
+    }
+
+    #[test]
+    fn control_characters_are_blanks() {
+        assert_eq!(decisions("- a\u{1b}[31mb\u{9b}c (user, s:1)\n")[0].text, "a [31mb c");
+    }
+}

@@ -1,0 +1,198 @@
+//! What "option 1" refers to: the numbered options that the model offered earlier.
+
+use std::sync::LazyLock;
+
+use ctx_summary::ledger::sentence::without_marker;
+use ctx_summary::ledger::text::{cut, plain_line, regex};
+use regex::Regex;
+
+use super::reconcile::bare;
+
+/// Longest quote of an option, in characters.
+const LONGEST: usize = 160;
+/// A shorter option is a title and gets the lines below it.
+const TITLE: usize = 40;
+/// More numbered lines are steps or findings, not options.
+const MOST: usize = 9;
+
+/// The words for an option, as alternatives of a pattern.
+macro_rules! option_words {
+    () => {
+        "option|approach|plan|variant|alternative|solution|choice"
+    };
+}
+
+static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)^\s*(?:[-*#]+\s+)?(?:\*\*)?(?:(?:",
+        option_words!(),
+        r"|方案|选项)\s*([1-9A-F一二三四])\b?|([1-9]))(?:\*\*)?\s*[.):：、–—-]+(?:\*\*)?\s*(.*)$",
+    ))
+});
+
+static LABEL: LazyLock<Regex> =
+    LazyLock::new(|| regex(concat!(r"(?i)^\**(?:", option_words!(), r")\s*[1-9A-F]\b[*:：\s]*")));
+
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)\b(?:",
+        option_words!(),
+        r") (?:#|number |no\. ?)?([1-9A-F]|one|two|three|four)\b|(?:方案|选项)([一二三四1-9A-F])",
+    ))
+});
+
+/// A whole message that is a label, or begins with one: `1`, `2. but keep the name`.
+static ANSWER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)^\s*([1-9A-F])(?:[.)、,:]\s*[^\n]{0,120})?\s*$"));
+
+/// The options of the last text that offered some.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    /// Label and text of each option.
+    options: Vec<(String, String)>,
+    /// Whether the model's last text offered them, so that a bare label answers it.
+    are_latest: bool,
+}
+
+impl Offers {
+    /// The options that a text of the model offers: two numbered lines or more.
+    pub(super) fn of(text: &str) -> Self {
+        let mut lines = text.lines().peekable();
+        let mut options = Vec::new();
+        while options.len() <= MOST
+            && let Some(line) = lines.next()
+        {
+            let Some(found) = OFFER.captures(line) else { continue };
+            let Some(label) = found.get(1).or(found.get(2)) else { break };
+            let mut option = plain_line(without_marker(LABEL.replace(&found[3], "").trim()).1);
+            // The details of a title such as "**Flight 1:** DEN to LAS" are below it.
+            while option.chars().count() < TITLE
+                && let Some(below) = lines.peek()
+                && belongs(below, &option)
+                && !OFFER.is_match(below)
+            {
+                let below = plain_line(without_marker(below.trim()).1);
+                let ends_open = option.is_empty() || option.ends_with([':', '*']);
+                let joint = if ends_open { " " } else { ", " };
+                let title = option.trim_end_matches('*');
+                option = plain_line(&format!("{title}{joint}{below}"));
+                lines.next();
+            }
+            options.push((normal_label(label.as_str()), option));
+        }
+        Self { are_latest: (2..=MOST).contains(&options.len()), options }
+    }
+
+    /// Replaces the options if the next text of the model offers any.
+    pub(super) fn update(&mut self, next: Self) {
+        if next.are_latest {
+            *self = next;
+        } else {
+            self.are_latest = false;
+        }
+    }
+
+    /// Appends the option that a sentence refers to: `let's do option 1 [1: keep it]`.
+    pub(super) fn resolve(&self, sentence: &str) -> Option<String> {
+        let found = REFERENCE.captures(sentence)?;
+        self.append(sentence, found.get(1).or(found.get(2))?.as_str())
+    }
+
+    /// Appends the option that a whole message chooses by its label.
+    pub(super) fn answer(&self, text: &str) -> Option<String> {
+        if !self.are_latest {
+            return None;
+        }
+        self.append(text, &ANSWER.captures(text)?[1])
+    }
+
+    fn append(&self, text: &str, label: &str) -> Option<String> {
+        let label = normal_label(label);
+        // The last one, because findings may be numbered above the options.
+        let (_, option) = self.options.iter().rfind(|(of, _)| *of == label)?;
+        let option = cut(option.clone(), LONGEST);
+        let is_quoted = bare(&option).len() > 8 && bare(text).contains(&bare(&option));
+        (!is_quoted).then(|| format!("{} [{label}: {option}]", plain_line(text)))
+    }
+}
+
+/// Whether a sentence refers to an option by its label.
+pub(super) fn refers_to_option(sentence: &str) -> bool {
+    REFERENCE.is_match(sentence)
+}
+
+/// Whether a whole message may be the label of an option.
+pub(super) fn may_answer(text: &str) -> bool {
+    ANSWER.is_match(text)
+}
+
+/// Whether a line below an option is part of it.
+fn belongs(below: &str, option: &str) -> bool {
+    let is_indented = below.starts_with([' ', '\t']) || without_marker(below).0;
+    let is_open = option.is_empty() || option.ends_with([':', '：']);
+    !below.trim().is_empty() && (is_indented || is_open)
+}
+
+/// One label for `one`, `一` and `1`.
+fn normal_label(label: &str) -> String {
+    match label.to_lowercase().as_str() {
+        "one" | "一" => "1".to_owned(),
+        "two" | "二" => "2".to_owned(),
+        "three" | "三" => "3".to_owned(),
+        "four" | "四" => "4".to_owned(),
+        other => other.to_uppercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Offers;
+
+    #[test]
+    fn a_reference_gets_the_text_of_its_option() {
+        let offers = Offers::of("Two ways:\n1. **Reset** the index\n2. Clone it again\n");
+        let resolved = |text| offers.resolve(text);
+        assert_eq!(
+            resolved("let's go with option 2").as_deref(),
+            Some("let's go with option 2 [2: Clone it again]")
+        );
+        assert_eq!(
+            offers.answer("1. it came twice now").as_deref(),
+            Some("1. it came twice now [1: **Reset** the index]")
+        );
+        assert_eq!(resolved("let's go with option 3"), None);
+        assert_eq!(offers.answer("1. one\n2. two"), None);
+        assert_eq!(offers.answer("12"), None);
+    }
+
+    #[test]
+    fn an_option_may_be_below_its_number() {
+        let offers = Offers::of("**Option 1:**\n- Flight HAT1\n\n**Option 2:**\n- Flight HAT2");
+        assert_eq!(
+            offers.resolve("I'll go with Option 1.").as_deref(),
+            Some("I'll go with Option 1. [1: Flight HAT1]")
+        );
+    }
+
+    /// The question below the last option is not part of it.
+    #[test]
+    fn a_title_gets_the_lines_below_it() {
+        let text = "### Option 1:\n1. **Flight 1:** DEN to LAS\n   - Number: HAT229\n\n### Option 2:\n2. Stay\nWhich one?";
+        let offers = Offers::of(text);
+        assert_eq!(
+            offers.resolve("I'll go with option 1").as_deref(),
+            Some("I'll go with option 1 [1: **Flight 1:** DEN to LAS, Number: HAT229]")
+        );
+        assert_eq!(offers.resolve("do option 2").as_deref(), Some("do option 2 [2: Stay]"));
+    }
+
+    #[test]
+    fn later_options_replace_earlier_ones_and_one_line_offers_nothing() {
+        let mut offers = Offers::of("Option A: keep it\nOption B: drop it");
+        offers.update(Offers::of("1. only one line"));
+        assert!(offers.resolve("do option B").is_some_and(|text| text.ends_with("[B: drop it]")));
+        offers.update(Offers::of("方案一：用 SQLite\n方案二：用 Redis"));
+        assert_eq!(offers.resolve("do option B"), None);
+        assert_eq!(offers.resolve("选方案二").as_deref(), Some("选方案二 [2: 用 Redis]"));
+    }
+}

@@ -1,0 +1,311 @@
+//! Makes a quoted sentence understandable without the session around it.
+
+use std::iter::Peekable;
+use std::str::Lines as TextLines;
+use std::sync::LazyLock;
+
+use ctx_format::Role;
+use ctx_summary::ledger::rules::{MemoryKind, find};
+use ctx_summary::ledger::sentence::{sentences, without_marker};
+use ctx_summary::ledger::text::{QUOTE_MAX, cut, plain_line, regex};
+use regex::Regex;
+
+/// A longer line is a paragraph, which is never quoted whole.
+const LONGEST_LINE: usize = 4 * QUOTE_MAX;
+
+/// What to keep of `sentence`, whose quote is `quoted`. `None` if it cannot be understood alone.
+pub(super) fn standalone(
+    kind: MemoryKind,
+    quoted: &str,
+    role: Role,
+    sentence: &str,
+    lines: &mut Lines<'_>,
+) -> Option<String> {
+    if kind == MemoryKind::Fact {
+        return Some(without_interjection(quoted).to_owned());
+    }
+    // A sentence that names no decision or wish needs its line, and a remedy needs its problem.
+    let is_remedy = is_remedy(quoted);
+    let mut line = None;
+    if is_remedy || find(kind, quoted, role).is_none() {
+        line = lines.around(sentence);
+    }
+    let text = line.map_or_else(|| quoted.to_owned(), |line| without_lead_ins(&line, quoted));
+    if !is_remedy || !self::is_remedy(&text) {
+        return Some(without_interjection(&text).to_owned());
+    }
+    joined(&lines.parent()?, &text)
+}
+
+/// The lines of a text, searched once from the first to the last.
+pub(super) struct Lines<'t> {
+    rest: Peekable<TextLines<'t>>,
+    /// The list entries that enclose the current line, each with its indent.
+    enclosing: Vec<(usize, &'t str)>,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { rest: text.lines().peekable(), enclosing: Vec::new() }
+    }
+
+    /// The line around a sentence, if it is short enough to be quoted whole. Sentences must come
+    /// in the order of the text.
+    fn around(&mut self, sentence: &str) -> Option<String> {
+        while let Some(line) = self.rest.peek().copied() {
+            self.enter(line);
+            if line.len() <= LONGEST_LINE {
+                let plain = plain_line(without_marker(line.trim()).1);
+                if plain.contains(sentence) {
+                    return (plain.chars().count() <= QUOTE_MAX).then_some(plain);
+                }
+            } else if line.contains(sentence) {
+                return None;
+            }
+            self.rest.next();
+        }
+        None
+    }
+
+    /// The list entry that the line found last belongs to.
+    fn parent(&self) -> Option<String> {
+        let (_, line) = self.enclosing.iter().nth_back(1)?;
+        Some(plain_line(without_marker(line.trim()).1))
+    }
+
+    fn enter(&mut self, line: &'t str) {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if text.is_empty() {
+            return;
+        }
+        while self.enclosing.last().is_some_and(|(above, _)| *above >= indent) {
+            self.enclosing.pop();
+        }
+        if without_marker(text).0 && line.len() <= LONGEST_LINE {
+            self.enclosing.push((indent, line));
+        }
+    }
+}
+
+/// The line without the sentences that ask, announce a step or introduce what follows. `quoted`
+/// always stays.
+fn without_lead_ins(line: &str, quoted: &str) -> String {
+    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)[?？:：][*_]*$|^(?:now,? )?(?:let me|I'll|I will|want me|moving (?:to|on)|would you|can you|could you|please confirm|let's (?:see|check|run|try)|here's|found it|fixed|done|ah|great|good)\b[^,]{0,60}$|^(?:let me|moving (?:to|on)|please confirm|want me|can you|could you)\b",
+        )
+    });
+    let mut kept = sentences(line);
+    kept.retain(|it| it.contains(quoted) || quoted.contains(it.as_str()) || !LEAD_IN.is_match(it));
+    let kept = kept.join(" ");
+    if kept.contains(quoted) { kept } else { quoted.to_owned() }
+}
+
+/// The text without an interjection at its start: `Ah! The port is 80`.
+fn without_interjection(text: &str) -> &str {
+    static INTERJECTION: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^(?:(?:ah|oh|good|great|perfect|excellent|hm+|exactly)(?:[!,.]| [-–—]) |you're (?:absolutely )?right[!,.]? (?:[-–—] )?)+",
+        )
+    });
+    &text[INTERJECTION.find(text).map_or(0, |found| found.end())..]
+}
+
+/// Whether a sentence says how a problem was solved that the list entry above it names.
+fn is_remedy(text: &str) -> bool {
+    static REMEDY: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^[*_]*(?:fixed|resolved|solved|addressed|handled)[*_]* (?:by|to|with|using|in)\b",
+        )
+    });
+    REMEDY.is_match(text)
+}
+
+/// The problem and its remedy. `None` if the entry above is only the title of a section.
+fn joined(problem: &str, remedy: &str) -> Option<String> {
+    static TITLE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^[*_\d. ]*(?:errors?|fix(?:es)?|problems?|issues?|changes|files|solutions?|key|current|pending|next|all)(?: \w+){0,4}[*_:]*$",
+        )
+    });
+    if TITLE.is_match(problem) {
+        return None;
+    }
+    let problem = problem.trim_end_matches([':', '：', ' ']);
+    let stop = if problem.ends_with(['.', '。', '!', '?']) { "" } else { "." };
+    let room = QUOTE_MAX.saturating_sub(remedy.chars().count() + stop.len() + 1);
+    Some(format!("{}{stop} {remedy}", cut(problem.to_owned(), room)))
+}
+
+/// Whether a sentence consents without naming to what: "Yes, please proceed with the change."
+pub(super) fn is_vague_consent(text: &str) -> bool {
+    static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^(?:(?:yes|ok|okay|sure|alright|great|perfect|then|in that case|thank you|thanks|I confirm(?: that)?)[,.!]? )*(?:please |let's |I'd |I would |like to |I'll |just |that I |go ahead and )*(?:proceed|go|continue|stick|book|use|cancel)(?: ahead)?(?: with)?\b(.*)$",
+        )
+    });
+    let plain = text.replace('’', "'");
+    let Some(consent) = CONSENT.captures(&plain) else {
+        return false;
+    };
+    let mut words = consent[1].split(|c: char| !c.is_alphanumeric());
+    words.all(|word| {
+        let word = word.to_lowercase();
+        word.is_empty() || VAGUE.split(' ').any(|vague| vague == word)
+    })
+}
+
+/// Words that refer to something said before.
+const VAGUE: &str = "\
+    a all amount an and any approach arrangement as be book booking bookings both cancel \
+    canceling cancellation cancellations cancelling change changes changing choice confirm \
+    current d flight flights following for from get go i idea in is it itinerary like ll make \
+    making me method methods my new now of on one option options payment plan please proceed \
+    receive refund request reservation reservations rest step steps suggestion that the them \
+    then these this those to transaction update upgrade upgrades upgrading with yes your";
+
+/// The reason that a sentence gives: what follows `because`.
+pub(super) fn reason(text: &str) -> Option<String> {
+    static REASON: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)(?:\b(?:because|since|so that|to avoid)\b|因为|因為|由于|由於)[，,:： ]*(.{6,})",
+        )
+    });
+    let reason = REASON.captures(text)?;
+    Some(reason[1].trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
+}
+
+/// The words of a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
+/// `before you commit`.
+pub(super) fn scope(rule: &str) -> Option<&str> {
+    static SCOPE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(concat!(
+            r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future|in general|by default|everywhere|every time|always|never|for now|for the moment|this time|just this once|today|for the rest of (?:this|the) \w+|(?:in|for|on) (?:this|our|the whole|the entire|all|any|every|each) (?:[\w-]+ )?(?:project|repo|repository|codebase|branch|pr|release|session|task|trip|booking|reservation|file|folder|package|crate|module|tests?))\b",
+            r"|\b(?:in|under|within|inside|outside) (?:`[^`]+`|[\w.~-]*/[\w./~*-]+|[\w-]+\.[a-z]{1,5}\b)",
+            r"|\b(?:when(?:ever)?|while|if|unless|until|before|after|once|except) [^,.;:!?]{4,60}",
+            r"|永远|总是|始终|一律|以后|今后|每次|从现在起|默认|暂时|目前|这次|本次|總是|永遠|從現在起|以後|今後|這次|暫時|(?:在|对|對|当|當|如果)[^，。；：]{2,20}(?:里|裡|中|时|時|之前|之后|之後|来说|來說)",
+        ))
+    });
+    SCOPE.find(rule).map(|found| found.as_str().trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::assert_linear;
+
+    use super::{
+        Lines, is_remedy, is_vague_consent, joined, scope, without_interjection, without_lead_ins,
+    };
+
+    #[test]
+    fn a_sentence_is_found_in_its_line() {
+        let long = "It is long. ".repeat(40);
+        let text = format!("1. **`a.rs`.** It is over. Fine.\n{long}\n- last one. Yes.");
+        let mut lines = Lines::of(&text);
+        let first = Some("**`a.rs`.** It is over. Fine.");
+        assert_eq!(lines.around("It is over.").as_deref(), first);
+        assert_eq!(lines.around("Fine.").as_deref(), first);
+        assert_eq!(lines.around("It is long."), None);
+        assert_eq!(lines.around("last one.").as_deref(), Some("last one. Yes."));
+        assert_eq!(lines.around("It is over."), None);
+    }
+
+    #[test]
+    fn a_nested_list_entry_has_a_parent() {
+        let text = "1. one\n   - a\n     more\n   - b\n2. two\ntext";
+        let mut lines = Lines::of(text);
+        let mut parent = |line| {
+            lines.around(line);
+            lines.parent()
+        };
+        assert_eq!(parent("one"), None);
+        assert_eq!(parent("a").as_deref(), Some("one"));
+        assert_eq!(parent("b").as_deref(), Some("one"));
+        assert_eq!(parent("two"), None);
+        assert_eq!(parent("text"), None);
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        for piece in ["a. ", "a.\n", "- a. b.\n"] {
+            assert_linear(piece, |text| {
+                let mut lines = Lines::of(text);
+                assert!((0..9).all(|_| lines.around("never said").is_none()));
+            });
+        }
+    }
+
+    #[test]
+    fn a_line_is_quoted_without_its_lead_ins() {
+        let quoted = "The fix is to raise the limit.";
+        let line = "Which do you prefer? The fix is to raise the limit. Let me check it:";
+        assert_eq!(without_lead_ins(line, quoted), quoted);
+        let line = "The lock is taken twice. The fix is to raise the limit. Nothing else changes.";
+        assert_eq!(without_lead_ins(line, quoted), line);
+        assert_eq!(without_lead_ins("Another line?", quoted), quoted);
+    }
+
+    #[test]
+    fn an_interjection_is_left_out() {
+        for (text, rest) in [
+            ("Ah! The port is 80.", "The port is 80."),
+            ("You're right - the hooks run it.", "the hooks run it."),
+            ("Good practice is a matter of taste.", "Good practice is a matter of taste."),
+        ] {
+            assert_eq!(without_interjection(text), rest);
+        }
+    }
+
+    #[test]
+    fn a_remedy_follows_its_problem() {
+        assert!(is_remedy("Fixed by renaming it"));
+        assert!(!is_remedy("Fixed colours are used"));
+        let whole = joined("**`a` redeclared**:", "Fixed by renaming it");
+        assert_eq!(whole.as_deref(), Some("**`a` redeclared**. Fixed by renaming it"));
+        let long = joined(&"x".repeat(400), "Fixed by b");
+        assert_eq!(long.map(|text| text.chars().count()), Some(300));
+        assert_eq!(joined("**Errors and fixes:**", "Fixed by b"), None);
+    }
+
+    #[test]
+    fn a_consent_must_name_what_it_is_for() {
+        for text in [
+            "Yes, please proceed with the change.",
+            "Let's go with that.",
+            "I’d like to proceed with these changes.",
+            "Yes, I'd like to proceed with the change and receive the refund.",
+            "Please proceed with those payment methods.",
+            "Yes, I confirm I would like to proceed with this change.",
+        ] {
+            assert!(is_vague_consent(text), "{text}");
+        }
+        for text in [
+            "Yes, please proceed with the upgrade to economy.",
+            "Yes, please proceed with canceling reservation NQNU5R.",
+            "Let's use the gift card.",
+            "We decided to use it.",
+        ] {
+            assert!(!is_vague_consent(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_names_its_scope() {
+        for (rule, expected) in [
+            ("From now on, answer in English.", "From now on"),
+            ("Never push to main.", "Never"),
+            ("Run the linter before you commit anything, please.", "before you commit anything"),
+            ("Use tabs in `src/legacy`, spaces elsewhere.", "in `src/legacy`"),
+            ("Don't touch anything in src/gen/api.rs", "in src/gen/api.rs"),
+            ("Use short names for this branch.", "for this branch"),
+            ("Just leave it for now.", "for now"),
+            ("以后都用中文回答。", "以后"),
+            ("在测试里不要用 mock。", "在测试里"),
+        ] {
+            assert_eq!(scope(rule), Some(expected), "{rule}");
+        }
+        assert_eq!(scope("I prefer tabs."), None);
+        assert_eq!(scope("Both types must stay in sync."), None);
+    }
+}

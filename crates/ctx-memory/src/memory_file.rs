@@ -1,0 +1,288 @@
+//! The text of a memory file. What it holds never changes; new entries are appended:
+//!
+//! ```text
+//! # Decisions
+//!
+//! - We will keep SQLite. (user, demo:42, 2026-11-20)
+//! ```
+//!
+//! An entry that is in the file already, even in other case, blanks or emphasis, is not added
+//! again. So an entry that a person struck out (`~~…~~`) stays struck out; a deleted one comes back
+//! when its session is extracted again. An entry that a later session took back is added again when
+//! a third session decides for it once more.
+
+use std::collections::{HashMap, HashSet};
+
+use ctx_summary::ledger::rules::MemoryKind;
+use ctx_summary::ledger::sentence::without_marker;
+use ctx_summary::ledger::text::key;
+
+use crate::{Citation, Entry, MemoryItem};
+
+/// The result of merging items into a memory file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Merge {
+    /// What to append to the file.
+    pub(crate) appended: Vec<u8>,
+    /// How many items are new.
+    pub(crate) added: usize,
+    /// How many items the file had, or came twice.
+    pub(crate) known: usize,
+    /// The new entries for the daily log. Runtime entries are too many for it.
+    pub(crate) logged: Vec<String>,
+}
+
+/// Merges the `items` of a kind into its file.
+pub(crate) fn merge(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Merge {
+    // Invalid UTF-8 is only read, never written.
+    let text = String::from_utf8_lossy(file);
+    let taken_back = entries_taken_back(&text);
+    let mut known = keys(&text);
+    known.retain(|key| !taken_back.contains_key(key));
+    let mut merge = Merge::default();
+    let mut entries = Vec::new();
+    for item in items.iter().filter(|item| item.kind == kind) {
+        let key = key(&item.text);
+        let is_decided_again = (taken_back.get(&key))
+            .is_none_or(|entries| entries.iter().all(|entry| decides_again(item, entry)));
+        if !is_decided_again || !known.insert(key) {
+            merge.known += 1;
+            continue;
+        }
+        merge.added += 1;
+        let entry = entry(item);
+        if kind != MemoryKind::Runtime {
+            merge.logged.push(format!("{}: {entry}", kind.as_str()));
+        }
+        entries.push(entry);
+    }
+    merge.appended = appended(file, kind, &entries);
+    merge
+}
+
+/// The entries that another session took back and that the file has in no other form, by key.
+fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
+    let mut taken_back: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
+    let mut others = HashSet::new();
+    for line in text.lines() {
+        match Entry::parse(without_marker(line.trim()).1) {
+            Some(entry) if is_taken_back_elsewhere(&entry) => {
+                taken_back.entry(key(entry.text)).or_default().push(entry);
+            }
+            Some(entry) => _ = others.insert(key(entry.text)),
+            None => others.extend(keys(line)),
+        }
+    }
+    taken_back.retain(|key, _| !others.contains(key));
+    taken_back
+}
+
+fn is_taken_back_elsewhere(entry: &Entry<'_>) -> bool {
+    entry.taken_back.as_ref().is_some_and(|by| by.session != entry.citation.session)
+}
+
+/// Whether an item decides again for a superseded entry: in a third session, or later in the
+/// session that superseded it.
+fn decides_again(item: &MemoryItem, entry: &Entry<'_>) -> bool {
+    let is_later = |by: &Citation| item.session != by.session || item.line > by.line;
+    item.session != entry.citation.session && entry.taken_back.as_ref().is_none_or(is_later)
+}
+
+fn entry(item: &MemoryItem) -> String {
+    let citation = |line| Citation { session: item.session.clone(), line };
+    let entry = Entry {
+        text: &item.text,
+        role: item.role.as_str(),
+        citation: citation(item.line),
+        date: item.date,
+        taken_back: item.taken_back.map(citation),
+    };
+    entry.to_string()
+}
+
+/// What to append to the file of a kind so that it has these entries.
+pub(crate) fn appended(file: &[u8], kind: MemoryKind, entries: &[String]) -> Vec<u8> {
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(file);
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let last = text.lines().next_back().unwrap_or_default();
+    let mut appended = String::new();
+    if text.trim().is_empty() {
+        appended = format!("# {}{line_end}{line_end}", title(kind));
+    } else {
+        if !text.ends_with('\n') {
+            appended.push_str(line_end);
+        }
+        // Only a list can go on without a blank line.
+        if !last.trim().is_empty() && !without_marker(last.trim_start()).0 {
+            appended.push_str(line_end);
+        }
+    }
+    for entry in entries {
+        appended.extend(["- ", entry, line_end]);
+    }
+    appended.into_bytes()
+}
+
+/// The keys of all lines of a file, and of the entries in them.
+pub(crate) fn keys(text: &str) -> HashSet<String> {
+    let mut keys = HashSet::new();
+    for line in text.lines() {
+        let line = without_marker(line.trim()).1;
+        keys.insert(key(line));
+        keys.extend(entry_text(line).map(key));
+    }
+    keys
+}
+
+/// The text of one of our entries, even if a person struck it out.
+fn entry_text(entry: &str) -> Option<&str> {
+    Entry::parse(entry.trim_end_matches(['~', '*', '_', ' '])).map(|entry| entry.text)
+}
+
+/// The name of the memory file of a kind.
+pub(crate) fn file_name(kind: MemoryKind) -> String {
+    format!("{}.md", title(kind).to_lowercase())
+}
+
+/// The heading of the memory file of a kind.
+fn title(kind: MemoryKind) -> &'static str {
+    match kind {
+        MemoryKind::Decision => "Decisions",
+        MemoryKind::Fact => "Facts",
+        MemoryKind::Preference => "Preferences",
+        MemoryKind::Runtime => "Runtime",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::ledger::rules::MemoryKind;
+    use ctx_summary::ledger::text::{key, plain_line};
+    use proptest::prelude::*;
+
+    use super::{entry_text, merge};
+    use crate::MemoryItem;
+
+    fn items(texts: &[impl AsRef<str>]) -> Vec<MemoryItem> {
+        let texts = texts.iter().zip(1..);
+        texts.map(|(text, line)| MemoryItem::example(text.as_ref(), line)).collect()
+    }
+
+    fn merged(old: &str, texts: &[&str]) -> String {
+        let appended = merge(old.as_bytes(), MemoryKind::Decision, &items(texts)).appended;
+        format!("{old}{}", String::from_utf8(appended).expect("UTF-8"))
+    }
+
+    #[test]
+    fn a_new_file_has_a_heading() {
+        assert_eq!(
+            merged("", &["Use A.", "Use B."]),
+            "# Decisions\n\n- Use A. (user, demo:1)\n- Use B. (user, demo:2)\n"
+        );
+        assert_eq!(merged("", &[]), "");
+    }
+
+    #[test]
+    fn a_list_goes_on_and_a_paragraph_is_closed() {
+        assert_eq!(merged("# D\n\n- a", &["b"]), "# D\n\n- a\n- b (user, demo:1)\n");
+        assert_eq!(merged("Notes.", &["b"]), "Notes.\n\n- b (user, demo:1)\n");
+        assert_eq!(merged("Notes.\n\n", &["b"]), "Notes.\n\n- b (user, demo:1)\n");
+        assert_eq!(merged("- a\r\n", &["b"]), "- a\r\n- b (user, demo:1)\r\n");
+    }
+
+    #[test]
+    fn a_known_entry_is_not_added() {
+        for old in [
+            "- Use A. (user, demo:1)\n",
+            "- Use A. (assistant, other-1.2:77)\n",
+            "- use  a\n",
+            "Use A",
+            "1. **Use A.**\n",
+            "- ~~Use A. (user, demo:1)~~\n",
+            "- ~~Use A.~~ (user, demo:1)\n",
+            "  - [x] Use A!\n",
+            "- Use A. (user, demo:1, taken back in demo:9)\n",
+        ] {
+            assert_eq!(merged(old, &["Use A."]), old);
+        }
+    }
+
+    #[test]
+    fn an_entry_that_only_resembles_a_known_one_is_added() {
+        for old in ["- Use AB.\n", "- Do not use A.\n", "- Use A (see b:1)\n"] {
+            assert_ne!(merged(old, &["Use A."]), old, "{old}");
+        }
+    }
+
+    #[test]
+    fn a_repetition_in_one_session_is_added_once() {
+        let merge = merge(b"", MemoryKind::Decision, &items(&["Use A.", "use a"]));
+        assert_eq!((merge.added, merge.known), (1, 1));
+    }
+
+    #[test]
+    fn a_decision_that_was_taken_back_is_marked_and_known() {
+        let item = MemoryItem { taken_back: Some(9), ..MemoryItem::example("Use A.", 1) };
+        let appended = merge(b"", MemoryKind::Decision, std::slice::from_ref(&item)).appended;
+        let entry = "# Decisions\n\n- Use A. (user, demo:1, taken back in demo:9)\n";
+        assert_eq!(String::from_utf8_lossy(&appended), entry);
+        assert_eq!(merge(entry.as_bytes(), MemoryKind::Decision, &[item]).known, 1);
+    }
+
+    /// Repetitions in the two sessions that the mark names are known.
+    #[test]
+    fn a_new_decision_for_what_was_taken_back_is_added() {
+        let old = "- Use A. (user, a:1, 2026-11-01, taken back in b:9)\n";
+        for (session, line, added) in [("demo", 3, 1), ("a", 1, 0), ("b", 3, 0), ("b", 12, 1)] {
+            let item =
+                MemoryItem { session: session.to_owned(), ..MemoryItem::example("Use A.", line) };
+            let twice = merge(old.as_bytes(), MemoryKind::Decision, &[item.clone(), item.clone()]);
+            assert_eq!(twice.added, added, "{session}:{line}");
+            let new = [old.as_bytes(), &twice.appended].concat();
+            assert_eq!(merge(&new, MemoryKind::Decision, &[item]).added, 0);
+        }
+        let struck = format!("{old}- ~~Use A.~~\n");
+        assert_eq!(merged(&struck, &["Use A."]), struck);
+    }
+
+    #[test]
+    fn other_kinds_are_ignored() {
+        assert_eq!(merge(b"", MemoryKind::Fact, &items(&["a"])).added, 0);
+    }
+
+    #[test]
+    fn invalid_utf8_does_not_matter() {
+        let old = b"\xff\xfe- x\n- Use A.\n";
+        let merge = merge(old, MemoryKind::Decision, &items(&["Use A.", "b"]));
+        assert_eq!(merge.appended, b"- b (user, demo:2)\n");
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_idempotent_and_adds_no_duplicates(
+            old in "([-*#a-cA-C1. ~()\r\n:,]|user|（|决){0,60}",
+            texts in prop::collection::vec("[a-cA-C ~*.,:()1-]{1,8}|决定[a-c。]{0,3}", 0..12),
+        ) {
+            let mut texts: Vec<String> = texts.iter().map(|text| plain_line(text)).collect();
+            texts.retain(|text| !text.is_empty());
+            let items = items(&texts);
+            let first = merge(old.as_bytes(), MemoryKind::Decision, &items);
+            prop_assert_eq!(first.added + first.known, items.len());
+            let new = [old.as_bytes(), &first.appended].concat();
+            let second = merge(&new, MemoryKind::Decision, &items);
+            prop_assert_eq!((second.added, second.appended.len()), (0, 0));
+            let mut keys: Vec<_> = String::from_utf8_lossy(&first.appended)
+                .lines()
+                .filter_map(|line| entry_text(line.strip_prefix("- ")?).map(key))
+                .collect();
+            let count = keys.len();
+            keys.sort();
+            keys.dedup();
+            prop_assert_eq!(keys.len(), count);
+            prop_assert_eq!(count, first.added);
+        }
+    }
+}

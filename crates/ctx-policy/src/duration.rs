@@ -1,0 +1,278 @@
+//! Lengths of time as people write them: `90s`, `5m`, `1h30min`, `14d`, `1y6mo`.
+//!
+//! One parser for all flags and settings, so that a text means the same wherever it
+//! is read. Where a text may be meant in two ways it is refused rather than guessed.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+const WEEK: u64 = 7 * DAY;
+const MONTHS_OF_A_YEAR: u32 = 12;
+
+/// A length of time that is the same on every day: no months and years. `m` is minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedSpan(pub Duration);
+
+/// A length of time whose months and years are those of the calendar: they have no
+/// fixed number of days.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CalendarSpan {
+    /// Whole months; a year is twelve of them.
+    pub months: u32,
+    /// Time in addition to the months.
+    pub time: Duration,
+}
+
+/// The text is not a duration, or not one of the required kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// Not numbers with units.
+    #[error("expected numbers with units, the largest first, as 90s, 5m, 1h30min, 14d or 1y6mo")]
+    Malformed,
+    /// More than can be counted.
+    #[error("too long")]
+    TooLong,
+    /// Months or years where a fixed length is wanted.
+    #[error("a month or a year has no fixed length here; write days, as 30d")]
+    NotFixed,
+    /// `m` where both minutes and months are likely.
+    #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
+    Ambiguous,
+}
+
+impl FromStr for FixedSpan {
+    type Err = DurationError;
+
+    fn from_str(text: &str) -> Result<Self, DurationError> {
+        // No unit makes a difference.
+        if text.trim() == "0" {
+            return Ok(Self(Duration::ZERO));
+        }
+        let is_fixed = |part: &Part<'_>| part.months == 0;
+        let span = sum(text, is_fixed, DurationError::NotFixed)?;
+        Ok(Self(span.time))
+    }
+}
+
+/// Written in the largest unit of which it is a whole number.
+impl fmt::Display for FixedSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        if self.0.subsec_millis() > 0 {
+            return write!(f, "{}ms", self.0.as_millis());
+        }
+        let units = [("d", DAY), ("h", HOUR), ("m", MINUTE)];
+        let is_whole = |unit: &u64| seconds > 0 && seconds.is_multiple_of(*unit);
+        let whole = units.into_iter().find(|(_, unit)| is_whole(unit));
+        let (name, unit) = whole.unwrap_or(("s", 1));
+        write!(f, "{}{name}", seconds / unit)
+    }
+}
+
+impl<'de> Deserialize<'de> for FixedSpan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer).ok();
+        let span = text.and_then(|text| text.parse().ok());
+        span.ok_or_else(|| D::Error::custom("a time such as 30s, 5m or 1h"))
+    }
+}
+
+impl Serialize for FixedSpan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Reads a duration that may have months and years. A bare `m` is refused: next to years and days
+/// it could mean months.
+pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
+    let is_clear = |part: &Part<'_>| part.unit != "m";
+    sum(text, is_clear, DurationError::Ambiguous)
+}
+
+/// Each unit with its months and its seconds; a millisecond has neither.
+const UNITS: [(&str, u32, u64); 9] = [
+    ("y", MONTHS_OF_A_YEAR, 0),
+    ("mo", 1, 0),
+    ("w", 0, WEEK),
+    ("d", 0, DAY),
+    ("h", 0, HOUR),
+    ("min", 0, MINUTE),
+    ("m", 0, MINUTE),
+    ("s", 0, 1),
+    ("ms", 0, 0),
+];
+
+/// A number and its unit.
+struct Part<'a> {
+    number: u64,
+    unit: &'a str,
+    months: u32,
+    seconds: u64,
+}
+
+impl Part<'_> {
+    /// A span and this; `None` when that is too long.
+    fn add_to(&self, span: CalendarSpan) -> Option<CalendarSpan> {
+        let CalendarSpan { months, time } = span;
+        if self.months > 0 {
+            let more = u32::try_from(self.number).ok()?.checked_mul(self.months)?;
+            let months = months.checked_add(more)?;
+            return Some(CalendarSpan { months, time });
+        }
+        let more = match self.seconds {
+            0 => Duration::from_millis(self.number),
+            seconds => Duration::from_secs(self.number.checked_mul(seconds)?),
+        };
+        let time = time.checked_add(more)?;
+        Some(CalendarSpan { months, time })
+    }
+}
+
+/// The sum of all parts; `error` for a part that is not allowed there.
+fn sum(
+    text: &str,
+    may_stand: fn(&Part<'_>) -> bool,
+    error: DurationError,
+) -> Result<CalendarSpan, DurationError> {
+    let mut span = CalendarSpan::default();
+    for part in parts(text)? {
+        if !may_stand(&part) {
+            return Err(error);
+        }
+        span = part.add_to(span).ok_or(DurationError::TooLong)?;
+    }
+    Ok(span)
+}
+
+/// The numbers and their units: each unit once, the larger ones first.
+fn parts(text: &str) -> Result<Vec<Part<'_>>, DurationError> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (digits, after) = split(rest, |c| !c.is_ascii_digit());
+        let (name, after) = split(after, |c| c.is_ascii_digit());
+        let known = UNITS.iter().find(|(unit, ..)| *unit == name);
+        let known = known.filter(|_| !digits.is_empty());
+        let (unit, months, seconds) = *known.ok_or(DurationError::Malformed)?;
+        let is_smaller = |last: &Part<'_>| (last.months, last.seconds) > (months, seconds);
+        // Only digits, so what does not parse is too large.
+        let number = digits.parse().map_err(|_| DurationError::TooLong)?;
+        if !parts.last().is_none_or(is_smaller) {
+            return Err(DurationError::Malformed);
+        }
+        parts.push(Part { number, unit, months, seconds });
+        rest = after;
+    }
+    if parts.is_empty() {
+        return Err(DurationError::Malformed);
+    }
+    Ok(parts)
+}
+
+/// Splits before the first character for which `is_end` holds.
+fn split(text: &str, is_end: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(is_end).unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{CalendarSpan, DurationError, FixedSpan, calendar};
+
+    fn fixed(text: &str) -> Result<Duration, DurationError> {
+        text.parse().map(|FixedSpan(time)| time)
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn every_fixed_unit_is_read() {
+        for (text, expected) in [
+            ("0s", seconds(0)),
+            ("90s", seconds(90)),
+            ("5m", seconds(300)),
+            ("5min", seconds(300)),
+            ("1h", seconds(3_600)),
+            ("1d", seconds(86_400)),
+            ("2w", seconds(14 * 86_400)),
+            ("250ms", Duration::from_millis(250)),
+            ("1w2d3h4min5s6ms", Duration::from_millis(788_645_006)),
+            ("1h30m", seconds(5_400)),
+        ] {
+            assert_eq!(fixed(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fixed_time_is_shown_in_its_largest_unit() {
+        for (time, shown) in [
+            (seconds(300), "5m"),
+            (seconds(90), "90s"),
+            (seconds(3_600), "1h"),
+            (seconds(86_400), "1d"),
+            (seconds(0), "0s"),
+            (Duration::from_millis(250), "250ms"),
+        ] {
+            assert_eq!(FixedSpan(time).to_string(), shown);
+            assert_eq!(fixed(shown), Ok(time));
+            assert_eq!(serde_json::json!(FixedSpan(time)), shown);
+        }
+    }
+
+    #[test]
+    fn months_and_years_are_those_of_the_calendar() {
+        let span =
+            |months: u32, hours: u64| Ok(CalendarSpan { months, time: seconds(3_600 * hours) });
+        assert_eq!(calendar("1y6mo"), span(18, 0));
+        assert_eq!(calendar("14d"), span(0, 336));
+        assert_eq!(calendar("2y1mo3d4h"), span(25, 76));
+        assert_eq!(calendar("1w"), span(0, 168));
+        assert_eq!(calendar("60min"), span(0, 1));
+        for text in ["1mo", "1y", "1y2d"] {
+            assert_eq!(fixed(text), Err(DurationError::NotFixed), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_m_is_minutes_or_refused_but_never_months() {
+        assert_eq!(fixed("1m"), Ok(seconds(60)));
+        for text in ["1m", "1y6m", "2h30m"] {
+            assert_eq!(calendar(text), Err(DurationError::Ambiguous), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused() {
+        for text in [
+            "", "7", "d", "m", "-1d", "1.5d", "1d1d", "1h1d", "1min1m", "1 d", " 1d", "5é", "1é",
+            "1M", "1months", "١d", "5", "-5m", "1.5h", "5 m", "5 weeks",
+        ] {
+            assert_eq!(fixed(text), Err(DurationError::Malformed), "{text}");
+            assert_eq!(calendar(text), Err(DurationError::Malformed), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_too_long() {
+        for text in
+            ["99999999999999999999d", "18446744073709551615w", "18446744073709551615s1000ms"]
+        {
+            assert_eq!(fixed(text), Err(DurationError::TooLong), "{text}");
+        }
+        for text in ["4294967295y", "4294967296mo", "1y4294967295mo"] {
+            assert_eq!(calendar(text), Err(DurationError::TooLong), "{text}");
+        }
+        assert!(calendar("4294967295mo").is_ok());
+    }
+}

@@ -1,0 +1,25 @@
+//! How much of the end of a session stays, as flags say it.
+
+/// How much of the end is kept at least. Several are ORed: what one of them
+/// keeps is kept. None at all keeps nothing but pins and the latest user message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "What is kept"))]
+pub struct Keep {
+    /// Keep the last N messages, not counting system messages
+    #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]
+    pub messages: Option<u64>,
+    /// Keep the last N turns: a user message and all up to the next
+    #[cfg_attr(feature = "clap", arg(id = "keep_turns", long = "keep-turns", value_name = "N", value_parser = crate::parse_count))]
+    pub turns: Option<u64>,
+    /// Keep the last messages that hold N tokens or more
+    #[cfg_attr(feature = "clap", arg(id = "keep_tokens", long = "keep-tokens", value_name = "N", value_parser = crate::parse_count))]
+    pub tokens: Option<u64>,
+}
+
+impl Keep {
+    /// Whether anything is asked for.
+    pub fn is_some(&self) -> bool {
+        *self != Self::default()
+    }
+}

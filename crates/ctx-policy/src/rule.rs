@@ -1,0 +1,117 @@
+//! The rules of pruning by their names, and the reasons of those that leave notes.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules, as policies, flags and reports name them. Rules with a parameter, a limit or a text,
+/// are enabled by that parameter and not by name. Policies also skip those for lines of an agent's
+/// own file, because a compaction only appends lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Rule {
+    /// Long results are trimmed
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Trim,
+    /// Old results are cleared
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Clear,
+    /// Results of reading a file that was read or written again later
+    Superseded,
+    /// Results that a later result of the same tool repeats
+    Duplicates,
+    /// Terminal escapes and base64 inside results
+    Noise,
+    /// Reasoning before the latest turn, and messages that are empty without it
+    Reasoning,
+    /// Long strings inside call arguments are shortened
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Arguments,
+    /// Replies that say nothing and call nothing
+    Empty,
+    /// Records before a window of messages go
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
+    Window,
+    /// Lines of an agent's own file on abandoned or rolled-back branches
+    #[serde(skip)]
+    DeadBranches,
+    /// Lines of an agent's own file that a compaction stands for
+    #[serde(skip)]
+    BeforeCompaction,
+    /// Lines of an agent's own file that a later line repeats
+    #[serde(skip)]
+    Rewritten,
+    /// Lines of an agent's own file of the helpers that it ran (sidechains)
+    #[serde(skip)]
+    Sidechains,
+    /// Lines of an agent's own file that show the progress of a tool
+    #[serde(skip)]
+    Progress,
+    /// Lines of an agent's own file to put files back with: it cannot any more
+    #[serde(skip)]
+    FileHistory,
+    /// Second copies of results in an agent's own file, for its screen
+    #[serde(skip)]
+    Copies,
+}
+
+impl Rule {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trim => "trim",
+            Self::Clear => "clear",
+            Self::Superseded => "superseded",
+            Self::Duplicates => "duplicates",
+            Self::Noise => "noise",
+            Self::Reasoning => "reasoning",
+            Self::Arguments => "arguments",
+            Self::Empty => "empty",
+            Self::Window => "window",
+            Self::DeadBranches => "dead-branches",
+            Self::BeforeCompaction => "before-compaction",
+            Self::Rewritten => "rewritten",
+            Self::Sidechains => "sidechains",
+            Self::Progress => "progress",
+            Self::FileHistory => "file-history",
+            Self::Copies => "copies",
+        }
+    }
+
+    /// Whether it puts notes in the places of results.
+    pub fn leaves_notes(self) -> bool {
+        matches!(self, Self::Clear | Self::Superseded | Self::Duplicates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::Rule;
+
+    #[test]
+    fn policies_name_a_rule_as_reports_do() {
+        let read = |name: &'static str| {
+            let name: StrDeserializer<'_, Error> = name.into_deserializer();
+            Rule::deserialize(name).ok()
+        };
+        let named = [Rule::Superseded, Rule::Duplicates, Rule::Noise, Rule::Reasoning, Rule::Empty];
+        for rule in named {
+            assert_eq!(read(rule.as_str()), Some(rule));
+        }
+        // These are asked for by a number or a text.
+        for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
+            assert_eq!(read(rule.as_str()), None);
+        }
+        // A compaction takes no line out of an agent's own file.
+        for rule in [Rule::DeadBranches, Rule::Progress, Rule::Copies] {
+            assert_eq!(read(rule.as_str()), None);
+        }
+    }
+}

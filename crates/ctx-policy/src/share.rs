@@ -1,0 +1,187 @@
+//! A part of a whole, exact: what `0.8` means to the one who wrote it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A share between 0 (nothing) and 1, in millionths.
+///
+/// As a binary fraction `0.29 × 100` is a little less than 29. Limits are compared to the token, so
+/// shares are decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u32);
+
+const ONE: u32 = 1_000_000;
+
+/// The text is not a share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a share such as 0.8 or 80%, above 0 and up to 1, with at most six decimals")]
+pub struct NotAShare;
+
+impl Share {
+    /// The whole.
+    pub const WHOLE: Self = Self(ONE);
+
+    /// So many millionths.
+    pub const fn of_millionths(millionths: u32) -> Result<Self, NotAShare> {
+        if millionths == 0 || millionths > ONE {
+            return Err(NotAShare);
+        }
+        Ok(Self(millionths))
+    }
+
+    /// Hundredths, for constants: 1 to 100.
+    pub const fn of_percent(percent: u8) -> Self {
+        assert!(percent > 0 && percent <= 100, "a share is 1 to 100 percent");
+        Self(percent as u32 * (ONE / 100))
+    }
+
+    /// That share of `whole`, rounded down: a whole number is above the exact
+    /// product if and only if it is above this.
+    pub fn of(self, whole: u64) -> u64 {
+        let product = u128::from(whole) * u128::from(self.0) / u128::from(ONE);
+        u64::try_from(product).expect("a share is not more than the whole")
+    }
+}
+
+impl Share {
+    /// Whether a value is at least that share of `whole`.
+    pub fn is_reached(self, value: u64, whole: u64) -> bool {
+        u128::from(value) * u128::from(ONE) >= u128::from(whole) * u128::from(self.0)
+    }
+}
+
+impl FromStr for Share {
+    type Err = NotAShare;
+
+    /// Reads `0.8`, `.8`, `1` or `80%`.
+    fn from_str(text: &str) -> Result<Self, NotAShare> {
+        let (number, places) = match text.strip_suffix('%') {
+            Some(percent) => (percent, 4),
+            None => (text, 6),
+        };
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        if whole.len() + decimals.len() == 0
+            || whole.len() > 3
+            || decimals.len() > places
+            || !digits(whole)
+            || !digits(decimals)
+        {
+            return Err(NotAShare);
+        }
+        let millionths = format!("{whole}{decimals:0<places$}").parse();
+        Self::of_millionths(millionths.map_err(|_| NotAShare)?)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Written)
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(f64::from(self.0) / f64::from(ONE))
+    }
+}
+
+/// A share in a configuration: a number, or a text.
+struct Written;
+
+impl Visitor<'_> for Written {
+    type Value = Share;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a share such as 0.8, above 0 and up to 1")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
+        text.parse().map_err(|NotAShare| E::invalid_value(Unexpected::Str(text), &self))
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", f64::from(self.0) / f64::from(ONE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::F64Deserializer;
+
+    use super::{NotAShare, Share};
+
+    #[test]
+    fn shares_are_read_and_written() {
+        for (text, shown) in [
+            ("0.8", "0.8"),
+            (".75", "0.75"),
+            ("1", "1"),
+            ("1.000000", "1"),
+            ("80%", "0.8"),
+            ("12.5%", "0.125"),
+            ("100%", "1"),
+            ("0.000001", "0.000001"),
+        ] {
+            let share: Share = text.parse().expect("a share");
+            assert_eq!(share.to_string(), shown);
+        }
+        for text in [
+            "",
+            ".",
+            "%",
+            "0",
+            "0.0",
+            "0%",
+            "1.1",
+            "101%",
+            "80",
+            "-0.5",
+            "+0.5",
+            "0.8x",
+            "0,8",
+            "1e-1",
+            "0.0000001",
+            "NaN",
+        ] {
+            assert_eq!(text.parse::<Share>(), Err(NotAShare), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_configuration_are_shares() {
+        let read = |number: f64| {
+            let number: F64Deserializer<serde::de::value::Error> = number.into_deserializer();
+            Share::deserialize(number)
+        };
+        assert_eq!(read(0.29), Ok("0.29".parse().expect("a share")));
+        assert_eq!(read(1.0), Ok(Share::WHOLE));
+        for bad in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn products_are_those_of_decimal_numbers() {
+        assert_eq!(Share::of_percent(29).of(100), 29);
+        assert_eq!(Share::of_percent(80).of(128_000), 102_400);
+        assert_eq!(Share::of_percent(75).of(7), 5);
+        assert_eq!(Share::WHOLE.of(u64::MAX), u64::MAX);
+        assert_eq!(Share::of_percent(50).of(0), 0);
+    }
+}

@@ -1,0 +1,295 @@
+//! Whether a compaction is due: what is measured of a session, the limits it is
+//! held against, and which of them it exceeds.
+//!
+//! Every limit is the last value that is still allowed: a trigger fires when the
+//! value is strictly above it. "80 messages" fires at the 81st, "0.8 of a window
+//! of 128,000" at 102,401 tokens. With [`Triggers::at_limit`] it fires one earlier.
+
+use ctx_format::Outline;
+use serde::{Deserialize, Serialize};
+
+use crate::share::Share;
+
+/// The window that is taken where no model says its own.
+pub const DEFAULT_WINDOW: u64 = 128_000;
+
+/// The share of the window that is taken where no trigger is given.
+pub const DEFAULT_SHARE: Share = Share::of_percent(80);
+
+/// How large a session is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// Messages, system ones left out.
+    pub messages: u64,
+    /// User messages that begin a turn.
+    pub turns: u64,
+    /// Tokens of all messages, system ones too, as counted.
+    pub tokens: u64,
+    /// The likely tokens of the whole context, system prompt and tools included, if recorded usage
+    /// shows them.
+    #[serde(rename = "calibrated_tokens", skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<u64>,
+    /// The tokens of the window, if the session itself or the name of its model shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// Bytes of the text of all tool results.
+    pub tool_bytes: u64,
+    /// Whether the model refused the session because its window was full.
+    #[serde(skip)]
+    pub overflow: bool,
+}
+
+impl Size {
+    /// The tokens that are held against limits.
+    pub fn context(&self) -> u64 {
+        self.calibrated.unwrap_or(self.tokens)
+    }
+
+    /// Adds a message, or a further fragment of one, of which only the number matters.
+    pub fn add_outline(&mut self, outline: &Outline<'_>) {
+        self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
+        self.turns += u64::from(outline.begins_turn);
+    }
+}
+
+/// When a compaction is due: any trigger that is given may fire. The same in flags and
+/// in policies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Policy"))]
+pub struct Triggers {
+    /// Due with more than N messages, not counting system messages
+    #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = crate::parse_count))]
+    pub messages: Option<u64>,
+    /// Due with more than N tokens
+    #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = crate::parse_count))]
+    pub tokens: Option<u64>,
+    /// Due when more than this share of the window is used [default: 0.8]
+    #[cfg_attr(
+        feature = "clap",
+        arg(id = "trigger_share", long = "trigger-share", value_name = "SHARE")
+    )]
+    pub share: Option<Share>,
+    /// Due with more bytes of tool results than N
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub tool_bytes: Option<u64>,
+    /// Due with more turns than N
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub turns: Option<u64>,
+    /// Due when fewer than N tokens of the window are free. For a small window N is at most half of
+    /// it.
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub reserve: Option<u64>,
+    /// Tokens of the window [default: the model's, the file's own, or 128k]
+    ///
+    /// If no model is named, an agent's own file shows its window, or else its model does.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
+    pub window: Option<u64>,
+    /// With fewer than N messages nothing but an overflow is due
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub min_messages: Option<u64>,
+    /// Above this share of a limit a flush is due, to save what is needed
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub flush_share: Option<Share>,
+    /// Whether a limit that is reached counts as exceeded
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub at_limit: bool,
+    /// Whether an overflow that the model reported is a trigger
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub on_overflow: bool,
+}
+
+/// One of [`Triggers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trigger {
+    /// [`Triggers::messages`].
+    Messages,
+    /// [`Triggers::tokens`].
+    Tokens,
+    /// [`Triggers::share`].
+    Share,
+    /// [`Triggers::reserve`].
+    Reserve,
+    /// [`Triggers::tool_bytes`].
+    ToolBytes,
+    /// [`Triggers::turns`].
+    Turns,
+    /// [`Triggers::on_overflow`].
+    Overflow,
+}
+
+impl Trigger {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Tokens => "tokens",
+            Self::Share => "share",
+            Self::Reserve => "reserve",
+            Self::ToolBytes => "tool-bytes",
+            Self::Turns => "turns",
+            Self::Overflow => "overflow",
+        }
+    }
+}
+
+/// The step that is due, in increasing order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// Nothing.
+    #[default]
+    None,
+    /// Save what is worth keeping. The session does not change.
+    Flush,
+    /// Compact the session.
+    Compact,
+}
+
+impl Step {
+    /// The name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Flush => "flush",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+/// One trigger, held against a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Which.
+    pub trigger: Trigger,
+    /// The value of the session. For [`Trigger::Overflow`] it is 1 or 0.
+    pub value: u64,
+    /// The last value that is still allowed.
+    pub limit: u64,
+    /// The step that the trigger requires.
+    pub step: Step,
+}
+
+impl Reading {
+    /// Whether it fired: a flush is not enough.
+    pub fn fired(&self) -> bool {
+        self.step == Step::Compact
+    }
+
+    /// How far it is: `value / limit`; `None` where the limit is 0.
+    pub fn reached(&self) -> Option<f64> {
+        (self.limit > 0).then(|| self.value as f64 / self.limit as f64)
+    }
+}
+
+/// The result of comparing a session with the triggers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Each trigger that is given, in the order of [`Trigger`].
+    pub readings: Vec<Reading>,
+    /// When there are fewer messages than [`Triggers::min_messages`]: that
+    /// number. Nothing but an overflow has fired then.
+    pub held_back: Option<u64>,
+    /// The most that any trigger asks for.
+    pub step: Step,
+}
+
+impl Due {
+    /// The triggers that fired.
+    pub fn fired(&self) -> impl Iterator<Item = &Reading> {
+        self.readings.iter().filter(|reading| reading.fired())
+    }
+}
+
+impl Triggers {
+    /// These settings, and those of `below` for the unset ones.
+    #[must_use]
+    pub fn or(self, below: Self) -> Self {
+        Self {
+            messages: self.messages.or(below.messages),
+            tokens: self.tokens.or(below.tokens),
+            share: self.share.or(below.share),
+            tool_bytes: self.tool_bytes.or(below.tool_bytes),
+            turns: self.turns.or(below.turns),
+            reserve: self.reserve.or(below.reserve),
+            window: self.window.or(below.window),
+            min_messages: self.min_messages.or(below.min_messages),
+            flush_share: self.flush_share.or(below.flush_share),
+            at_limit: self.at_limit || below.at_limit,
+            on_overflow: self.on_overflow || below.on_overflow,
+        }
+    }
+
+    /// The window that `share` and `reserve` are measured against.
+    pub fn window(&self) -> u64 {
+        self.window.unwrap_or(DEFAULT_WINDOW)
+    }
+
+    /// With the window of a model where none is given.
+    #[must_use]
+    pub fn with_model(self, window: Option<u64>) -> Self {
+        Self { window: self.window.or(window), ..self }
+    }
+
+    /// Whether none is given.
+    pub fn is_empty(&self) -> bool {
+        let limits = self.limits(&Size::default());
+        limits.iter().all(|(_, _, limit)| limit.is_none())
+    }
+
+    /// Holds each trigger that is given against `size`.
+    pub fn check(&self, size: &Size) -> Due {
+        let held_back = self.min_messages.filter(|least| size.messages < *least);
+        let readings: Vec<Reading> = self
+            .limits(size)
+            .into_iter()
+            .filter_map(|(trigger, value, limit)| {
+                let limit = limit?;
+                let held = held_back.is_some() && trigger != Trigger::Overflow;
+                let step = if held { Step::None } else { self.step(value, limit) };
+                Some(Reading { trigger, value, limit, step })
+            })
+            .collect();
+        Due {
+            step: readings.iter().map(|reading| reading.step).max().unwrap_or_default(),
+            readings,
+            held_back,
+        }
+    }
+
+    /// Each trigger with the value it looks at and its limit.
+    fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
+        let window = self.with_model(size.window).window();
+        let share = self.share.map(|share| share.of(window));
+        let reserve = self.reserve.map(|tokens| without_reserve(window, tokens));
+        let overflow = self.on_overflow.then_some(0);
+        [
+            (Trigger::Messages, size.messages, self.messages),
+            (Trigger::Tokens, size.context(), self.tokens),
+            (Trigger::Share, size.context(), share),
+            (Trigger::Reserve, size.context(), reserve),
+            (Trigger::ToolBytes, size.tool_bytes, self.tool_bytes),
+            (Trigger::Turns, size.turns, self.turns),
+            (Trigger::Overflow, u64::from(size.overflow), overflow),
+        ]
+    }
+
+    fn step(&self, value: u64, limit: u64) -> Step {
+        // An overflow has no limit to compare with.
+        let at_limit = self.at_limit && limit > 0;
+        if value > limit || at_limit && value == limit {
+            return Step::Compact;
+        }
+        let is_near =
+            |share: Share| value > share.of(limit) || at_limit && share.is_reached(value, limit);
+        if self.flush_share.is_some_and(is_near) { Step::Flush } else { Step::None }
+    }
+}
+
+/// The window minus the reserve, but at least half of the window. Otherwise a reserve made for
+/// larger windows would compact every session or leave no room at all.
+pub fn without_reserve(window: u64, reserve: u64) -> u64 {
+    window - reserve.min(window / 2)
+}
+
+#[cfg(test)]
+mod tests;

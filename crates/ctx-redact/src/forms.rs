@@ -1,0 +1,397 @@
+//! Secrets in the forms of programs: command lines (`mysql -p…`, `curl -u user:…`), requests
+//! (headers, cookies, URLs) and files (netrc, htpasswd, `/etc/shadow`, pgpass).
+
+use std::ops::Range;
+
+use crate::name::{NAME_MAX, name_before};
+use crate::rules::{FlagValue, SecretKind, is_in, rules, words};
+use crate::value::{
+    VALUE_MAX, Value, has_sign, is_no_value, is_phrase, is_random, is_value, line_end, looks_random,
+};
+use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
+
+/// How far the name of a program may be from its flag, in bytes.
+const COMMAND_MAX: usize = 240;
+
+/// The password after a short flag of a program; the cursor is at the dash.
+pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let before = cursor.before();
+    let may_be_flag = before.last().is_some_and(|b| b" \t\"'".contains(b))
+        && cursor.rest().get(1).is_some_and(|b| b"pPawskuU".contains(b));
+    if !may_be_flag {
+        return None;
+    }
+    let mut flags = rules().flags.iter().filter(|flag| cursor.starts_with(flag.text)).peekable();
+    flags.peek()?;
+    let command = command_before(before);
+    let has_word = |wanted: &dyn Fn(&[u8]) -> bool| {
+        command.split(|b| !(is_word(*b) || *b == b'-')).any(wanted)
+    };
+    let flag = flags.find(|flag| {
+        let is_program = |program: &&str| has_word(&|word| word.starts_with(program.as_bytes()));
+        flag.programs.iter().any(is_program)
+            && (flag.with.is_empty() || has_word(&|word| word == flag.with.as_bytes()))
+    })?;
+    flag_value(cursor.text, cursor.at + flag.text.len(), flag.value)
+}
+
+/// The command up to here.
+fn command_before(before: &[u8]) -> &[u8] {
+    let part = &before[before.len().saturating_sub(COMMAND_MAX)..];
+    let start = part.iter().rposition(|b| b"\n|;&(`".contains(b)).map_or(0, |at| at + 1);
+    let command = &part[start..];
+    let escaped = command.windows(2).rposition(|pair| line_end(pair).is_some());
+    &command[escaped.map_or(0, |at| at + 2)..]
+}
+
+fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_apart = matches!(bytes.get(at)?, b' ' | b'\t');
+    let fits = match form {
+        FlagValue::Joined => !is_apart,
+        FlagValue::Apart | FlagValue::After(_) => is_apart,
+        FlagValue::Both => true,
+    };
+    // In a list of arguments: `"-p", "…"`.
+    let is_listed = form != FlagValue::Joined && bytes[at..].starts_with(b"\", \"");
+    if !fits && !is_listed {
+        return None;
+    }
+    let mut value = Value::at(text, if is_listed { at + 2 } else { at })?.range;
+    if let FlagValue::After(sign) = form {
+        value.start += bytes[value.clone()].iter().position(|b| *b == sign)? + 1;
+    }
+    let password = &bytes[value.clone()];
+    let is_other =
+        is_in("about-flags", password) || password.first() == Some(&b'-') || is_no_value(password);
+    (password.len() >= 3 && !is_other).then_some(value)
+}
+
+/// The value after a long flag, `--password hunter2`; the cursor is at the blank.
+pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let before = cursor.before();
+    let length = run_back(before, NAME_MAX, |b| is_word(b) || b == b'-');
+    if length < 5 || !before[before.len() - length..].starts_with(b"--") {
+        return None;
+    }
+    let (_, kind) = name_before(cursor)?;
+    let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
+    let is_secret = match kind {
+        SecretKind::Password => {
+            let is_unusual = looks_random(bytes) || is_phrase(bytes) || has_sign(bytes);
+            is_quoted && bytes.len() >= 4 || bytes.len() >= 6 && is_unusual
+        }
+        SecretKind::Secret => bytes.len() >= 8 && !bytes.contains(&b' ') && looks_random(bytes),
+        SecretKind::Key => is_random(bytes),
+        SecretKind::Login | SecretKind::Mnemonic => false,
+    };
+    is_secret.then_some(range)
+}
+
+/// The password of `curl -u user:password`; the cursor is at the colon.
+pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let before = cursor.before();
+    let user = run_back(before, NAME_MAX, |b| is_word(b) || b"-.@".contains(&b));
+    let flag = before[..before.len() - user].trim_ascii_end();
+    let flag = flag.strip_suffix(b"\"").or(flag.strip_suffix(b"'")).unwrap_or(flag);
+    let flag = flag.trim_ascii_end();
+    let flag = flag.strip_suffix(b"\\").unwrap_or(flag).trim_ascii_end();
+    if user == 0 || !(flag.ends_with(b" -u") || flag.ends_with(b" --user")) {
+        return None;
+    }
+    let rest = &cursor.rest()[1..];
+    let password = &rest[..run(&rest[..rest.len().min(VALUE_MAX)], is_value)];
+    // `docker run -u 1000:1000` has a pair of numbers.
+    let is_password = password.len() >= 4
+        && !password.iter().all(u8::is_ascii_digit)
+        && !b"$<{%*[(".contains(&password[0]);
+    is_password.then(|| cursor.at + 1..cursor.at + 1 + password.len())
+}
+
+/// The password that `echo` gives to a program; the cursor is at the bar.
+pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (bytes, at) = (cursor.bytes(), cursor.at);
+    let after = &bytes[at + 1..bytes.len().min(at + 1 + COMMAND_MAX)];
+    let after = &after[..run(after, |b| !b"\n|;&".contains(&b))];
+    let readers = [&b"sudo -S"[..], b"chpasswd", b"--password-stdin", b"passwd --stdin"];
+    if !readers.iter().any(|reader| after.windows(reader.len()).any(|part| part == *reader)) {
+        return None;
+    }
+    let command = command_before(cursor.before());
+    let echo = command.windows(5).rposition(|part| part == b"echo ")?;
+    let mut start = at - command.len() + echo + 5;
+    while bytes[start..at].starts_with(b"-") {
+        start += run(&bytes[start..at], |b| b != b' ');
+        start += run(&bytes[start..at], |b| b == b' ');
+    }
+    let value = Value::at(cursor.text, start)?;
+    // `user:password`.
+    let user = value.bytes.iter().position(|b| *b == b':').map_or(0, |colon| colon + 1);
+    let Range { start, end } = value.range;
+    (end <= at && end >= start + user + 3).then_some(start + user..end)
+}
+
+/// `Bearer TOKEN` and `Basic LOGIN` of a request; the cursor is at the scheme.
+pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (text, bytes, at) = (cursor.text, cursor.bytes(), cursor.at);
+    let is_scheme = |scheme: &&str| {
+        let head = bytes[at..].get(..scheme.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes()))
+    };
+    let scheme = ["bearer ", "basic "].into_iter().find(is_scheme)?;
+    let start = at + scheme.len() + run(&bytes[at + scheme.len()..], |b| b == b' ');
+    let length = run(&bytes[start..], is_token);
+    let value = text[start..start + length].trim_end_matches('.');
+    // "Bearer tokens expire", "basic authentication": prose has no digits. After the name of the
+    // header there is no prose.
+    let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
+    let is_secret =
+        value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
+    is_secret.then(|| start..start + value.len())
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
+}
+
+pub(super) fn is_authorization(name: &[u8]) -> bool {
+    ends_with_ignoring_case(name, b"authorization")
+}
+
+/// The value of `Authorization: SCHEME VALUE`, whatever the scheme; `at` is after the colon.
+pub(super) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
+    let scheme = run(&bytes[start..], |b| b.is_ascii_alphanumeric() || b == b'-');
+    let blanks = run(&bytes[start + scheme..], |b| b == b' ');
+    let start = start + scheme + blanks;
+    let value = start..start + run(&bytes[start..], is_token);
+    let is_secret = (2..=20).contains(&scheme)
+        && blanks > 0
+        && value.len() >= 8
+        && looks_random(&bytes[value.clone()]);
+    is_secret.then_some(value)
+}
+
+/// The value of `Cookie:` and `Set-Cookie:` if it holds a long random value; the cursor is at the
+/// colon.
+pub(super) fn cookie(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    if !ends_with_ignoring_case(cursor.before(), b"cookie") {
+        return None;
+    }
+    let bytes = cursor.bytes();
+    let start = cursor.at + 1 + run(&cursor.rest()[1..], |b| b == b' ');
+    let is_inside = |b: u8| !b"\r\n\"'`\\<>".contains(&b);
+    let judged = &bytes[start..bytes.len().min(start + VALUE_MAX)];
+    let judged = &judged[..run(judged, is_inside)];
+    let is_secret = judged.split(|b| *b == b';').any(|pair| {
+        let mut parts = pair.splitn(2, |b| *b == b'=').skip(1);
+        let value = parts.next().unwrap_or_default();
+        value.len() >= 16 && !value.contains(&b' ') && looks_random(value)
+    });
+    is_secret.then(|| start..start + run(&bytes[start..], is_inside))
+}
+
+/// The password of `scheme://user:password@host`, or a key in the place of the user; the cursor
+/// is at the first colon.
+pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let rest = cursor.rest().strip_prefix(b"://")?;
+    let start = cursor.at + 3;
+    let part = &rest[..rest.len().min(256)];
+    let authority = run(part, |b| !b.is_ascii_whitespace() && !b"/\"'`<>".contains(&b));
+    // A password may have an @ in it.
+    let end = part[..authority].iter().rposition(|b| *b == b'@')?;
+    let login = &part[..end];
+    let Some(colon) = login.iter().position(|b| *b == b':') else {
+        let is_key =
+            end >= 20 && looks_random(login) && login.iter().all(u8::is_ascii_alphanumeric);
+        return is_key.then(|| start..start + end);
+    };
+    let is_password = colon + 1 < end && !b"$<{%*[".contains(&part[colon + 1]);
+    is_password.then(|| start + colon + 1..start + end)
+}
+
+/// The signature of an Azure address, `&sig=…`; the cursor is at the sign.
+pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    // `;` ends `&amp;` of HTML.
+    let names = [&b"?sig"[..], b"&sig", b";sig"];
+    if !names.iter().any(|name| cursor.before().ends_with(name)) {
+        return None;
+    }
+    let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"%+/=-_".contains(&b);
+    let length = run(&cursor.rest()[1..], is_letter);
+    (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
+}
+
+/// How far an entry of netrc is looked at, in bytes.
+const ENTRY_MAX: usize = 200;
+
+/// Whether the word `password` before the cursor and its value are part of an entry of netrc:
+/// `machine HOST login USER password VALUE`.
+pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
+    let before = cursor.before();
+    let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
+    // Quoted text has line ends as `\n`.
+    let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
+    // The margin of a diff or of a listing.
+    let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');
+    let words = entry.split_ascii_whitespace().filter(|word| !is_margin(word));
+    let words: Vec<&str> = words.collect();
+    let is_login = |word: &str| matches!(word, "login" | "user" | "account");
+    let is_entry = match words.as_slice() {
+        // A quote or the sign of a diff may precede the first word.
+        [.., machine, _, login, _, _] if machine.ends_with("machine") => is_login(login),
+        [.., default, login, _, _] if default.ends_with("default") => is_login(login),
+        _ => false,
+    };
+    is_entry && value.len() >= 3
+}
+
+/// The hash of a password in htpasswd and `/etc/shadow`; the cursor is at its first sign.
+pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    if !words("hashes").iter().any(|method| cursor.starts_with(method)) {
+        return None;
+    }
+    let length = run(cursor.rest(), |b| b.is_ascii_alphanumeric() || b"$./,=+-_".contains(&b));
+    (length >= 28).then(|| cursor.at..cursor.at + length)
+}
+
+/// `user:{SHA}…` of htpasswd and LDAP; the cursor is at the bracket.
+pub(super) fn sha_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let method = ["{SHA}", "{SSHA}"].into_iter().find(|method| cursor.starts_with(method))?;
+    let rest = &cursor.rest()[method.len()..];
+    let length = run(rest, |b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
+    let start = cursor.at + method.len();
+    (length >= 27).then(|| start..start + length)
+}
+
+/// The end of `host:5432:database:user:password`; the cursor is at the colon after the port.
+pub(super) fn pgpass(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let bytes = cursor.bytes();
+    let ports = [&b":5432"[..], b":5433", b":6432"];
+    if !ports.iter().any(|port| cursor.before().ends_with(port)) {
+        return None;
+    }
+    let mut start = cursor.at + 1;
+    for _ in ["database", "user"] {
+        let part = &bytes[start..bytes.len().min(start + 64)];
+        let length = run(part, |b| b.is_ascii_alphanumeric() || b"_-*.".contains(&b));
+        if length == 0 || part.get(length) != Some(&b':') {
+            return None;
+        }
+        start += length + 1;
+    }
+    let length = run(&bytes[start..], is_value);
+    (length >= 3).then(|| start..start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact;
+
+    #[test]
+    fn passwords_on_command_lines_go() {
+        for (text, clean) in [
+            ("mysql -uroot -pswordfish db", "mysql -uroot -p[REDACTED] db"),
+            ("mysqldump -h db -p'let me in' x", "mysqldump -h db -p'[REDACTED]' x"),
+            ("docker exec db mysql -proot1", "docker exec db mysql -p[REDACTED]"),
+            (
+                r#"{"command":"cd /x\nmysql -pswordfish\nls"}"#,
+                r#"{"command":"cd /x\nmysql -p[REDACTED]\nls"}"#,
+            ),
+            ("sshpass -p swordfish ssh a@b", "sshpass -p [REDACTED] ssh a@b"),
+            ("sshpass -pswordfish ssh a@b", "sshpass -p[REDACTED] ssh a@b"),
+            (r#"["sshpass", "-p", "swordfish"]"#, r#"["sshpass", "-p", "[REDACTED]"]"#),
+            ("redis-cli -h a -a swordfish ping", "redis-cli -h a -a [REDACTED] ping"),
+            ("docker login -u me -p swordfish", "docker login -u me -p [REDACTED]"),
+            (
+                "openssl rsa -in k -passin pass:swordfish",
+                "openssl rsa -in k -passin pass:[REDACTED]",
+            ),
+            ("echo abc --|sudo -S", "echo [REDACTED] --|sudo -S"),
+            ("smbclient //a/b -U me%swordfish", "smbclient //a/b -U me%[REDACTED]"),
+            ("echo swordfish | sudo -S ls", "echo [REDACTED] | sudo -S ls"),
+            ("echo 'root:swordfish' | chpasswd", "echo 'root:[REDACTED]' | chpasswd"),
+            ("login --password correct-horse-battery", "login --password [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_flags_stay() {
+        for text in [
+            "mkdir -p a/b; ssh -p 2222 host; docker run -p 80:80 web; cp -pr a b",
+            "mysql -p db; the mysql -p flag",
+            "mysql -u a -p$PASS; sshpass -p \"$SSHPASS\" ssh a",
+            "sshpass -p option is unsafe",
+            "mysql -e 'x' && mkdir -pv a",
+            "zip -r a.zip x; unzip -p a.zip",
+            "echo hello | tee a; echo $PW | sudo -S ls",
+            "| a | b | chpasswd |",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn secrets_of_requests_go() {
+        for (text, clean) in [
+            ("Authorization: token a1b2c3d4e5", "Authorization: token [REDACTED]"),
+            ("\"Authorization\": \"SSWS 00a1b2c3d4\"", "\"Authorization\": \"SSWS [REDACTED]\""),
+            (
+                "Cookie: theme=dark; session=9f86d081884c7d659a2f\nHost: a",
+                "Cookie: [REDACTED]\nHost: a",
+            ),
+            ("https://9f86d081884c7d659a2feaa0c55ad015@host/1", "https://[REDACTED]@host/1"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+        for text in [
+            "Cookie: theme=dark; lang=en",
+            "Set-Cookie: id=5; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT",
+            "Authorization: none given",
+            "https://somebody.with.a.long.name@example.com/",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn passwords_in_known_files_go() {
+        let sum = ["W6ph5Mm5Pz8GgiULbPg", "zG37mj9g="].concat();
+        let hash = ["$apr1$abcdefgh$", "0123456789ABCDEFGHIJKL"].concat();
+        for (text, clean) in [
+            ("machine a.b login me password swordfish", "machine a.b login me password [REDACTED]"),
+            (
+                "machine a.b\n  login me\n  password sword fish",
+                "machine a.b\n  login me\n  password [REDACTED] fish",
+            ),
+            (
+                r#""machine a.b\nlogin me\npassword swordfish\n""#,
+                r#""machine a.b\nlogin me\npassword [REDACTED]\n""#,
+            ),
+            (
+                "+machine a.b\n+  login me\n+  password swordfish\n",
+                "+machine a.b\n+  login me\n+  password [REDACTED]\n",
+            ),
+            ("default login me password swordfish", "default login me password [REDACTED]"),
+            (&format!("me:{hash}"), "me:[REDACTED]"),
+            (&format!("me:{{SHA}}{sum}"), "me:{SHA}[REDACTED]"),
+            ("db.local:5432:app:me:swordfish", "db.local:5432:app:me:[REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_lines_of_files_stay() {
+        for text in [
+            "ports: 5432:5432, a:5432:b",
+            "costs $1$ or $2a$ in all",
+            "on this machine the login page wants a password twice",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+}

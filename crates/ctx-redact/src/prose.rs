@@ -1,0 +1,440 @@
+//! Secrets that a sentence announces: `my password is …`, `set the password to …`.
+//!
+//! A word of a language does not look like a secret. It counts if a short sentence announces it
+//! so plainly that nothing else can be meant (`the password is swordfish`), if it ends that
+//! sentence, and if it is no word about passwords.
+
+use std::ops::{Range, RangeInclusive};
+
+use crate::forms::is_netrc;
+use crate::name::name_before;
+use crate::rules::{SecretKind, is_in, words};
+use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
+use crate::{Cursor, ends_with_ignoring_case, is_word, run};
+
+/// Whether a name that announces a value may end at the blank at the cursor. This is asked at
+/// every blank, so it looks at four letters only.
+pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
+    /// Ends of such names, with the bit of small letters also in `_`.
+    const ENDS: [&[u8; 4]; 8] =
+        [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
+    /// The bit of small letters, in each of four.
+    const SMALL: u32 = 0x2020_2020;
+    let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else {
+        return false;
+    };
+    let letters = u32::from_le_bytes(*end);
+    // Capitals and `_` lack the bit: the name of a variable.
+    let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
+    // Counted without branches, because nothing predicts which one it is.
+    let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
+    ENDS.iter().copied().filter(is_end).count() > 0 || is_variable || end[3] >= 0x80
+}
+
+/// The value after a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X` of a
+/// netrc file, `IDENTIFIED BY 'x'`; the cursor is at the blank.
+pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let before = cursor.before();
+    let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
+        ("identified by", SecretKind::Password)
+    } else if before.last().is_some_and(|b| is_word(*b) || *b >= 0x80) {
+        name_before(cursor)?
+    } else {
+        return None;
+    };
+    let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
+    // A name, if prose marks it as code.
+    let is_code = cursor.bytes()[range.start - 1] == b'`';
+    if is_no_value(bytes) || is_term(bytes) || is_code {
+        return None;
+    }
+    let is_secret = match kind {
+        // A passphrase may have blanks. Other words in quotes are a text of a page.
+        SecretKind::Password if is_quoted => {
+            let may_have_blanks = || name.to_lowercase().ends_with("phrase") && !is_prose(bytes);
+            bytes.len() >= 4 && (!bytes.contains(&b' ') || may_have_blanks())
+        }
+        SecretKind::Password => {
+            is_netrc(cursor, bytes)
+                || bytes.len() >= 6 && is_plain(bytes) && (looks_random(bytes) || is_phrase(bytes))
+        }
+        // The name must be that of a variable.
+        SecretKind::Secret | SecretKind::Key => {
+            name.contains('_') && bytes.len() >= 12 && is_plain(bytes) && looks_random(bytes)
+        }
+        SecretKind::Login | SecretKind::Mnemonic => false,
+    };
+    is_secret.then_some(range)
+}
+
+/// No path, no identifier, no call: `password utils/hash2.ts`, `password field_2`.
+fn is_plain(value: &[u8]) -> bool {
+    value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
+}
+
+/// A value right after its name: `密码hunter2x`.
+pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let (_, kind) = name_before(cursor)?;
+    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at)?;
+    let is_secret =
+        kind == SecretKind::Password && bytes.len() >= 6 && looks_random(bytes) && !is_term(bytes);
+    is_secret.then_some(range)
+}
+
+/// The end of the bytes before the cursor, at most `most`, from the last sentence end on. The
+/// flag says whether the sentence begins there.
+fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool) {
+    let before = cursor.before();
+    let part = &before[before.len().saturating_sub(most)..];
+    let sentence = part.rsplit(|b| ends.contains(b)).next().unwrap_or(part);
+    (sentence, sentence.len() < part.len() || part.len() == before.len())
+}
+
+/// `the password for the database is hunter2x`; the cursor is at the blank before `is`.
+pub(super) fn of_something(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    const NAMES: [&str; 5] =
+        ["password for ", "password of ", "password to ", "passphrase for ", "passphrase of "];
+    if !cursor.starts_with(" is ") {
+        return None;
+    }
+    let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at + 4)?;
+    let may_be_secret = bytes.len() >= 6
+        && (looks_random(bytes) || is_phrase(bytes))
+        && is_plain(bytes)
+        && !is_term(bytes);
+    if !may_be_secret {
+        return None;
+    }
+    let sentence = sentence(cursor, 60, b".!?;,\n").0.to_ascii_lowercase();
+    let has = |name: &str| sentence.windows(name.len()).any(|part| part == name.as_bytes());
+    NAMES.iter().any(|name| has(name)).then_some(range)
+}
+
+/// Whether the name before the cursor belongs to the writer: `my wifi password`.
+pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
+    let mut words = sentence(cursor, 40, b".!?;,\n").0.split(|b| !is_word(*b));
+    words.any(|word| word.eq_ignore_ascii_case(b"my") || word.eq_ignore_ascii_case(b"our"))
+}
+
+/// Whether the value after `my password is` is the password: one word that ends the sentence and
+/// is not its state.
+pub(super) fn may_be_own(text: &str, value: &Value<'_>) -> bool {
+    let bytes = value.bytes;
+    if bytes.len() < 4 || is_term(bytes) {
+        return false;
+    }
+    if !bytes.iter().all(u8::is_ascii_alphabetic) {
+        return !bytes.contains(&b'/');
+    }
+    let rest = text[value.range.end..].trim_start_matches([' ', '!']).as_bytes();
+    let ends = rest.first().is_none_or(|first| b".,;\n\r\"'`)\\<".contains(first));
+    ends && !is_state(&bytes.to_ascii_lowercase())
+}
+
+fn is_state(lower: &[u8]) -> bool {
+    is_in("states", lower) || has_end("state-ends", lower)
+}
+
+fn has_end(list: &str, word: &[u8]) -> bool {
+    words(list).iter().any(|end| word.ends_with(end.as_bytes()))
+}
+
+/// At least twelve words in small letters, as wallets give them, from `at` on.
+pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
+    let (mut count, mut end) = (0, start);
+    while count < 24 {
+        let begin = if count == 0 { end } else { end + 1 };
+        let length = run(&bytes[begin.min(bytes.len())..], |b| b.is_ascii_lowercase());
+        if !(3..=8).contains(&length) || count > 0 && bytes[end] != b' ' {
+            break;
+        }
+        (count, end) = (count + 1, begin + length);
+    }
+    (count >= 12).then_some(start..end)
+}
+
+/// The shortest word that is a password. Most words about passwords, like `wrong`, are shorter.
+const SHORTEST: usize = 6;
+/// The number of words of a passphrase, and the bytes of all of them.
+const PHRASE: RangeInclusive<usize> = 4..=12;
+const PHRASE_MAX: usize = 120;
+/// How many words may precede a password: `so the password of the test account is`.
+const MOST_BEFORE: usize = 8;
+
+/// Whether a name is one that people choose a value for. `pwd` is a folder, too.
+pub(super) fn is_chosen(name: &str, kind: SecretKind) -> bool {
+    kind == SecretKind::Password && name.to_ascii_lowercase().contains("pass")
+}
+
+/// Whether the word or number after `the password is` is the password; the name ends at the
+/// cursor.
+pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
+    let bytes = value.bytes;
+    let is_number = bytes.iter().all(u8::is_ascii_digit);
+    let may_be = if is_number { bytes.len() >= 4 } else { may_be_word(bytes) };
+    may_be && ends_sentence(cursor.text, value.range.end) && announces(cursor)
+}
+
+/// The words of a passphrase from `at` on: `my passphrase is correct horse battery staple`. After
+/// other names several words are prose, unless the writer says `my`.
+pub(super) fn passphrase(cursor: Cursor<'_>, at: usize, name: &str) -> Option<Range<usize>> {
+    let bytes = cursor.bytes();
+    let is_said = bytes[cursor.at] == b' ';
+    let is_phrase = ends_with_ignoring_case(name.as_bytes(), b"phrase");
+    if !(is_phrase || is_said && is_mine(cursor)) {
+        return None;
+    }
+    let start = at + run(&bytes[at..], |b| b == b' ');
+    let most = &bytes[start..bytes.len().min(start + PHRASE_MAX)];
+    let end = start + run(most, |b| b.is_ascii_lowercase() || b == b' ');
+    let words = || bytes[start..end].split(|b| *b == b' ');
+    let is_phrase = PHRASE.contains(&words().count()) && words().all(may_be_part);
+    (is_phrase && ends_sentence(cursor.text, end) && announces(cursor)).then_some(start..end)
+}
+
+/// The word after `passphrase` or `passcode` at the end of a line, or the new value after a name
+/// and a few words: `set the password to hunter2`; the cursor is at the blank after the name.
+pub(super) fn told(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let ends = |name: &[u8]| ends_with_ignoring_case(cursor.before(), name);
+    if ends(b"passphrase") || ends(b"passcode") {
+        return at_line_end(cursor).or_else(|| changed_to(cursor));
+    }
+    let may_change = ends(b"password") || ends(b"passwd") || ends(b"passwort");
+    if may_change { changed_to(cursor) } else { None }
+}
+
+fn at_line_end(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let start = cursor.at + 1;
+    let rest = &cursor.rest()[1..];
+    let (word, rest) = rest.split_at(run(rest, |b| b.is_ascii_lowercase()));
+    let ends_line = matches!(rest.first(), None | Some(b'\n' | b'\r'));
+    (ends_line && may_be_word(word) && announces(cursor)).then(|| start..start + word.len())
+}
+
+fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    let bytes = cursor.bytes();
+    let (mut end, mut last, mut is_changed) = (cursor.at, &[][..], false);
+    loop {
+        let start = end + 1;
+        let length = run(bytes.get(start..)?, |b| b.is_ascii_lowercase());
+        let word = &bytes[start..start + length];
+        if !is_in("since", word) || bytes.get(start + length) != Some(&b' ') {
+            break;
+        }
+        is_changed |= is_in("changes", word);
+        (end, last) = (start + length, word);
+    }
+    // `the password to the second server` is no change.
+    let is_announced = match last {
+        b"to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
+        _ => matches!(last, b"was" | b"now"),
+    };
+    if !is_announced || !announces(cursor) {
+        return None;
+    }
+    let Value { range, bytes: value, is_quoted } = Value::at(cursor.text, end + 1)?;
+    // A name, if prose marks it as code.
+    let is_new = is_quoted && last == b"to" && bytes[range.start - 1] != b'`';
+    let is_secret = if is_new {
+        value.len() >= 4 && !is_state(&value.to_ascii_lowercase())
+    } else {
+        value.len() >= SHORTEST && value[0].is_ascii_alphabetic() && looks_random(value)
+    };
+    let is_one = is_plain(value) && !is_no_value(value) && !is_term(value);
+    (is_one && is_secret).then_some(range)
+}
+
+/// The words of the sentence before the cursor in small letters, and whether they are all.
+fn sentence_words(cursor: Cursor<'_>) -> (impl Iterator<Item = Vec<u8>>, bool) {
+    let (sentence, is_whole) = sentence(cursor, 80, b".!?;,:\n");
+    let words = sentence.split(|b| !is_word(*b) && *b < 0x80).filter(|word| !word.is_empty());
+    (words.map(<[u8]>::to_ascii_lowercase), is_whole)
+}
+
+/// Whether the sentence before the cursor is short, and neither asks nor doubts.
+fn announces(cursor: Cursor<'_>) -> bool {
+    let (mut words, is_whole) = sentence_words(cursor);
+    let has_doubt = words.by_ref().take(MOST_BEFORE).any(|word| is_in("doubts", &word));
+    is_whole && !has_doubt && words.next().is_none()
+}
+
+fn may_be_word(word: &[u8]) -> bool {
+    let Some((first, rest)) = word.split_first() else {
+        return false;
+    };
+    let is_word = first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase);
+    let lower = word.to_ascii_lowercase();
+    let is_about_passwords =
+        || is_state(&lower) || is_in("about-passwords", &lower) || has_end("about-ends", &lower);
+    (SHORTEST..=24).contains(&word.len()) && is_word && !is_about_passwords()
+}
+
+/// Whether a word may be part of a passphrase. Among others, a word like `correct` may.
+fn may_be_part(word: &[u8]) -> bool {
+    let is_inflected = word.ends_with(b"ed") || word.ends_with(b"ing") || word.ends_with(b"ly");
+    word.len() >= 3 && !is_in("prose", word) && !is_in("doubts", word) && !is_inflected
+}
+
+/// Whether only a stop, the end of the line or of a JSON string, or a new sentence follows.
+fn ends_sentence(text: &str, end: usize) -> bool {
+    let rest = &text.as_bytes()[end..];
+    let stops = run(rest, |b| matches!(b, b'.' | b'!'));
+    match rest.get(stops) {
+        None | Some(b'\n' | b'\r' | b'"' | b'\\') => true,
+        Some(b' ') => stops > 0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact;
+
+    #[test]
+    fn announced_secrets_go() {
+        for (text, clean) in [
+            ("the passphrase hunter2x", "the passphrase [REDACTED]"),
+            ("use password a-b-c-d now", "use password [REDACTED] now"),
+            ("my password is a-b-c", "my password is [REDACTED]"),
+            ("my password is swordfish.", "my password is [REDACTED]."),
+            ("Our wifi password is blue-sky", "Our wifi password is [REDACTED]"),
+            ("password is: hunter2x", "password is: [REDACTED]"),
+            ("密码是：abcd", "密码是：[REDACTED]"),
+            ("密码 hunter2x", "密码 [REDACTED]"),
+            ("密码hunter2x。", "密码[REDACTED]。"),
+            ("密码就是swordfish", "密码就是[REDACTED]"),
+            ("数据库密码设为 abcd", "数据库密码设为 [REDACTED]"),
+            ("CREATE USER a IDENTIFIED BY 'swordfish'", "CREATE USER a IDENTIFIED BY '[REDACTED]'"),
+            ("ALTER ROLE a WITH PASSWORD 'swordfish'", "ALTER ROLE a WITH PASSWORD '[REDACTED]'"),
+            ("passphrase \"correct horse battery\"", "passphrase \"[REDACTED]\""),
+            ("ENV DB_PASSWORD hunter2", "ENV DB_PASSWORD [REDACTED]"),
+            ("the password for the db is hunter2x.", "the password for the db is [REDACTED]."),
+            (
+                "seed phrase: able baker chart delta eager fable giant hotel india joker kayak lemon",
+                "seed phrase: [REDACTED]",
+            ),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn talk_about_secrets_stays() {
+        for text in [
+            "my password is wrong. our token is expired",
+            "my password is not accepted",
+            "my password is being reset, my password is stored hashed",
+            "the password is up-to-date, password is write-only",
+            "password reset, password field2.ts, password utils/hash2.ts",
+            "the password hash uses sha256-based rounds; password base64-encoded",
+            "passphrase 12-characters long",
+            "type=\"password\" id=\"pw1\" required",
+            "enter your login and password below",
+            "the label password \"must be set\"",
+            "API_TOKEN environment variable, SECRET_KEY from .env.local",
+            "the password for bob is sha256-hashed, the file for bob is hunter2x",
+            "used by 'somebody', identified by `name`",
+            "#define set_encrypt_key core_0_17_14__set_encrypt_key",
+            "the phrase is not among the words that come from the list of them",
+            "密码 由用户设置",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0));
+        }
+    }
+
+    #[test]
+    fn announced_words_go() {
+        for (text, clean) in [
+            ("the password is swordfish", "the password is [REDACTED]"),
+            ("Password is opensesame!", "Password is [REDACTED]!"),
+            (
+                r#"{"text":"The password is swordfish.\nUse it","n":1}"#,
+                r#"{"text":"The password is [REDACTED].\nUse it","n":1}"#,
+            ),
+            (
+                r#"{"text":"my passphrase is correct horse battery staple"}"#,
+                r#"{"text":"my passphrase is [REDACTED]"}"#,
+            ),
+            (
+                "Hi. The root password is swordfish. Use it.",
+                "Hi. The root password is [REDACTED]. Use it.",
+            ),
+            ("the passcode is 4711\n", "the passcode is [REDACTED]\n"),
+            ("passphrase opensesame", "passphrase [REDACTED]"),
+            (
+                "use the passphrase opensesame\nthen go on",
+                "use the passphrase [REDACTED]\nthen go on",
+            ),
+            ("my passphrase is correct horse battery staple", "my passphrase is [REDACTED]"),
+            (
+                "The passphrase is correct horse battery staple. Thanks",
+                "The passphrase is [REDACTED]. Thanks",
+            ),
+            ("passphrase: correct horse battery staple", "passphrase: [REDACTED]"),
+            ("my password is correct horse battery staple", "my password is [REDACTED]"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_about_passwords_stay() {
+        for text in [
+            "the password is wrong",
+            "password is required",
+            "the passphrase prompt",
+            "password must be set",
+            "the password is incorrect.",
+            "The password is popular. Choose another.",
+            "if the password is swordfish",
+            "check that the password is swordfish",
+            "the password is plaintext, the password is somewhere else",
+            "the password is unique to the user",
+            "the password is 1024 bits long",
+            "passphrase generator",
+            "enter the passphrase again",
+            "a random passphrase generator\nthe passphrase callback.",
+            "pwd is workspace",
+            "the passphrase is never stored anywhere",
+            "the passphrase is asked for every time",
+            "my passphrase is far too short",
+            "passphrase: enter the words from the list",
+            "the password is case sensitive",
+            "the token is swordfish",
+            "No passphrase provided\nwithout passphrase opensesame",
+            "change the password swordfish",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn changed_passwords_go() {
+        for (text, clean) in [
+            ("set the password to hunter2x, please", "set the password to [REDACTED], please"),
+            ("my old password was hunter2x", "my old password was [REDACTED]"),
+            ("the password is now set to hunter2x.", "the password is now set to [REDACTED]."),
+            ("change my password to 'swordfish'", "change my password to '[REDACTED]'"),
+        ] {
+            assert_eq!(redact(text), (clean.into(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn talk_about_changes_stays() {
+        for text in [
+            "change the password to base64, set the password to the value of field2",
+            "add a password to user2, convert the password to utf-16",
+            "the password was 12-characters long",
+            "the password to my 2nd account, set the password to 'a b c d'",
+            "set the password to `user_2`, set password to 'password'",
+            "the password was \"wrong\", the password was 2fa-protected",
+            "I forgot the password to webserver01",
+            "if the password was hunter2x",
+        ] {
+            assert_eq!(redact(text), (text.into(), 0), "{text}");
+        }
+    }
+}

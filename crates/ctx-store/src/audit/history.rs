@@ -1,0 +1,278 @@
+//! The history of sessions, as the audit log and the snapshots tell it.
+//! All of the audit log, an event at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, BufReader, Read};
+
+use chrono::{DateTime, Utc};
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::{if_there, open_plain};
+use crate::id::{SessionId, SnapshotId};
+use crate::store::Store;
+
+/// Something that was done to a session: a record of the audit log. What older or newer tools did
+/// not write is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// The time of the operation, or of its start if it did not finish.
+    pub time: DateTime<Utc>,
+    /// `ctx-compact`.
+    pub tool: String,
+    /// `snapshot`, `compact`, `rollback`, `gc`, …
+    pub op: String,
+    /// `done`; `failed` if it changed nothing; `intent` if the run was killed or failed.
+    pub phase: String,
+    /// The id of the operation.
+    pub operation: String,
+    /// Names of the flags that were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// The session; none where several may be concerned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The snapshots of these sessions that it made or removed; of a replacement, what was there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<String>,
+    /// The restored snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<String>,
+    /// The hash of what is there since, or of the snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// How many bytes were written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// How many things were written or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Tokens before a compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_before: Option<u64>,
+    /// Tokens after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_after: Option<u64>,
+    /// Messages before a compaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_before: Option<u64>,
+    /// Messages after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_after: Option<u64>,
+    /// How a compaction ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// All else.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+impl Event {
+    /// Reads a line of the log; a torn one gives `None`.
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        let mut event: Self = serde_json::from_slice(line).ok()?;
+        // They mean nothing without the rest of the log.
+        event.others.remove("prev");
+        event.others.remove("pid");
+        Some(event)
+    }
+
+    fn is(&self, op: &str) -> bool {
+        self.op == op
+    }
+
+    /// The event with the snapshots of these sessions alone, if it concerns one of them.
+    fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
+        let is_of =
+            |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
+        self.snapshots.retain(is_of);
+        let named = self.session.as_ref().and_then(|id| id.parse().ok());
+        let is_named = named.is_some_and(|id: SessionId| sessions.contains(&id));
+        (is_named || !self.snapshots.is_empty()).then_some(self)
+    }
+}
+
+impl Store {
+    /// The operations on sessions, newest first. The snapshot of a replacement is listed with the
+    /// replacement. A snapshot that was withdrawn because nothing was replaced is not listed.
+    pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>, StoreError> {
+        let mut events: BTreeMap<String, Event> = BTreeMap::new();
+        self.each_log_line(|line| {
+            let named = |session: &SessionId| memmem::find(line, session.as_str().as_bytes());
+            let event =
+                sessions.iter().any(|session| named(session).is_some()).then(|| Event::parse(line));
+            let event = event.flatten().and_then(|event| event.of(sessions));
+            if let Some(event) = event {
+                // `done` replaces `intent`.
+                events.insert(event.operation.clone(), event);
+            }
+        })?;
+        let mut events = told(events.into_values().collect());
+        events.sort_by(|one, other| {
+            let by_time = other.time.cmp(&one.time);
+            by_time.then_with(|| other.operation.cmp(&one.operation))
+        });
+        Ok(events)
+    }
+}
+
+/// Without what another event tells.
+fn told(mut events: Vec<Event>) -> Vec<Event> {
+    let ids_of = |is_it: &dyn Fn(&Event) -> bool| -> BTreeSet<String> {
+        let events = events.iter().filter(|event| is_it(event));
+        events.flat_map(|event| event.snapshots.clone()).collect()
+    };
+    let is_replacement =
+        |event: &Event| ["compact", "rollback", "output"].contains(&event.op.as_str());
+    let replaced = ids_of(&is_replacement);
+    let withdrawn = ids_of(&|event| event.is("withdraw"));
+    let is_among = |event: &Event, ids: &BTreeSet<String>| {
+        event.is("snapshot") && event.snapshots.iter().any(|id| ids.contains(id))
+    };
+    events.retain(|event| {
+        // A compaction writes its summary down as well.
+        let is_of_compaction = event.is("summary") && event.tool == "ctx-compact";
+        let is_part = is_among(event, &replaced) || is_among(event, &withdrawn);
+        !(event.is("withdraw") || is_of_compaction || is_part)
+    });
+    events
+}
+
+/// A longer line is foreign: it is skipped in bounded memory.
+const LONGEST_LINE: u64 = 1 << 20;
+
+impl Store {
+    /// Calls `see` with each record of the audit log, oldest first. Returns the number of lines
+    /// that are not records: torn ones, and lines that other programs wrote.
+    pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64, StoreError> {
+        let mut unread = 0;
+        self.each_log_line(|line| match Event::parse(line) {
+            Some(event) => see(event),
+            None if line.trim_ascii().is_empty() => {}
+            None => unread += 1,
+        })?;
+        Ok(unread)
+    }
+
+    /// Shows each line of the audit log; of one that is too long the beginning.
+    pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<(), StoreError> {
+        let path = self.audit_log();
+        let Some(log) = if_there(open_plain(&path).or_cannot("open", &path))? else {
+            return Ok(());
+        };
+        let mut reader = BufReader::with_capacity(128 * 1024, log);
+        let mut line = Vec::new();
+        while next_line(&mut reader, &mut line).or_cannot("read", &path)? {
+            see(&line);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the next line, of one that is too long the beginning.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let read = reader.take(LONGEST_LINE).read_until(b'\n', line)?;
+    if read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+        reader.skip_until(b'\n')?;
+    }
+    Ok(read > 0)
+}
+
+#[cfg(test)]
+mod history_tests {
+    use std::fs;
+    use std::io::Write;
+
+    use crate::MinIdle;
+    use crate::SnapshotKind;
+    use crate::replace::restore::SnapshotChoice;
+    use crate::tests::{Bench, id};
+
+    fn history(bench: &Bench, session: &str) -> Vec<(String, String, usize)> {
+        let events = bench.store.history(&[id(session)].into()).expect("read");
+        let events = events.into_iter();
+        let told = events.map(|event| (event.op, event.phase, event.snapshots.len()));
+        told.collect()
+    }
+
+    fn told(op: &str, snapshots: usize) -> (String, String, usize) {
+        (op.to_owned(), "done".to_owned(), snapshots)
+    }
+
+    /// Each operation is listed once, newest first, and no other session's.
+    #[test]
+    fn each_operation_is_listed_once() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", "old\n");
+        let draft = bench.store.draft_of(&path).expect("reads");
+        let first = draft.commit(&id("demo"), SnapshotKind::Snapshot).expect("saved").id;
+        let other = bench.take("other", b"x\n");
+        fs::write(&path, "new\n").expect("written");
+        let restore = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
+        restore.expect("found").restore(&path, MinIdle::default()).expect("restored");
+        // Equal times are ordered by the operation's id, which is no order in one process.
+        bench.wait_days(1);
+        bench.store.discard(&[first, other], &[]).expect("removed");
+        assert_eq!(
+            history(&bench, "demo"),
+            [told("gc", 1), told("rollback", 1), told("snapshot", 1)]
+        );
+        assert_eq!(history(&bench, "other"), [told("gc", 1), told("snapshot", 1)]);
+        assert!(history(&bench, "dem").is_empty());
+    }
+
+    /// A killed run is listed as begun. Torn lines and unknown members do no harm.
+    #[test]
+    fn an_unfinished_operation_is_listed_as_begun() {
+        let bench = Bench::new();
+        bench.take("demo", b"1\n");
+        let log = bench.store.audit_log();
+        let file = fs::OpenOptions::new().append(true).open(log);
+        let mut file = file.expect("opens");
+        let record = |op: &str, phase: &str, more: &str| {
+            format!(
+                "{{\"prev\":\"0\",\"time\":\"2030-01-01T00:00:00Z\",\"operation\":\"{op}{phase}\",\"op\":\"{op}\",\"phase\":\"{phase}\",\"tool\":\"ctx-new\",\"session\":\"demo\"{more}}}\n"
+            )
+        };
+        for text in [
+            record("compact", "failed", ",\"outcome\":\"no-gain\",\"news\":[1]"),
+            record("rollback", "intent", ""),
+            "{\"session\":\"demo\",\"op\n".to_owned(),
+        ] {
+            file.write_all(text.as_bytes()).expect("written");
+        }
+        let events = bench.store.history(&[id("demo")].into()).expect("read");
+        let phases: Vec<&str> = events.iter().map(|event| event.phase.as_str()).collect();
+        assert_eq!(phases, ["intent", "failed", "done"]);
+        assert_eq!(events[1].outcome.as_deref(), Some("no-gain"));
+        assert!(events[1].others.contains_key("news") && !events[1].others.contains_key("prev"));
+    }
+}
+
+#[cfg(test)]
+mod events_tests {
+    use std::fs;
+
+    use crate::tests::Bench;
+
+    /// Torn, foreign and endless lines are counted and do no harm.
+    #[test]
+    fn what_is_no_record_is_counted_and_passed_over() {
+        let bench = Bench::new();
+        assert_eq!(bench.store.each_event(|_| panic!("nothing")).ok(), Some(0));
+        bench.take("demo", b"1\n");
+        let log = bench.store.audit_log();
+        let records = fs::read_to_string(&log).expect("the log");
+        let endless = "x".repeat(3 << 20);
+        let torn = &records[..40];
+        fs::write(&log, format!("[1]\n{endless}\n{records}\n{{\"op\":\"x\"}}\n{records}{torn}"))
+            .expect("written");
+        let mut seen = Vec::new();
+        let unread = bench.store.each_event(|event| seen.push(event.phase));
+        assert_eq!(unread.ok(), Some(4));
+        assert_eq!(seen, ["intent", "done", "intent", "done"]);
+    }
+}

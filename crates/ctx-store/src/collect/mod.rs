@@ -1,0 +1,666 @@
+//! Garbage collection: what has been in the trash for long enough is deleted. Snapshots that
+//! no rule keeps, and offloaded files that nothing names, go into the trash.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::collect::clock::ClockRecord;
+use crate::error::{Severity, StoreError};
+use crate::id::{SessionId, SnapshotId};
+use crate::lock::SessionLock;
+use crate::offload::OffloadedFile;
+use crate::offload::unreferenced::Snapshots;
+use crate::retention::{Candidate, Policy, Reason, decide};
+use crate::snapshot::Entry;
+use crate::snapshot::pack::PackReport;
+use crate::store::Store;
+use crate::trash::removal::{RemovalReport, StoreItem};
+
+pub(crate) mod clock;
+mod report;
+
+pub use report::Told;
+
+/// How many sessions are locked at the same time: each lock is an open file, of which a
+/// process may have only so many.
+const SESSIONS_AT_ONCE: usize = 100;
+
+/// What to collect, and by which rules.
+#[derive(Clone, Copy, Debug)]
+pub struct CollectPlan<'a> {
+    /// Only this session is looked at; the trash is emptied for all.
+    pub session: Option<&'a SessionId>,
+    /// Which snapshots stay.
+    pub policy: &'a Policy,
+    /// Items that were moved to the trash at this time or before are deleted; offloaded files that
+    /// were used after it, or within a day, stay.
+    pub deadline: DateTime<Utc>,
+    /// Go on although the clock is far beyond all that the store has seen.
+    pub trust_clock: bool,
+}
+
+/// The action on an item, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Keep it, for these reasons.
+    Keep(Vec<Reason>),
+    /// Move it to the trash.
+    Discard(Cause),
+    /// Delete it from the trash.
+    Purge,
+    /// Delete it without the trash, because its session is to be forgotten.
+    Delete,
+    /// Keep it, and pack its bytes.
+    Pack {
+        /// How many there are.
+        bytes: u64,
+        /// How large the packed file is, when there is one.
+        packed_bytes: Option<u64>,
+    },
+}
+
+impl Action {
+    /// Its name.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Keep(_) => "keep",
+            Self::Discard(_) => "remove",
+            Self::Purge => "purge",
+            Self::Delete => "delete",
+            Self::Pack { .. } => "pack",
+        }
+    }
+
+    /// Why, as far as there is a reason of this thing's own.
+    pub fn reasons(&self) -> Vec<String> {
+        match self {
+            Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
+            Self::Discard(cause) => vec![cause.to_string()],
+            Self::Purge | Self::Delete | Self::Pack { .. } => Vec::new(),
+        }
+    }
+
+    fn removes(&self) -> bool {
+        !matches!(self, Self::Keep(_) | Self::Pack { .. })
+    }
+}
+
+/// Why an item is moved to the trash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// No rule of retention keeps it.
+    NoRule,
+    /// The same, and it is the newest snapshot of its session: with it all go.
+    NoRuleAndLast,
+    /// The run that wrote it was killed before the commit.
+    NeverCommitted,
+    /// No transcript names it.
+    Unreferenced,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoRule => "no rule keeps it",
+            Self::NoRuleAndLast => "no rule keeps it; it is the last one of its session",
+            Self::NeverCommitted => "never committed",
+            Self::Unreferenced => "nothing names it",
+        })
+    }
+}
+
+/// The events of a collection.
+#[derive(Debug)]
+pub enum Event {
+    /// An action was taken on an item, or would be in a dry run.
+    Done(Action, StoreItem),
+    /// A snapshot that no rule keeps stays: its session is being changed.
+    Locked(SnapshotId),
+    /// A process wrote to a file after it had been replaced; what it wrote was saved.
+    Late(SnapshotId),
+    /// A replaced file is still open.
+    StillOpen(PathBuf),
+    /// The offloaded files of a session stay, because not every place that may name them can be
+    /// searched.
+    Unknown(SessionId, String),
+    /// The clock is more than a day behind the store. The grace of what was moved to the trash
+    /// begins at this time.
+    SlowClock(DateTime<Utc>),
+    /// Something failed, and the rest went on.
+    Failed(StoreError),
+}
+
+/// Removes what is not to be kept, or reports what it would remove.
+pub struct Collector<'a> {
+    store: &'a Store,
+    dry_run: bool,
+    /// The events so far, also if the collection failed later.
+    pub events: Vec<Event>,
+    /// The snapshots that stay.
+    kept: Vec<Entry>,
+    /// The disk was too full for the audit log.
+    pub unaudited: bool,
+}
+
+impl<'a> Collector<'a> {
+    /// A dry run changes nothing.
+    pub fn new(store: &'a Store, dry_run: bool) -> Self {
+        Self { store, dry_run, events: Vec::new(), kept: Vec::new(), unaudited: false }
+    }
+
+    /// Whether anything was removed or saved so far.
+    pub fn has_changed(&self) -> bool {
+        let changes = |event: &Event| match event {
+            Event::Done(action, _) => !self.dry_run && !matches!(action, Action::Keep(_)),
+            Event::Late(_) => true,
+            _ => false,
+        };
+        self.events.iter().any(changes)
+    }
+
+    /// Whether anything was removed so far, or in a dry run would be.
+    pub fn has_removed(&self) -> bool {
+        let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
+        self.events.iter().any(removes)
+    }
+
+    /// Collects. When the clock went on by more than a day at once since the last
+    /// collection, by all that the store has seen, nothing is removed; that is an error where
+    /// something would have been.
+    pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+        let (now, record) = (self.store.now(), self.store.record());
+        let grace = self.store.grace_would_begin();
+        let mut judged = record.judge(self.store.times()?, now, grace);
+        if plan.trust_clock {
+            judged = record.trust(now, grace);
+        }
+        if !self.dry_run {
+            self.store.remember_visit(judged.record);
+        }
+        let Some(jump) = judged.jumped else {
+            return self.collect_now(plan, &judged.record);
+        };
+        let mut preview = Self::new(self.store, true);
+        preview.collect_now(plan, &judged.record)?;
+        self.events = preview.events;
+        if !self.has_removed() {
+            return Ok(());
+        }
+        self.events.clear();
+        Err(StoreError::ClockJumped { now, seen: jump.from, to: jump.to })
+    }
+
+    /// Empties the trash first, because that frees space on a full disk. A failure does not stop
+    /// the rest; it is an error only if nothing was removed.
+    fn collect_now(
+        &mut self,
+        plan: &CollectPlan<'_>,
+        record: &ClockRecord,
+    ) -> Result<(), StoreError> {
+        plan.policy.check()?;
+        let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
+            self.purge(Some(plan.deadline))
+        } else {
+            Ok(())
+        };
+        let open = self.sweep(plan.session);
+        let snapshots = self.discard_snapshots(plan, &open);
+        let offloaded = self.discard_offloaded(plan);
+        let warned = self.warn_of_slow_clock();
+        let ended = [purged, snapshots, offloaded, warned].into_iter();
+        self.ended(ended.filter_map(Result::err).collect())
+    }
+
+    fn warn_of_slow_clock(&mut self) -> Result<(), StoreError> {
+        let is_discarded = |event: &Event| matches!(event, Event::Done(Action::Discard(_), _));
+        if !self.dry_run && self.events.iter().any(is_discarded) {
+            let begins = self.store.grace_begins()?;
+            if begins - self.store.now() > TimeDelta::days(1) {
+                self.events.push(Event::SlowClock(begins));
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, mut errors: Vec<StoreError>) -> Result<(), StoreError> {
+        let is_done = |error: &StoreError| error.severity() == Severity::Uncertain;
+        let has_removed = errors.iter().any(is_done) || self.has_removed();
+        let mut told = None;
+        if !has_removed || errors.iter().all(is_done) {
+            // Nothing is done, or everything is and only the audit log lacks it.
+            told = errors.pop();
+        }
+        self.events.extend(errors.into_iter().map(Event::Failed));
+        told.map_or(Ok(()), Err)
+    }
+
+    /// Deletes at once what the collection has moved to the trash: for those who want no grace.
+    pub fn purge_removed(&mut self) -> Result<(), StoreError> {
+        if !self.dry_run {
+            return self.purge(Some(self.store.now()));
+        }
+        let removed = self.events.iter().filter_map(|event| match event {
+            Event::Done(Action::Discard(_), item) => Some(item.clone()),
+            _ => None,
+        });
+        let removed: Vec<StoreItem> = removed.collect();
+        self.tell(&Action::Purge, removed);
+        Ok(())
+    }
+
+    /// Deletes what has been in the trash since `deadline` or longer, or all of it.
+    pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+        let would = |store: &Store| store.expired(deadline);
+        self.act(&Action::Purge, would, |store| store.purge(deadline))
+    }
+
+    /// Packs the snapshots that were taken at `before` or earlier, of those that the collection
+    /// has kept.
+    pub fn pack(&mut self, before: DateTime<Utc>) {
+        let kept = std::mem::take(&mut self.kept);
+        let entries = match self.store.unpacked(kept, before) {
+            Ok(entries) => entries,
+            Err(error) => return self.events.push(Event::Failed(error)),
+        };
+        if !self.dry_run {
+            let PackReport { packed, failed } = self.store.pack(&entries);
+            for (id, it) in packed {
+                self.tell_packed(id, it.bytes, Some(it.packed_bytes));
+            }
+            return self.events.extend(failed.into_iter().map(Event::Failed));
+        }
+        for Entry { id, meta } in entries {
+            if let Ok(meta) = meta {
+                self.tell_packed(id, meta.bytes, None);
+            }
+        }
+    }
+
+    fn tell_packed(&mut self, id: SnapshotId, bytes: u64, packed_bytes: Option<u64>) {
+        let action = Action::Pack { bytes, packed_bytes };
+        self.tell(&action, [StoreItem::Snapshot(id)]);
+    }
+
+    /// Deletes all that the store has of a session.
+    pub fn forget(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        let would = |store: &Store| {
+            let entries = store.catalog(Some(session))?.entries.into_iter();
+            let snapshots = entries.map(|entry| StoreItem::Snapshot(entry.id));
+            let files = store.offloaded_files(session)?.into_iter();
+            Ok(snapshots.chain(files.map(StoreItem::Offloaded)).collect())
+        };
+        self.act(&Action::Delete, would, |store| store.forget(session))
+    }
+
+    /// Removes replaced files without a writer, and returns the snapshots that were taken of the
+    /// others.
+    fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
+        if self.dry_run {
+            return Vec::new();
+        }
+        match self.store.sweep_retained(session) {
+            Ok(swept) => {
+                self.events.extend(swept.late.into_iter().map(Event::Late));
+                let (open, paths): (Vec<_>, Vec<_>) = swept.busy.into_iter().unzip();
+                self.events.extend(paths.into_iter().map(Event::StillOpen));
+                open
+            }
+            Err(error) => {
+                self.events.push(Event::Failed(error));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Decides which snapshots stay; `open` are those whose replaced files are still open.
+    fn discard_snapshots(
+        &mut self,
+        plan: &CollectPlan<'_>,
+        open: &[SnapshotId],
+    ) -> Result<(), StoreError> {
+        let listed = self.store.now();
+        let catalog = self.store.catalog(plan.session)?;
+        // They stay, which a list of removed items would not show.
+        let unknown = catalog.entries.iter();
+        let unknown = unknown.filter_map(|entry| entry.trusted_meta().err());
+        self.events.extend(unknown.map(Event::Failed));
+        let open: BTreeSet<&SnapshotId> = open.iter().collect();
+        let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
+        let candidates: Vec<Candidate> = candidates.collect();
+        let verdicts = decide(&candidates, plan.policy, self.store.now())?;
+        let newest = newest(&catalog.entries);
+        let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
+        let mut discarded = Vec::new();
+        for (entry, reasons) in catalog.entries.into_iter().zip(verdicts) {
+            let id = entry.id.clone();
+            if !reasons.is_empty() {
+                self.tell(&Action::Keep(reasons), [StoreItem::Snapshot(id)]);
+                self.kept.push(entry);
+            } else if self.dry_run {
+                let cause = cause(&id, &newest);
+                self.tell(&Action::Discard(cause), [StoreItem::Snapshot(id)]);
+            } else {
+                if !locks.contains_key(&id.session) {
+                    if locks.len() == SESSIONS_AT_ONCE {
+                        self.discard(&std::mem::take(&mut discarded), &[], listed, &newest)?;
+                        locks.clear();
+                    }
+                    let lock = match self.store.lock_session(&id.session) {
+                        Err(StoreError::Busy(_)) => None,
+                        lock => Some(lock?),
+                    };
+                    locks.insert(id.session.clone(), lock);
+                }
+                // While a session is being changed, its snapshots are left for the next run.
+                match locks[&id.session] {
+                    Some(_) => discarded.push(id),
+                    None => self.events.push(Event::Locked(id)),
+                }
+            }
+        }
+        if self.dry_run {
+            let items = catalog.uncommitted.into_iter().map(StoreItem::Snapshot);
+            self.tell(&Action::Discard(Cause::NeverCommitted), items);
+        } else {
+            self.discard(&discarded, &catalog.uncommitted, listed, &newest)?;
+        }
+        Ok(())
+    }
+
+    fn discard(
+        &mut self,
+        committed: &[SnapshotId],
+        uncommitted: &[SnapshotId],
+        listed: DateTime<Utc>,
+        newest: &BTreeMap<SessionId, u64>,
+    ) -> Result<(), StoreError> {
+        let store = self.store;
+        let removed = store.discard_listed(committed, uncommitted, listed)?;
+        self.unaudited |= removed.unaudited;
+        let failed = removed.failed.into_iter();
+        self.events.extend(failed.map(Event::Failed));
+        for item in removed.items {
+            let cause = match &item {
+                StoreItem::Snapshot(id) if !uncommitted.contains(id) => cause(id, newest),
+                _ => Cause::NeverCommitted,
+            };
+            self.tell(&Action::Discard(cause), [item]);
+        }
+        Ok(())
+    }
+
+    fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+        let mut sessions = self.store.offload_sessions()?;
+        sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
+        let mut snapshots = None;
+        let mut doomed = Vec::new();
+        // Results that a run has just offloaded are not named anywhere yet.
+        let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
+        let plan = &CollectPlan { deadline, ..*plan };
+        for session in sessions {
+            match self.unreferenced(&session, plan, &mut snapshots) {
+                Ok(files) => doomed.extend(files),
+                Err(StoreError::Unsearchable(why)) => {
+                    self.events.push(Event::Unknown(session, why));
+                }
+                Err(error) => self.events.push(Event::Failed(error)),
+            }
+        }
+        let items = doomed.iter().cloned().map(StoreItem::Offloaded).collect();
+        let discard = |store: &Store| store.discard_offloaded(&doomed, deadline);
+        let action = Action::Discard(Cause::Unreferenced);
+        self.act(&action, |_| Ok(items), discard)
+    }
+
+    /// The offloaded files of a session that may go. The snapshots are looked for once for
+    /// all sessions, when the first one has such files.
+    fn unreferenced(
+        &self,
+        session: &SessionId,
+        plan: &CollectPlan<'_>,
+        snapshots: &mut Option<Snapshots>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let unused = self.store.unused(session, plan.deadline)?;
+        if unused.is_empty() {
+            return Ok(unused);
+        }
+        let snapshots = match snapshots {
+            Some(found) => found,
+            none => none.insert(self.store.snapshots_of(plan.session)?),
+        };
+        self.store.unnamed(session, unused, snapshots)
+    }
+
+    /// Carries an action out, or in a dry run lists what it would concern.
+    fn act(
+        &mut self,
+        action: &Action,
+        would: impl FnOnce(&Store) -> Result<Vec<StoreItem>, StoreError>,
+        act: impl FnOnce(&Store) -> Result<RemovalReport, StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.dry_run {
+            self.tell(action, would(self.store)?);
+        } else {
+            self.tell_removed(action, act(self.store)?);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, action: &Action, items: impl IntoIterator<Item = StoreItem>) {
+        let done = |item| Event::Done(action.clone(), item);
+        self.events.extend(items.into_iter().map(done));
+    }
+
+    fn tell_removed(&mut self, action: &Action, removed: RemovalReport) {
+        self.unaudited |= removed.unaudited;
+        self.events.extend(removed.failed.into_iter().map(Event::Failed));
+        self.tell(action, removed.items);
+    }
+}
+
+/// The number of the newest snapshot of each session.
+fn newest(entries: &[Entry]) -> BTreeMap<SessionId, u64> {
+    let mut newest = BTreeMap::new();
+    for Entry { id, .. } in entries {
+        let number = newest.entry(id.session.clone()).or_default();
+        *number = id.stamp.sequence.max(*number);
+    }
+    newest
+}
+
+fn cause(id: &SnapshotId, newest: &BTreeMap<SessionId, u64>) -> Cause {
+    if newest.get(&id.session) == Some(&id.stamp.sequence) {
+        Cause::NoRuleAndLast
+    } else {
+        Cause::NoRule
+    }
+}
+
+pub(crate) fn candidate(entry: &Entry, open: &BTreeSet<&SnapshotId>) -> Candidate {
+    let protected = match &entry.meta {
+        Err(_) => Some(Reason::Unreadable),
+        Ok(meta) if meta.held => Some(Reason::Held),
+        Ok(_) => open.contains(&entry.id).then_some(Reason::InUse),
+    };
+    Candidate {
+        session: entry.id.session.to_string(),
+        sequence: entry.id.stamp.sequence,
+        taken: entry.last_saved(),
+        protected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use chrono::TimeDelta;
+
+    use super::{CollectPlan, Collector, Event};
+    use crate::retention::{Floor, Policy};
+    use crate::tests::{Bench, id};
+    use crate::{SessionId, Store, StoreError};
+
+    static LAST: Policy = Policy {
+        last: Some(1),
+        periods: Vec::new(),
+        within: None,
+        days: None,
+        floor: Floor::Always,
+    };
+
+    fn plan<'a>(store: &Store, session: Option<&'a SessionId>) -> CollectPlan<'a> {
+        CollectPlan {
+            session,
+            policy: &LAST,
+            deadline: store.now() - TimeDelta::days(7),
+            // Days without a run are not what these tests are about.
+            trust_clock: true,
+        }
+    }
+
+    /// The events of a collection, in short.
+    fn collect(store: &Store, session: Option<&SessionId>, dry_run: bool) -> Vec<String> {
+        let mut collector = Collector::new(store, dry_run);
+        collector.collect(&plan(store, session)).expect("collects");
+        assert!(!collector.unaudited);
+        told(&collector)
+    }
+
+    fn told(collector: &Collector<'_>) -> Vec<String> {
+        let event = |event: &Event| match event {
+            Event::Done(action, item) => format!("{action:?} {item}"),
+            Event::Locked(id) => format!("Locked {id}"),
+            Event::Late(id) => format!("Late {id}"),
+            Event::StillOpen(_) => "StillOpen".to_owned(),
+            Event::SlowClock(_) => "SlowClock".to_owned(),
+            Event::Unknown(session, why) => format!("Unknown {session}: {why}"),
+            Event::Failed(error) => format!("Failed: {error}"),
+        };
+        collector.events.iter().map(event).collect()
+    }
+
+    #[test]
+    fn a_dry_run_tells_what_a_run_then_does() {
+        let bench = Bench::new();
+        let [old, new] = [b"1\n", b"2\n"].map(|bytes| bench.take("demo", bytes));
+        let [discard, keep] =
+            [format!("Discard(NoRule) {old}"), format!("Keep([Newest, Last]) {new}")];
+        let expected = [discard.clone(), keep.clone()];
+        for _ in 0..2 {
+            assert_eq!(collect(&bench.store, None, true), expected);
+        }
+        assert_eq!(collect(&bench.store, None, false), [keep.clone(), discard]);
+        let kept = collect(&bench.store, None, false);
+        assert_eq!(kept, std::slice::from_ref(&keep));
+        bench.wait_days(7);
+        let purge = format!("Purge {old}");
+        for dry_run in [true, false] {
+            assert_eq!(collect(&bench.store, None, dry_run), [purge.as_str(), keep.as_str()]);
+        }
+        assert_eq!(collect(&bench.store, None, false), [keep]);
+    }
+
+    #[test]
+    fn bytes_without_a_commit_record_go() {
+        let bench = Bench::new();
+        let id = bench.take("demo", b"1\n");
+        fs::remove_file(bench.store.meta_path(&id)).expect("removed");
+        let expected = [format!("Discard(NeverCommitted) {id}")];
+        assert_eq!(collect(&bench.store, None, true), expected);
+        collect(&bench.store, None, false);
+        assert!(!bench.store.data_path(&id).exists());
+    }
+
+    #[test]
+    fn what_fails_does_not_hinder_the_rest() {
+        let bench = Bench::new();
+        let ids = [b"1\n", b"2\n"].map(|bytes| bench.take("demo", bytes));
+        collect(&bench.store, None, false);
+        bench.wait_days(8);
+        bench.take("demo", b"3\n");
+        let locks = bench.store.locks();
+        fs::remove_dir_all(&locks).expect("removed");
+        fs::write(&locks, "").expect("written");
+        let told = collect(&bench.store, None, false);
+        assert!(told.contains(&format!("Purge {}", ids[0])), "{told:?}");
+        let failed = told.last().expect("an event");
+        assert!(failed.starts_with("Failed: cannot open "), "{failed}");
+        // Now nothing is removed at all.
+        let error = Collector::new(&bench.store, false).collect(&plan(&bench.store, None));
+        assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
+    }
+
+    #[test]
+    fn a_session_in_use_and_other_sessions_are_left_alone() {
+        let bench = Bench::new();
+        let old = bench.take("demo", b"1\n");
+        let new = bench.take("demo", b"2\n");
+        let other = bench.take("other", b"1\n");
+        bench.take("other", b"2\n");
+        let lock = bench.store.lock_session(&id("demo")).expect("a lock");
+        let demo = id("demo");
+        assert_eq!(
+            collect(&bench.store, Some(&demo), false),
+            [format!("Locked {old}"), format!("Keep([Newest, Last]) {new}")]
+        );
+        drop(lock);
+        collect(&bench.store, Some(&demo), false);
+        assert!(!bench.store.data_path(&old).exists());
+        assert!(bench.store.data_path(&other).exists());
+    }
+
+    #[test]
+    fn offloaded_files_go_when_nothing_names_them() {
+        let bench = Bench::new();
+        let live = bench.file("s.jsonl", "");
+        let file = bench.offload("demo", "a result", &live);
+        assert!(collect(&bench.store, None, false).is_empty(), "just used");
+        bench.wait_days(8);
+        fs::write(&live, file.name.to_string()).expect("written");
+        assert!(collect(&bench.store, None, false).is_empty(), "named");
+        fs::write(&live, "").expect("written");
+        let expected = [format!("Discard(Unreferenced) {file}")];
+        for dry_run in [true, false] {
+            assert_eq!(collect(&bench.store, None, dry_run), expected);
+        }
+        assert!(!bench.store.offloaded_path(&file).exists());
+
+        let file = bench.offload("demo", "another", &live);
+        fs::remove_file(&live).expect("removed");
+        // Its time of use is that of the machine's clock.
+        bench.wait_days(8);
+        let told = collect(&bench.store, None, false);
+        let unknown = told.last().expect("an event");
+        assert!(unknown.starts_with("Unknown demo: "), "{unknown}");
+        assert!(bench.store.offloaded_path(&file).exists());
+    }
+
+    #[test]
+    fn trash_and_sessions_are_deleted_on_request() {
+        let bench = Bench::new();
+        let old = bench.take("demo", b"1\n");
+        let new = bench.take("demo", b"2\n");
+        let file = bench.offload("demo", "a result", &bench.file("s.jsonl", ""));
+        let gone = |dry_run: bool, forget: bool| {
+            let mut collector = Collector::new(&bench.store, dry_run);
+            let done = if forget { collector.forget(&id("demo")) } else { collector.purge(None) };
+            done.expect("deleted");
+            told(&collector)
+        };
+        let all = [&old, &new].map(|id| format!("Delete {id}"));
+        assert_eq!(gone(true, true)[..2], all);
+        collect(&bench.store, None, false);
+        for dry_run in [true, false] {
+            assert_eq!(gone(dry_run, false), [format!("Purge {old}")]);
+        }
+        let rest = [format!("Delete {new}"), format!("Delete {file}")];
+        for dry_run in [true, false] {
+            assert_eq!(gone(dry_run, true), rest);
+        }
+        assert!(gone(false, true).is_empty());
+    }
+}

@@ -1,0 +1,113 @@
+//! The report of an action: a line for people, and an object for programs.
+
+use ctx_format::counted;
+use serde::Serialize;
+
+use crate::collect::{Action, Cause};
+use crate::trash::removal::StoreItem;
+
+/// The object of a thing. The keys are a contract: new ones may come, none goes.
+#[derive(Serialize)]
+pub struct Told {
+    id: String,
+    keep: bool,
+    /// Why it stays.
+    reasons: Vec<String>,
+    kind: &'static str,
+    action: &'static str,
+    /// Whether all snapshots of its session go with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    last_of_session: bool,
+    /// For a packed snapshot: its size, and that of the packed file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packed_bytes: Option<u64>,
+}
+
+impl Action {
+    /// For people: `removed ID: no rule keeps it`; in a dry run `would remove …`.
+    pub fn say(&self, item: &StoreItem, dry_run: bool) -> String {
+        let name = self.as_str();
+        let verb = match self {
+            Self::Keep(_) => name.to_owned(),
+            _ if dry_run => format!("would {name}"),
+            Self::Pack { .. } => "packed".to_owned(),
+            _ => name.to_owned() + "d",
+        };
+        let mut why = self.reasons();
+        if let Self::Pack { bytes, packed_bytes } = self {
+            let size = counted(*bytes, "byte");
+            why.extend([packed_bytes.map_or(size.clone(), |packed| format!("{size} in {packed}"))]);
+        }
+        let colon = if why.is_empty() { "" } else { ": " };
+        format!("{verb} {item}{colon}{}", why.join(", "))
+    }
+
+    /// For programs.
+    pub fn told(&self, item: &StoreItem) -> Told {
+        let keep = !self.removes();
+        let (bytes, packed_bytes) = match self {
+            Self::Pack { bytes, packed_bytes } => (Some(*bytes), *packed_bytes),
+            _ => (None, None),
+        };
+        Told {
+            id: item.to_string(),
+            keep,
+            reasons: if keep { self.reasons() } else { Vec::new() },
+            kind: match item {
+                StoreItem::Snapshot(_) => "snapshot",
+                StoreItem::Offloaded(_) => "offloaded",
+            },
+            action: self.as_str(),
+            last_of_session: *self == Self::Discard(Cause::NoRuleAndLast),
+            bytes,
+            packed_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::StoreItem;
+    use crate::collect::{Action, Cause};
+    use crate::retention::Reason;
+    use crate::tests::Bench;
+
+    #[test]
+    fn a_dry_run_says_what_would_be_done() {
+        let bench = Bench::new();
+        let id = bench.take("demo", b"1\n");
+        let item = StoreItem::Snapshot(id.clone());
+        let discard = Action::Discard(Cause::NoRule);
+        for (action, dry_run, expected) in [
+            (&discard, false, format!("removed {id}: no rule keeps it")),
+            (&discard, true, format!("would remove {id}: no rule keeps it")),
+            (&Action::Purge, false, format!("purged {id}")),
+            (&Action::Delete, true, format!("would delete {id}")),
+            (&Action::Keep(vec![Reason::Held]), true, format!("keep {id}: held")),
+        ] {
+            assert_eq!(action.say(&item, dry_run), expected);
+        }
+    }
+
+    #[test]
+    fn programs_learn_why_a_thing_stays() {
+        let bench = Bench::new();
+        let id = bench.take("demo", b"1\n");
+        let item = StoreItem::Snapshot(id.clone());
+        for (action, expected) in [
+            (
+                Action::Keep(vec![Reason::Held]),
+                r#""keep":true,"reasons":["held"],"kind":"snapshot","action":"keep"}"#,
+            ),
+            (
+                Action::Discard(Cause::NoRule),
+                r#""keep":false,"reasons":[],"kind":"snapshot","action":"remove"}"#,
+            ),
+        ] {
+            let json = serde_json::to_string(&action.told(&item)).expect("JSON");
+            assert_eq!(json, format!("{{\"id\":\"{id}\",{expected}"));
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Files that appear whole or not at all, and the exchange of names.
+//!
+//! A new file is written next to its target, flushed to the disk and renamed. To replace a session
+//! file, the two exchange names: the new file first gets a name that no run takes for an unfinished
+//! file. The file that comes out is checked afterwards. If an agent put another file in place since
+//! the last check, the names are exchanged back; nothing is removed before it is known.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::temp::{TempFile, TempName};
+use crate::fs::{file_id, if_there, is_unchanged, sync_name};
+use crate::os;
+
+/// How many exchanges are tried if other processes interfere.
+const ROUNDS: usize = 16;
+
+/// Gives a file its name, which must be free.
+pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
+    rename_to_free(temp.path(), path)?;
+    temp.keep();
+    Ok(())
+}
+
+fn rename_to_free(from: &Path, path: &Path) -> Result<(), StoreError> {
+    match os::rename_to_free_name(from, path) {
+        // Somebody made a file there meanwhile.
+        Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
+        // This file system cannot refuse to replace a file: look first.
+        Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
+            fs::rename(from, path).or_cannot("create", path)
+        }
+        other => other.or_cannot("create", path),
+    }
+}
+
+/// Exchanges a finished file with the one at `path`, which gets the name `aside`. If that file is
+/// not the one that `is_expected` accepts, it goes back, and the result is [`StoreError::Changed`];
+/// the caller must then check what is left at `aside`. Returns `false` on a file system that cannot
+/// exchange names.
+///
+/// `taken_out` is called with each foreign file before it goes back, because an agent that has read
+/// our file, or has not, may soon put another one in its place.
+pub(crate) fn take_the_place(
+    new: &mut TempName,
+    aside: PathBuf,
+    path: &Path,
+    is_expected: impl FnOnce(&Path) -> bool,
+    mut taken_out: impl FnMut(&Path),
+) -> Result<bool, StoreError> {
+    rename_to_free(&new.path, &aside)?;
+    let unfinished = std::mem::replace(&mut new.path, aside);
+    match change_places(&new.path, path) {
+        Ok(()) if is_expected(&new.path) => Ok(true),
+        Ok(()) => {
+            // Others may have written to our file while it stood there.
+            new.keep = true;
+            let what = || format!("the replacement of {}", path.display());
+            taken_out(&new.path);
+            put_back(new, path, taken_out).map_err(|error| error.after(what()))?;
+            Err(StoreError::Changed(path.to_owned()))
+        }
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            rename_to_free(&new.path, &unfinished)?;
+            new.path = unfinished;
+            Ok(false)
+        }
+        // It was removed meanwhile.
+        Err(Errno::NOENT) => Err(StoreError::Changed(path.to_owned())),
+        Err(error) => Err(error).or_cannot("replace", path),
+    }
+}
+
+/// Exchanges the names again until the file that comes out is the one that went in before. Then the
+/// newest file is at `path`, and no other process has interfered.
+fn put_back(
+    new: &TempName,
+    path: &Path,
+    mut taken_out: impl FnMut(&Path),
+) -> Result<(), StoreError> {
+    let aside = &new.path;
+    let id = |path: &Path| -> Result<_, StoreError> { file_id(path).or_cannot("read", path) };
+    let mut placed = new.id;
+    for _ in 0..ROUNDS {
+        let out = id(aside)?;
+        match change_places(aside, path) {
+            Ok(()) => {}
+            // Somebody removed it, who would not have it back.
+            Err(Errno::NOENT) if is_gone(path) => return Ok(()),
+            Err(error) => return Err(error).or_cannot("put back", path),
+        }
+        if id(aside)? == placed {
+            return Ok(());
+        }
+        taken_out(aside);
+        placed = out;
+    }
+    Ok(())
+}
+
+fn is_gone(path: &Path) -> bool {
+    file_id(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
+    #[cfg(test)]
+    crate::tests::moments::moment();
+    let done = os::exchange_names(aside, path);
+    #[cfg(test)]
+    crate::tests::moments::moment();
+    done
+}
+
+/// How many bytes are gathered before they are written.
+const BUFFER: usize = 128 * 1024;
+
+/// The target of a new file, and what was there at the first check.
+#[derive(Debug)]
+pub struct OutputTarget {
+    target: PathBuf,
+    /// A file, whose mode and owner are taken over, or a link that leads nowhere.
+    replaced: Option<fs::Metadata>,
+}
+
+impl OutputTarget {
+    /// Looks at `target`. A symbolic link is followed: the file it names will be replaced,
+    /// not the link.
+    pub fn look(target: &Path) -> Result<Self, StoreError> {
+        let look = || match fs::metadata(target) {
+            Ok(meta) if meta.is_file() => Ok((fs::canonicalize(target)?, Some(meta))),
+            Ok(_) => Err(io::Error::other("it is not a regular file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok((target.to_owned(), fs::symlink_metadata(target).ok()))
+            }
+            Err(error) => Err(error),
+        };
+        let (target, replaced) = look().or_not_written(target)?;
+        Ok(Self { target, replaced })
+    }
+
+    /// The file that was there.
+    pub fn file(&self) -> Option<&fs::Metadata> {
+        self.replaced.as_ref().filter(|replaced| replaced.is_file())
+    }
+
+    /// Whether the target is unchanged since the first check.
+    fn is_as_seen(&self) -> Result<bool, StoreError> {
+        let now = if_there(fs::symlink_metadata(&self.target).or_cannot("read", &self.target))?;
+        Ok(match (&now, &self.replaced) {
+            (Some(now), Some(then)) => is_unchanged(now, then),
+            (now, then) => now.is_none() && then.is_none(),
+        })
+    }
+}
+
+/// A file that is written completely or not at all.
+///
+/// Until [`AtomicFile::commit`] the target does not change. A value dropped before that removes
+/// what it wrote. The next [`AtomicFile::create`] for the same target removes what a killed run
+/// left next to it.
+#[derive(Debug)]
+pub struct AtomicFile {
+    writer: BufWriter<TempFile>,
+    output: OutputTarget,
+}
+
+impl AtomicFile {
+    /// Creates the temporary file.
+    pub fn create(output: OutputTarget) -> Result<Self, StoreError> {
+        // A new file gets the mode that a shell would give it. A replacement is private until
+        // it takes over the mode of the old file.
+        let mode = output.file().map_or(0o666, |_| 0o600);
+        let temp = TempFile::beside(&output.target, mode).or_not_written(&output.target)?;
+        let writer = BufWriter::with_capacity(BUFFER, temp);
+        Ok(Self { writer, output })
+    }
+
+    /// The path of the target.
+    pub fn target(&self) -> &Path {
+        &self.output.target
+    }
+
+    /// Flushes, syncs, renames, and syncs the directory. If another process has created or changed
+    /// the target since the first check, that file stays and the new one is removed.
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        let target = &self.output.target;
+        self.writer.flush().or_not_written(target)?;
+        let (temp, _) = self.writer.into_parts();
+        if let Some(replaced) = self.output.file() {
+            inherit(&temp.file, replaced).or_not_written(target)?;
+        }
+        os::sync(&temp.file).or_not_written(target)?;
+        // A change between this check and the rename is not noticed.
+        if !self.output.is_as_seen()? {
+            return Err(StoreError::Changed(target.clone()));
+        }
+        if self.output.replaced.is_some() {
+            return rename_over(temp, target);
+        }
+        create(temp, target).map_err(|error| match error {
+            StoreError::Io { path, source, .. } => StoreError::NotWritten { path, source },
+            other => other,
+        })?;
+        sync_name(target)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// fsync, rename over `target`, fsync of the directory.
+pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<(), StoreError> {
+    os::sync(&temp.file).or_not_written(target)?;
+    rename_over(temp, target)
+}
+
+fn rename_over(temp: TempFile, target: &Path) -> Result<(), StoreError> {
+    fs::rename(temp.path(), target).or_not_written(target)?;
+    temp.keep();
+    sync_name(target)
+}
+
+/// Gives a file the mode and owner of the one that it replaces; it is never readable by more
+/// users than that one was.
+pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    let mut mode = replaced.mode() & 0o777;
+    if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
+        && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
+    {
+        // With another owner, "group" and "others" would be other people.
+        mode &= 0o700;
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(test)]
+mod rename_tests {
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    use super::{create, take_the_place};
+    use crate::StoreError;
+    use crate::fs::temp::TempFile;
+
+    #[test]
+    fn a_name_that_is_taken_is_not_given_again() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("x");
+        for first in [true, false] {
+            let mut temp = TempFile::create(dir.path(), OsStr::new("x"), 0o600).expect("a file");
+            temp.write_all(if first { b"1" } else { b"2" }).expect("written");
+            let done = create(temp, &path);
+            assert_eq!(done.is_ok(), first);
+            assert!(first || matches!(done, Err(StoreError::Changed(_))));
+        }
+        assert_eq!(fs::read(&path).expect("reads"), b"1");
+        assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 1);
+    }
+
+    /// An unfinished file next to `x`.
+    fn unfinished(dir: &Path) -> TempFile {
+        let mut temp = TempFile::create(dir, OsStr::new("x"), 0o600).expect("a file");
+        temp.write_all(b"new").expect("written");
+        temp
+    }
+
+    #[test]
+    fn two_files_change_places() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (path, aside) = (dir.path().join("x"), dir.path().join("aside"));
+        let take = |temp: &mut TempFile, expected| {
+            let is_expected = |found: &Path| {
+                assert_eq!(fs::read(found).expect("reads"), b"old");
+                expected
+            };
+            let taken_out = |found: &Path| assert_eq!(fs::read(found).expect("reads"), b"old");
+            take_the_place(&mut temp.name, aside.clone(), &path, is_expected, taken_out)
+        };
+        let gone = take(&mut unfinished(dir.path()), true);
+        assert!(matches!(gone, Err(StoreError::Changed(_))));
+        assert!(!aside.exists());
+        fs::write(&path, "old").expect("written");
+        let other = take(&mut unfinished(dir.path()), false);
+        assert!(matches!(other, Err(StoreError::Changed(_))));
+        assert_eq!(fs::read(&path).expect("reads"), b"old");
+        assert_eq!(fs::read(&aside).expect("reads"), b"new", "not judged here");
+        fs::remove_file(&aside).expect("removed");
+        assert!(take(&mut unfinished(dir.path()), true).expect("exchanged"));
+        assert_eq!(fs::read(&path).expect("reads"), b"new");
+        assert_eq!(fs::read(&aside).expect("reads"), b"old", "it is not ours");
+    }
+}
+
+#[cfg(test)]
+mod atomic_tests {
+    use super::{AtomicFile, OutputTarget};
+    use crate::{Severity, StoreError};
+    use std::fs::{self, Permissions};
+    use std::io::Write;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::{Path, PathBuf};
+
+    fn file_names(dir: &Path) -> Vec<PathBuf> {
+        fs::read_dir(dir)
+            .expect("reads")
+            .map(|entry| entry.expect("an entry").file_name().into())
+            .collect()
+    }
+
+    fn create(target: &Path) -> Result<AtomicFile, StoreError> {
+        OutputTarget::look(target).and_then(AtomicFile::create)
+    }
+
+    #[test]
+    fn nothing_is_seen_before_the_commit_and_nothing_stays_without_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let target = dir.path().join("out");
+        fs::write(&target, "old").expect("writes");
+        let mut file = create(&target).expect("creates");
+        file.write_all(&vec![b'x'; 300_000]).expect("writes");
+        assert_eq!(fs::read(&target).expect("reads"), b"old");
+        drop(file);
+        assert_eq!(file_names(dir.path()), [PathBuf::from("out")]);
+
+        let mut file = create(&target).expect("creates");
+        file.write_all(b"new").expect("writes");
+        file.commit().expect("commits");
+        assert_eq!(fs::read(&target).expect("reads"), b"new");
+        assert_eq!(file_names(dir.path()), [PathBuf::from("out")]);
+    }
+
+    /// An agent creates or replaces the target while it is being written.
+    #[test]
+    fn what_came_to_its_place_meanwhile_stays() {
+        type Act = fn(&Path);
+        let acts: [(&str, bool, Act); 4] = [
+            ("created", false, |target| {
+                fs::write(target, "theirs").expect("writes");
+            }),
+            ("replaced", true, |target| {
+                let beside = target.with_extension("theirs");
+                fs::write(&beside, "theirs").expect("writes");
+                fs::rename(&beside, target).expect("renames");
+            }),
+            ("written over", true, |target| {
+                fs::write(target, "theirs").expect("writes");
+            }),
+            ("linked", false, |target| {
+                let beside = target.with_extension("theirs");
+                fs::write(&beside, "theirs").expect("writes");
+                symlink(&beside, target).expect("links");
+            }),
+        ];
+        for (what, was_there, act) in acts {
+            let dir = tempfile::tempdir().expect("a folder");
+            let target = dir.path().join("out");
+            if was_there {
+                fs::write(&target, "old").expect("writes");
+            }
+            // The look is taken before the input is read, the file is begun after it.
+            let output = OutputTarget::look(&target).expect("a output");
+            act(&target);
+            let mut file = AtomicFile::create(output).expect("creates");
+            file.write_all(b"new").expect("writes");
+            let error = file.commit().expect_err(what);
+            assert!(matches!(error, StoreError::Changed(_)), "{what}: {error}");
+            assert_eq!(fs::read(&target).expect("reads"), b"theirs", "{what}");
+            let unfinished = file_names(dir.path())
+                .into_iter()
+                .filter(|name| name.to_string_lossy().contains(".ctx-"));
+            assert_eq!(unfinished.count(), 0, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_gives_way() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let link = dir.path().join("link");
+        symlink("nowhere", &link).expect("links");
+        let mut file = create(&link).expect("creates");
+        file.write_all(b"new").expect("writes");
+        file.commit().expect("commits");
+        assert!(!link.is_symlink());
+        assert_eq!(fs::read(&link).expect("reads"), b"new");
+    }
+
+    #[test]
+    fn the_mode_of_the_replaced_file_stays() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let target = dir.path().join("out");
+        fs::write(&target, "old").expect("writes");
+        fs::set_permissions(&target, Permissions::from_mode(0o640)).expect("chmod");
+        create(&target).and_then(AtomicFile::commit).expect("commits");
+        let mode = fs::metadata(&target).expect("stat").permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join("real")).expect("mkdir");
+        let real = dir.path().join("real/out");
+        fs::write(&real, "old").expect("writes");
+        let link = dir.path().join("link");
+        symlink("real/out", &link).expect("links");
+        let mut file = create(&link).expect("creates");
+        file.write_all(b"new").expect("writes");
+        file.commit().expect("commits");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&real).expect("reads"), b"new");
+    }
+
+    #[test]
+    fn devices_directories_and_missing_parents_are_refused() {
+        for (path, why) in [
+            ("/dev/null", "it is not a regular file"),
+            ("/", "it is not a regular file"),
+            ("/no/such/out", "No such file or directory (os error 2)"),
+        ] {
+            let error = create(Path::new(path)).expect_err(path);
+            assert_eq!(error.severity(), Severity::Failed);
+            assert_eq!(
+                error.to_string(),
+                format!("cannot write {path}: {why}; nothing was changed")
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join(".out.ctx-tmp-1-2-3"), "half").expect("writes");
+        create(&dir.path().join("out")).and_then(AtomicFile::commit).expect("commits");
+        assert_eq!(file_names(dir.path()), [PathBuf::from("out")]);
+    }
+}

@@ -1,0 +1,377 @@
+//! Calls of the file system: files are opened without following a link and without
+//! hanging on a FIFO, locks are waited for, new names are made durable.
+//! sha256 of what a reader gives.
+
+pub(crate) mod atomic;
+pub(crate) mod folder;
+pub(crate) mod temp;
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::folder::Entries;
+use crate::os;
+use crate::os::is_link_error;
+
+/// How long a run waits for a lock that others hold for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The time between two tries.
+const POLL: Duration = Duration::from_millis(2);
+
+/// Opens for reading, without following a link and without hanging on a FIFO.
+pub(crate) fn careful() -> OpenOptions {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    options
+}
+
+/// Opens for reading as [`careful`] does. Another run that is about to give a file its place
+/// keeps everybody from opening it: that is waited for, as without the flag which keeps us
+/// from hanging on a FIFO.
+pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
+    open_patiently(&careful(), path)
+}
+
+/// The same for other ways to open it.
+pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let begun = Instant::now();
+    loop {
+        match options.open(path) {
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(POLL);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// Opens a regular file for reading. Refuses anything else, without waiting for a FIFO.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    let file = open_careful(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+/// Refuses a link, which was not followed when the file was opened, and everything else
+/// that is no regular file.
+pub(crate) fn only_regular(
+    opened: io::Result<File>,
+    action: &'static str,
+    path: &Path,
+) -> Result<File, StoreError> {
+    match opened {
+        Err(error) if is_link_error(&error) => Err(StoreError::refused(path, "is a symbolic link")),
+        opened => {
+            let file = opened.or_cannot(action, path)?;
+            if file.metadata().or_cannot("read", path)?.is_file() {
+                Ok(file)
+            } else {
+                Err(StoreError::refused(path, "is not a regular file"))
+            }
+        }
+    }
+}
+
+/// The device and the number of a file: no other file has them while it is open, or has a
+/// name.
+pub(crate) type FileId = (u64, u64);
+
+pub(crate) fn id_of(meta: &Metadata) -> FileId {
+    (meta.dev(), meta.ino())
+}
+
+/// Which file has this name; a link is not followed.
+pub(crate) fn file_id(path: &Path) -> io::Result<FileId> {
+    fs::symlink_metadata(path).map(|meta| id_of(&meta))
+}
+
+/// Whether both describe the same file.
+pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    id_of(one) == id_of(other)
+}
+
+/// Whether it is the same file without a change.
+pub(crate) fn is_unchanged(now: &Metadata, then: &Metadata) -> bool {
+    let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
+    is_same_file(now, then) && state(now) == state(then)
+}
+
+/// Whether a line begins at this place of a file.
+pub(crate) fn begins_line(file: &File, at: u64) -> io::Result<bool> {
+    let mut last = [b'\n'];
+    if at > 0 {
+        file.read_exact_at(&mut last, at - 1)?;
+    }
+    Ok(last == [b'\n'])
+}
+
+/// Whether a file is empty or ends with a line end.
+pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
+    begins_line(file, file.metadata()?.len())
+}
+
+/// Turns the error that nothing has a name into `None`.
+pub(crate) fn if_there<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match result {
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Whether something has this name; a link is not followed.
+pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
+    let found = if_there(fs::symlink_metadata(path).or_cannot("read", path))?;
+    Ok(found.is_some())
+}
+
+/// The directory of `path`; `Path::parent` of a bare name is empty, which is no directory.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the names in `dir` durable.
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    let synced = File::open(dir).and_then(|dir| os::sync(&dir));
+    synced.or_cannot("sync", dir)
+}
+
+/// Makes the new name of a file durable.
+pub(crate) fn sync_name(path: &Path) -> Result<(), StoreError> {
+    let synced = File::open(parent(path)).and_then(|dir| os::sync(&dir));
+    synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
+}
+
+/// The names in a folder that are text; none without a folder.
+pub fn file_names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let mut names = Vec::new();
+    let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
+    for name in entries.into_iter().flatten() {
+        names.extend(name.or_cannot("read", folder)?.into_string());
+    }
+    Ok(names)
+}
+
+/// Locks a file, and waits until it is free; a signal does not end that.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Locks a file unless another process has done so; a signal does not end the attempt.
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Takes a free lock. A process that another thread has just forked can hold the lock until it
+/// executes its program, so a busy lock is tried again for a moment.
+pub(crate) fn lock_now(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..25 {
+        match try_lock(file) {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+            tried => return tried,
+        }
+    }
+    try_lock(file)
+}
+
+/// Waits for the lock on a file, up to 10 seconds; `busy` is the message when it stays
+/// locked.
+pub(crate) fn wait_for_lock(
+    file: &File,
+    path: &Path,
+    busy: impl FnOnce() -> String,
+) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    loop {
+        match try_lock(file) {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(POLL);
+            }
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(busy())),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(error)) => return Err(error).or_cannot("lock", path),
+        }
+    }
+}
+
+/// Waits for as long as a run that wants a lock needs to see that it is free.
+pub(crate) fn let_others_in() {
+    std::thread::sleep(2 * POLL);
+}
+
+/// Bytes as lower-case hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// sha256 of what is left of `reader`.
+pub fn hash(reader: &mut impl Read) -> io::Result<String> {
+    Ok(hex(&hash_bytes(reader)?))
+}
+
+/// The same in 32 bytes.
+pub fn hash_bytes(reader: &mut impl Read) -> io::Result<[u8; 32]> {
+    let mut hasher = Sha256::new();
+    hash_into(&mut hasher, reader)?;
+    Ok(hasher.finalize().into())
+}
+
+/// Hashes what is left of `reader`; returns its length.
+pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Result<u64> {
+    let mut buffer = vec![0; 128 * 1024];
+    let mut length = 0;
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(length),
+            Ok(n) => {
+                hasher.update(&buffer[..n]);
+                length += n as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A reader that hashes its input, for input that can be read only once. Its clones share the
+/// input: one can be given away, another has the hash.
+#[derive(Clone)]
+pub struct HashingReader(Arc<Mutex<Input>>);
+
+struct Input {
+    reader: Box<dyn Read + Send>,
+    hasher: Sha256,
+}
+
+impl HashingReader {
+    /// Hashes what is read from `reader`.
+    pub fn new(reader: Box<dyn Read + Send>) -> Self {
+        let hasher = Sha256::new();
+        Self(Arc::new(Mutex::new(Input { reader, hasher })))
+    }
+
+    /// The sha256 of the whole input. Reads what has not been read yet.
+    pub fn finish(mut self) -> io::Result<String> {
+        io::copy(&mut self, &mut io::sink())?;
+        let input = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(hex(&input.hasher.clone().finalize()))
+    }
+}
+
+impl Read for HashingReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut input = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = input.reader.read(buffer)?;
+        input.hasher.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod files_tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    use super::{file_names, if_there, open_plain, parent, wait_for_lock};
+    use crate::error::OrCannot;
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("file");
+        fs::write(&file, "x").expect("written");
+        symlink(&file, dir.path().join("link")).expect("a link");
+        assert!(open_plain(&file).is_ok());
+        for name in ["link", "."] {
+            assert!(open_plain(&dir.path().join(name)).is_err(), "{name}");
+        }
+        let none = dir.path().join("none");
+        let missing = if_there(open_plain(&none).or_cannot("open", &none));
+        assert!(missing.expect("no failure").is_none());
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_directory() {
+        assert_eq!(parent(Path::new("out")), Path::new("."));
+        assert_eq!(parent(Path::new("a/out")), Path::new("a"));
+        assert_eq!(parent(Path::new("/out")), Path::new("/"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_has_no_names() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("a"), "").expect("written");
+        assert_eq!(file_names(dir.path()).expect("read"), ["a"]);
+        assert!(file_names(&dir.path().join("none")).expect("none").is_empty());
+        assert!(file_names(&dir.path().join("a")).is_err(), "no folder");
+    }
+
+    #[test]
+    fn a_lock_is_waited_for() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("lock");
+        let holder = File::create(&path).expect("a file");
+        holder.lock().expect("a lock");
+        let waiting = std::thread::spawn({
+            let file = File::open(&path).expect("a file");
+            move || wait_for_lock(&file, Path::new("lock"), || "busy".to_owned())
+        });
+        holder.unlock().expect("free");
+        assert!(waiting.join().expect("no panic").is_ok());
+    }
+}
+
+#[cfg(test)]
+mod hash_tests {
+    use std::io::Read;
+
+    use super::{HashingReader, hash};
+
+    #[test]
+    fn all_bytes_are_hashed_whoever_reads_them() {
+        let expected = hash(&mut &b"abc"[..]).expect("from memory");
+        assert!(expected.starts_with("ba7816bf8f01"), "{expected}");
+        for length in 0..=3 {
+            let reader = HashingReader::new(Box::new(&b"abc"[..]));
+            let mut read = vec![0; length];
+            let mut other = reader.clone();
+            other.read_exact(&mut read).expect("from memory");
+            assert_eq!(read, b"abc"[..length]);
+            assert_eq!(reader.finish().expect("from memory"), expected);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Ids of sessions: file names are made of them, so only a few characters are allowed.
+//! Names of snapshots: `{sessionId}-{time}-{sequence}`.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use ctx_format::Head;
+use sha2::{Digest, Sha256};
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::{hex, open_plain};
+
+/// An id of `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`: never a path, a flag or a hidden file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(String);
+
+/// The most characters that an id may have; all are ASCII.
+const LONGEST: usize = 128;
+/// The length of `-` and the hash digits after the stem of a file name.
+const HASH_LENGTH: usize = 9;
+
+impl SessionId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id of a session that the user did not name: the one that its agent has written into
+    /// the file, where that is allowed as an id, else that of its path. A file that is not there,
+    /// or cannot be read, has that of its path.
+    pub fn of_file(path: &Path) -> Result<Self, StoreError> {
+        Self::told_by(path).map_or_else(|| Self::of_path(path), Ok)
+    }
+
+    /// The id that an agent has written into its file, where that is allowed as an id.
+    pub(crate) fn told_by(path: &Path) -> Option<Self> {
+        let head = open_plain(path).and_then(Head::read);
+        head.ok()?.session?.parse().ok()
+    }
+
+    /// The id of a session whose file tells none: the file's stem, `-`, and 8 hex
+    /// digits of the sha256 of its real path, so that two files of the same
+    /// name in two folders are two sessions.
+    pub fn of_path(path: &Path) -> Result<Self, StoreError> {
+        let real = real_path(path).or_cannot("read", path)?;
+        let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
+        let stem = real.file_stem().unwrap_or_default().to_string_lossy();
+        let mut id: String = stem
+            .chars()
+            .map(|c| if is_allowed(c) { c } else { '_' })
+            .skip_while(|c| !c.is_ascii_alphanumeric())
+            .take(LONGEST - HASH_LENGTH)
+            .collect();
+        if id.is_empty() {
+            id.push_str("session");
+        }
+        id.push('-');
+        id.push_str(&digest[..8]);
+        id.parse()
+    }
+}
+
+fn is_allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+/// The real path of a file. Its folder must exist, the file itself need not.
+pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
+    let name = path.file_name().ok_or_else(|| std::io::Error::other("it names no file"))?;
+    Ok(crate::fs::parent(path).canonicalize()?.join(name))
+}
+
+impl FromStr for SessionId {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if starts_well && text.len() <= LONGEST && text.chars().all(is_allowed) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(StoreError::BadSession(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// When, and in which order: `20261121T234307.123456Z-0007`.
+///
+/// The sequence number is the order of the store, whatever the clock did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp {
+    /// Counted up through the whole store.
+    pub sequence: u64,
+    /// UTC, to the microsecond.
+    pub time: DateTime<Utc>,
+}
+
+/// How a time is written in a name.
+pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
+/// Length of a time of [`TIME`].
+const TIME_LEN: usize = "20261121T234307.123456Z".len();
+
+impl Stamp {
+    /// Reads what `Display` writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (time, sequence) = text.split_at_checked(TIME_LEN)?;
+        let sequence = sequence.strip_prefix('-')?;
+        let stamp = Self {
+            time: NaiveDateTime::parse_from_str(time, TIME).ok()?.and_utc(),
+            sequence: sequence.parse().ok()?,
+        };
+        // Only the one spelling that `Display` has is read.
+        (stamp.to_string() == text).then_some(stamp)
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:04}", self.time.format(TIME), self.sequence)
+    }
+}
+
+/// The id of a snapshot, which is also the stem of its files.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SnapshotId {
+    /// The session.
+    pub session: SessionId,
+    /// When, and in which order.
+    pub stamp: Stamp,
+}
+
+impl SnapshotId {
+    /// Reads what `Display` writes, from the right end: the id of a session may have a `-`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.rfind('-')?;
+        let time = digits.checked_sub(TIME_LEN)?;
+        let session = text.get(..time)?.strip_suffix('-')?;
+        Some(Self { session: session.parse().ok()?, stamp: Stamp::parse(&text[time..])? })
+    }
+}
+
+impl fmt::Display for SnapshotId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.session, self.stamp)
+    }
+}
+
+#[cfg(test)]
+mod session_tests {
+    use super::SessionId;
+
+    #[test]
+    fn only_plain_names_are_ids() {
+        let longest = "a".repeat(128);
+        for good in ["a", "7", "demo", "A.b_c-d", longest.as_str()] {
+            assert_eq!(good.parse::<SessionId>().expect(good).as_str(), good);
+        }
+        let too_long = "a".repeat(129);
+        for bad in [
+            "",
+            ".",
+            "..",
+            "../../x",
+            "/abs",
+            "-rf",
+            ".hidden",
+            "a\n",
+            "a b",
+            "*",
+            "a/b",
+            "a\0",
+            "é",
+            "\u{1b}[31m",
+            too_long.as_str(),
+        ] {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_one_name_in_two_folders_are_two_sessions() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut ids = Vec::new();
+        for folder in ["a", "b"] {
+            let folder = dir.path().join(folder);
+            std::fs::create_dir(&folder).expect("mkdir");
+            ids.push(SessionId::of_path(&folder.join("s.jsonl")).expect("an id"));
+        }
+        assert!(ids.iter().all(|id| id.as_str().starts_with("s-")));
+        assert_ne!(ids[0], ids[1]);
+    }
+
+    #[test]
+    fn every_file_name_gives_an_allowed_id() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let long = format!("{}.jsonl", "x".repeat(240));
+        for (name, start) in [
+            (".jsonl", "jsonl-"),
+            ("-rf.jsonl", "rf-"),
+            ("会话.jsonl", "session-"),
+            ("my chat.jsonl", "my_chat-"),
+            (long.as_str(), "xxx"),
+        ] {
+            let id = SessionId::of_path(&dir.path().join(name)).expect(name);
+            assert!(id.as_str().starts_with(start), "{name}: {id}");
+        }
+    }
+
+    #[test]
+    fn an_agents_file_has_the_id_that_it_tells() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("s.jsonl");
+        let header = |id: &str| {
+            format!("{{\"type\":\"session\",\"id\":{id},\"timestamp\":\"t\",\"cwd\":\"/\"}}\n")
+        };
+        let of_path = SessionId::of_path(&path).expect("an id");
+        assert_eq!(SessionId::of_file(&path).expect("none is there"), of_path);
+        std::fs::write(&path, header("\"0199-ab\"")).expect("written");
+        assert_eq!(SessionId::of_file(&path).expect("an id").as_str(), "0199-ab");
+        for odd in ["\"../../x\"", "\"\"", "7", "\"a b\""] {
+            std::fs::write(&path, header(odd)).expect("written");
+            assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
+        }
+        // Nobody waits for one.
+        std::fs::remove_file(&path).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("runs").success());
+        assert_eq!(SessionId::of_file(&path).expect("an id"), of_path);
+    }
+}
+
+#[cfg(test)]
+mod stamp_tests {
+    use super::{SnapshotId, Stamp};
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_read_from_the_right() {
+        let text = "a-b-20261121T234307.123456Z-0007";
+        let id = SnapshotId::parse(text).expect("a name");
+        assert_eq!(id.session.as_str(), "a-b");
+        assert_eq!(id.stamp.sequence, 7);
+        assert_eq!(id.stamp.time.to_rfc3339(), "2026-11-21T23:43:07.123456+00:00");
+        assert_eq!(id.to_string(), text);
+    }
+
+    #[test]
+    fn other_names_are_not_ours() {
+        for text in [
+            "",
+            "-",
+            "a",
+            "a-0007",
+            "20261121T234307.123456Z-0007",
+            "-20261121T234307.123456Z-0007",
+            "a-20261121T234307.123456Z-7",
+            "a-20261121T234307.123456Z-00007",
+            "a-20261121T234307.12345Z-0007",
+            "a-20261321T234307.123456Z-0007",
+            "a-20261121T234307.123456Z-",
+            "a-20261121T234307.123456Z-+007",
+            "../x-20261121T234307.123456Z-0007",
+            "é0261121T234307.123456Z-0007",
+        ] {
+            assert_eq!(SnapshotId::parse(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_stamp_is_read_back(micros in 0_i64..4_000_000_000_000_000, sequence in 0_u64..1_000_000) {
+            let time = chrono::DateTime::from_timestamp_micros(micros).expect("a time");
+            let stamp = Stamp { sequence, time };
+            prop_assert_eq!(Stamp::parse(&stamp.to_string()), Some(stamp));
+        }
+
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "\\PC*") {
+            let _ = SnapshotId::parse(&text);
+        }
+    }
+}

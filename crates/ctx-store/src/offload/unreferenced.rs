@@ -1,0 +1,271 @@
+//! Which offloaded files may go: those that no transcript of their session names,
+//! live or in a snapshot. When one of them cannot be looked into, all stay.
+//! Which offloaded files a transcript names: found by the beginning of their
+//! hash, whatever stands around it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use rustix::fs::OFlags;
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::if_there;
+use crate::id::SessionId;
+use crate::offload::OffloadedFile;
+use crate::offload::folder::Folder;
+use crate::offload::write::read_sources;
+use crate::replace::session_file::SessionFile;
+use crate::snapshot::bytes::{PACKED, SnapshotBytes};
+use crate::snapshot::{Entry, snapshot_files};
+use crate::store::Store;
+use crate::trash::bins;
+use crate::trash::removal::{RemovalReport, StoreItem};
+
+/// The snapshots of each session, found in one look at the store.
+pub(crate) struct Snapshots {
+    /// Their bytes, also of those in the trash, which may be brought back.
+    data: BTreeMap<SessionId, Vec<PathBuf>>,
+    /// Snapshots outside the trash.
+    entries: BTreeMap<SessionId, Vec<Entry>>,
+}
+
+impl Store {
+    /// The offloaded files of a session that were last used at `deadline` or before and that
+    /// nothing names.
+    pub fn unreferenced(
+        &self,
+        session: &SessionId,
+        deadline: DateTime<Utc>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let files = self.unused(session, deadline)?;
+        if files.is_empty() {
+            return Ok(files);
+        }
+        self.unnamed(session, files, &self.snapshots_of(Some(session))?)
+    }
+
+    /// Looks for the snapshots of one session, or of all. The trash comes last, because a
+    /// snapshot may be moved there meanwhile.
+    pub(crate) fn snapshots_of(
+        &self,
+        session: Option<&SessionId>,
+    ) -> Result<Snapshots, StoreError> {
+        let mut entries: BTreeMap<SessionId, Vec<Entry>> = BTreeMap::new();
+        for entry in self.catalog(session)?.entries {
+            let session = entry.id.session.clone();
+            entries.entry(session).or_default().push(entry);
+        }
+        let mut dirs = vec![self.snapshots()];
+        // Damaged files may still be repaired by hand.
+        dirs.extend(bins(&self.damaged(), None)?);
+        dirs.extend(bins(&self.trash(), None)?);
+        let mut data: BTreeMap<SessionId, Vec<PathBuf>> = BTreeMap::new();
+        for dir in dirs {
+            for file in snapshot_files(&dir)? {
+                if !file.is_meta && session.is_none_or(|session| *session == file.id.session) {
+                    data.entry(file.id.session).or_default().push(file.path);
+                }
+            }
+        }
+        Ok(Snapshots { data, entries })
+    }
+
+    /// The offloaded files of a session that were last used at `deadline` or before.
+    pub(crate) fn unused(
+        &self,
+        session: &SessionId,
+        deadline: DateTime<Utc>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let Some(folder) = if_there(Folder::of_session(self, session))? else {
+            return Ok(Vec::new());
+        };
+        let mut files = self.offloaded_files(session)?;
+        files.retain(|file| is_unused(&folder, file, deadline));
+        Ok(files)
+    }
+
+    /// Those of these files of a session that nothing names.
+    pub(crate) fn unnamed(
+        &self,
+        session: &SessionId,
+        files: Vec<OffloadedFile>,
+        snapshots: &Snapshots,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let mut search = Search::new(files);
+        for path in snapshots.data.get(session).into_iter().flatten() {
+            search_snapshot(&mut search, path)?;
+        }
+        for path in self.live_files(session, snapshots)? {
+            SessionFile::open(&path)
+                .and_then(|live| search.look_through(&mut &live.file).or_cannot("read", &live.path))
+                .map_err(|error| StoreError::Unsearchable(error.to_string()))?;
+        }
+        Ok(search.unreferenced())
+    }
+
+    /// The live files of a session, when all of them are known.
+    fn live_files(
+        &self,
+        session: &SessionId,
+        snapshots: &Snapshots,
+    ) -> Result<Vec<PathBuf>, StoreError> {
+        let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
+        let live = read_sources(&Folder::of_session(self, session)?)?;
+        let mut live = live.ok_or_else(|| unknown("one went into a pipe"))?;
+        for Entry { id, meta } in snapshots.entries.get(session).into_iter().flatten() {
+            let meta = meta.as_ref();
+            let meta = meta.map_err(|why| unknown(&format!("snapshot {id}: {why}")))?;
+            live.extend(meta.source.as_ref().map(PathBuf::from));
+        }
+        if live.is_empty() {
+            return Err(unknown("no file of the session is known"));
+        }
+        live.sort();
+        live.dedup();
+        Ok(live)
+    }
+
+    /// Moves offloaded files into the trash, except those that were used after `deadline`.
+    pub fn discard_offloaded(
+        &self,
+        files: &[OffloadedFile],
+        deadline: DateTime<Utc>,
+    ) -> Result<RemovalReport, StoreError> {
+        let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
+        self.move_to_trash(items, |item| match item {
+            StoreItem::Snapshot(_) => Ok(false),
+            StoreItem::Offloaded(file) => {
+                let folder = Folder::of_session(self, &file.session);
+                Ok(!folder.is_ok_and(|folder| is_unused(&folder, file, deadline)))
+            }
+        })
+    }
+}
+
+/// A file that cannot be unpacked may name anything. A missing one was moved into the trash, which
+/// is searched as well, or it was packed.
+fn search_snapshot(search: &mut Search, path: &Path) -> Result<(), StoreError> {
+    let mut packed = path.as_os_str().to_owned();
+    packed.push(PACKED);
+    for path in [path, Path::new(&packed)] {
+        let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
+        let Some(mut bytes) = if_there(bytes)? else {
+            continue;
+        };
+        return match search.look_through(&mut bytes) {
+            Err(error) if bytes.is_packed() && error.raw_os_error().is_none() => {
+                Err(StoreError::Unsearchable(format!("{}: {error}", path.display())))
+            }
+            searched => searched.or_cannot("read", path),
+        };
+    }
+    Ok(())
+}
+
+fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> bool {
+    let used = folder
+        .open(&file.name.to_string(), OFlags::RDONLY)
+        .ok()
+        .and_then(|file| file.metadata().ok()?.modified().ok());
+    used.is_some_and(|used| DateTime::<Utc>::from(used) <= deadline)
+}
+
+/// How many digits of its hash name a file: a path has all 64, a handle has 8, one of an
+/// older version 12.
+const DIGITS: u32 = 8;
+const MASK: u64 = (1 << (4 * DIGITS)) - 1;
+
+/// A search for files that no transcript names.
+pub(super) struct Search {
+    unnamed: HashMap<u64, Vec<OffloadedFile>>,
+}
+
+impl Search {
+    pub(super) fn new(files: Vec<OffloadedFile>) -> Self {
+        let mut unnamed: HashMap<u64, Vec<OffloadedFile>> = HashMap::new();
+        for file in files {
+            let key = file.name.sha256().bytes().filter_map(digit);
+            let key = key.take(DIGITS as usize).fold(0, |key, d| key << 4 | d);
+            unnamed.entry(key).or_default().push(file);
+        }
+        Self { unnamed }
+    }
+
+    /// Drops the files that `reader` names.
+    pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
+        let mut buffer = vec![0; 128 * 1024];
+        // The last digits as a number, and the length of the current run of digits.
+        let (mut window, mut run) = (0, 0_u32);
+        loop {
+            let read = match reader.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            for byte in &buffer[..read] {
+                let Some(digit) = digit(*byte) else {
+                    run = 0;
+                    continue;
+                };
+                window = (window << 4 | digit) & MASK;
+                run = (run + 1).min(DIGITS);
+                if run == DIGITS {
+                    self.unnamed.remove(&window);
+                }
+            }
+        }
+    }
+
+    /// The files that nothing named.
+    pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
+        let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
+        files.sort();
+        files
+    }
+}
+
+fn digit(byte: u8) -> Option<u64> {
+    match byte {
+        b'0'..=b'9' => Some(u64::from(byte - b'0')),
+        b'a'..=b'f' => Some(u64::from(byte - b'a' + 10)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod named_tests {
+    use super::Search;
+    use crate::{Form, OffloadName, OffloadedFile};
+
+    fn file(text: &str) -> OffloadedFile {
+        OffloadedFile {
+            session: "demo".parse().expect("an id"),
+            name: OffloadName::of(text.as_bytes(), Form::TEXT),
+        }
+    }
+
+    #[test]
+    fn a_name_is_found_wherever_it_stands() {
+        let hash = file("x").name.sha256().to_owned();
+        let half = 128 * 1024 - 4;
+        for (text, named) in [
+            (format!("Tool result is at: /s/offloaded/demo/{hash}.txt"), true),
+            (format!("⟦ctx:{} 12 bytes⟧", &hash[..12]), true),
+            (format!("ctx-offload --show {}⟧", &hash[..8]), true),
+            (format!("\\u00e9{}", &hash[..8]), true),
+            (format!("{}{}", " ".repeat(half), &hash[..8]), true),
+            (format!("{}-", &hash[..7]), false),
+            (format!("{}-{}", &hash[..4], &hash[4..8]), false),
+            (hash[..8].to_uppercase(), false),
+            (String::new(), false),
+        ] {
+            let mut search = Search::new(vec![file("x"), file("y")]);
+            search.look_through(&mut text.as_bytes()).expect("reads");
+            let left = search.unreferenced();
+            assert_eq!(!left.contains(&file("x")), named, "{}", text.trim());
+            assert!(left.contains(&file("y")));
+        }
+    }
+}

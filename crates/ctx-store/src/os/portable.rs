@@ -1,0 +1,44 @@
+//! Any Unix. The answers say that the system cannot tell, or cannot do it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use super::Excluded;
+
+pub(super) fn set_lease(_: &File, _: Excluded) -> Option<bool> {
+    None
+}
+
+pub(super) fn is_lease_intact(_: &File, _: Excluded) -> bool {
+    true
+}
+
+pub(super) fn release_lease(_: &File) {}
+
+pub(super) fn writer_of(_: &File) -> Option<String> {
+    None
+}
+
+pub(crate) fn rename_to_free_name(_: &Path, _: &Path) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
+pub(crate) fn exchange_names(_: &Path, _: &Path) -> Result<(), Errno> {
+    Err(Errno::NOSYS)
+}
+
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
+    // FreeBSD says EMLINK.
+    matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::MLINK))
+}

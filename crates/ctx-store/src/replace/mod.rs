@@ -1,0 +1,410 @@
+//! Replaces a session file that an agent may be writing, without losing anything that was in it or
+//! is appended meanwhile.
+//!
+//! The steps: lock the session; refuse a file that another process has open for writing; copy its
+//! bytes (the caller makes the new content from them); write the new file next to the old one; turn
+//! the copy into a snapshot; carry over what was appended since; exchange the two files, which is
+//! the commit; carry over what is still written through an older handle.
+//!
+//! New content is checked against its hash while it is read. If the replacement fails, its snapshot
+//! is withdrawn, so a job that fails every night does not fill the disk.
+
+pub(crate) mod append;
+pub(crate) mod carry_over;
+pub(crate) mod idle;
+pub(crate) mod interrupted;
+pub(crate) mod restore;
+pub(crate) mod retained;
+pub(crate) mod session_file;
+pub(crate) mod swap;
+pub(crate) mod target;
+pub(crate) mod undo;
+
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::audit::{Facts, Figures};
+use crate::error::{OrCannot, Severity, StoreError};
+use crate::fs::atomic::create;
+use crate::fs::temp::{TempFile, reap_beside};
+use crate::fs::{hex, if_there, parent, sync_name};
+use crate::id::{SessionId, SnapshotId};
+use crate::lock::SessionLock;
+use crate::os;
+use crate::replace::idle::MinIdle;
+use crate::replace::retained::SweepReport;
+use crate::replace::session_file::SessionFile;
+use crate::replace::swap::{NewFile, Swap};
+use crate::snapshot::Entry;
+use crate::snapshot::draft::{Draft, Snapshot};
+use crate::snapshot::meta::SnapshotKind;
+use crate::store::Store;
+use crate::trash::removal::{Removal, StoreItem};
+use crate::trash::sync_removal;
+
+/// How a replacement ended.
+#[derive(Debug)]
+pub enum ReplaceOutcome {
+    /// The file had that content already; nothing was done.
+    Same,
+    /// There was no file; there is one now.
+    Created,
+    /// The content is new.
+    New {
+        /// The snapshot of what was there.
+        before: Box<Snapshot>,
+        /// The number of bytes that were appended meanwhile and now follow the new content.
+        late_bytes: u64,
+        /// The second name of the old file, when a process may still be writing to it.
+        retained: Option<PathBuf>,
+    },
+}
+
+/// A session file that is about to be replaced: locked, without a writer, and copied. If it is
+/// dropped without [`Replacement::commit`], nothing remains.
+pub struct Replacement<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) session: SessionId,
+    pub(crate) lock: SessionLock,
+    pub(crate) live: SessionFile,
+    pub(crate) draft: Draft<'s>,
+    may_grow: bool,
+}
+
+impl Store {
+    /// Replaces the content of a session file that has been left alone for `min_idle`, or
+    /// creates it.
+    pub fn replace(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        min_idle: MinIdle,
+        new: &mut NewContent<'_>,
+    ) -> Result<ReplaceOutcome, StoreError> {
+        Self::refuse_inside(path)?;
+        if let Ok(None) = if_there(fs::symlink_metadata(path).or_cannot("read", path)) {
+            let _lock = self.lock_session(session)?;
+            return self.create(path, session, new);
+        }
+        self.begin_replacement(path, session, min_idle)?.commit(new)
+    }
+
+    /// Locks a session and copies the bytes of its file. Making the new content from them may take
+    /// long, so what is appended meanwhile is carried over. Refuses a file with several names, with
+    /// a writer, or with a change less than `min_idle` ago.
+    pub fn begin_replacement(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        min_idle: MinIdle,
+    ) -> Result<Replacement<'_>, StoreError> {
+        Self::refuse_inside(path)?;
+        let (lock, live) = self.claim(path, session)?;
+        let (lock, live) = match self.repair_addition(session, lock, live)? {
+            Some(claimed) => claimed,
+            None => self.claim(path, session)?,
+        };
+        let exception = self.refuse_unless_idle(&live, session, min_idle)?;
+        let draft = live.draft(self)?;
+        if let Some(exception) = exception {
+            exception.check(&draft.sha256)?;
+        }
+        // The file is locked: no run is between giving such a name and its commit.
+        for link in live.second_names()? {
+            fs::remove_file(&link).or_cannot("remove", &link)?;
+        }
+        Ok(Replacement::new(self, session, lock, live, draft))
+    }
+
+    /// Locks a session and its file, and cleans up after a killed run.
+    fn claim(
+        &self,
+        path: &Path,
+        session: &SessionId,
+    ) -> Result<(SessionLock, SessionFile), StoreError> {
+        let lock = self.lock_session(session)?;
+        if lock.after_a_kill {
+            self.rebuild_recent_of(session)?;
+        }
+        lock.remember(self);
+        // A killed run may have left a file next to the session.
+        self.sweep_recent(session).map_err(|error| not_saved(path, error))?;
+        let seen = SessionFile::open_replaceable(path)?;
+        if lock.after_a_kill {
+            reap_beside(&seen.path);
+        }
+        seen.refuse_users()?;
+        Ok((lock, seen))
+    }
+
+    fn create(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        new: &mut NewContent<'_>,
+    ) -> Result<ReplaceOutcome, StoreError> {
+        let facts = Facts {
+            sha256: Some(new.sha256.to_owned()),
+            figures: std::mem::take(&mut new.figures),
+            ..Facts::of(session)
+        };
+        let operation = self.begin(new.operation, &facts)?;
+        // Private, because the mode of the lost file is unknown.
+        let mut temp = TempFile::beside(path, 0o600).or_cannot("create a file in", parent(path))?;
+        new.copy_to(&mut temp, path)?;
+        os::sync(&temp.file).or_cannot("sync", temp.path())?;
+        create(temp, path)?;
+        sync_name(path)?;
+        self.done(&operation, &facts)?;
+        Ok(ReplaceOutcome::Created)
+    }
+}
+
+impl<'s> Replacement<'s> {
+    pub(crate) fn new(
+        store: &'s Store,
+        session: &SessionId,
+        lock: SessionLock,
+        live: SessionFile,
+        draft: Draft<'s>,
+    ) -> Self {
+        Self { store, session: session.clone(), lock, live, draft, may_grow: true }
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> Result<File, StoreError> {
+        self.draft.reader()
+    }
+
+    /// For new content that nothing may follow: bytes appended before the rename stop the
+    /// replacement instead of being carried over.
+    #[must_use]
+    pub fn unless_it_grows(self) -> Self {
+        Self { may_grow: false, ..self }
+    }
+
+    /// Makes the bytes a snapshot, then puts the new content into the file. When that does not
+    /// come about, no snapshot is left.
+    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
+        let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
+        Ok(done)
+    }
+
+    /// The same. As soon as the snapshot exists, `first` writes what belongs to the new content
+    /// elsewhere, such as memory files. If it fails, the session stays unchanged.
+    pub fn commit_after<E>(
+        self,
+        new: &mut NewContent<'_>,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+        if self.draft.sha256 == new.sha256 {
+            return Ok(first().map(|()| ReplaceOutcome::Same));
+        }
+        // The lock outlives the new file, so that it stays marked where that cannot be removed.
+        let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
+        let file = NewFile::write(&live, new)?;
+        draft.replaced_by = Some(file.content.clone());
+        let saved = save(store, &session, draft, new.kind);
+        let before = saved.map_err(|error| not_saved(&live.path, error))?;
+        if let Err(error) = first() {
+            store.withdraw_failed(&before);
+            return Ok(Err(error));
+        }
+        let mut swap = Swap::of(store, &live, &before, file);
+        swap.may_grow = may_grow;
+        let done = exchange(store, &before, swap, new);
+        store.end(before, done).map(Ok)
+    }
+}
+
+impl Store {
+    /// Ends a change of a file: if it failed, no snapshot is left.
+    pub(crate) fn end(
+        &self,
+        before: Snapshot,
+        done: Result<(u64, Option<PathBuf>), StoreError>,
+    ) -> Result<ReplaceOutcome, StoreError> {
+        match done {
+            Ok((late_bytes, retained)) => {
+                Ok(ReplaceOutcome::New { before: Box::new(before), late_bytes, retained })
+            }
+            Err(error) => {
+                if error.severity() != Severity::Uncertain {
+                    self.withdraw_failed(&before);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Commits the snapshot of what is replaced; the copy that a killed run left of the same
+/// bytes goes then.
+pub(crate) fn save(
+    store: &Store,
+    session: &SessionId,
+    draft: Draft<'_>,
+    kind: SnapshotKind,
+) -> Result<Snapshot, StoreError> {
+    let superseded = store.superseded(session, &draft, kind);
+    let (before, failed) = draft.take(session, kind)?;
+    if let Some(error) = failed {
+        store.withdraw_failed(&before);
+        return Err(error);
+    }
+    if let Some(id) = superseded {
+        // It does no harm if it remains.
+        let _ = store.withdraw(&id);
+    }
+    Ok(before)
+}
+
+/// Puts the new file in place; returns how many bytes were carried over, and the old file
+/// when it stays.
+fn exchange(
+    store: &Store,
+    before: &Snapshot,
+    swap: Swap<'_>,
+    new: &mut NewContent<'_>,
+) -> Result<(u64, Option<PathBuf>), StoreError> {
+    let mut facts = Facts {
+        snapshots: vec![before.id.to_string()],
+        sha256_before: Some(before.meta.sha256.clone()),
+        sha256: Some(new.sha256.to_owned()),
+        ..Facts::of(&before.id.session)
+    };
+    let operation = store.begin(new.operation, &facts)?;
+    let (late_bytes, retained) = swap.commit()?;
+    facts.late_bytes = Some(late_bytes);
+    facts.figures = std::mem::take(&mut new.figures);
+    store.done(&operation, &facts)?;
+    if retained.is_none() {
+        store.forget_retained(&before.id.session, std::slice::from_ref(&before.id));
+    }
+    Ok((late_bytes, retained))
+}
+
+pub(crate) fn not_saved(path: &Path, error: StoreError) -> StoreError {
+    StoreError::NotSaved { path: path.to_owned(), source: Box::new(error) }
+}
+
+/// The new content of a session file.
+pub struct NewContent<'a> {
+    /// All its bytes.
+    pub reader: &'a mut dyn Read,
+    /// Their hash. It is checked while they are read, and again in the written file.
+    pub sha256: &'a str,
+    /// The name of the operation in the audit log: `rollback`.
+    pub operation: &'static str,
+    /// The kind of the snapshot that is taken of what is replaced.
+    pub kind: SnapshotKind,
+    /// What the audit log records about the change.
+    pub figures: Figures,
+}
+
+impl NewContent<'_> {
+    /// Copies all of it into the new file for `path`; returns its length.
+    pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64, StoreError> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 128 * 1024];
+        let mut bytes = 0;
+        loop {
+            let n = match self.reader.read(&mut buffer) {
+                Ok(0) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.or_cannot("read the new content of", path)?,
+            };
+            hasher.update(&buffer[..n]);
+            file.write_all(&buffer[..n]).or_cannot("write", path)?;
+            bytes += n as u64;
+        }
+        let found = hex(&hasher.finalize());
+        if found == self.sha256 {
+            return Ok(bytes);
+        }
+        let expected = self.sha256;
+        Err(StoreError::Damaged {
+            id: path.display().to_string(),
+            why: format!("the new content has sha256 {found} instead of {expected}"),
+        })
+    }
+}
+
+impl Store {
+    /// After a failed replacement: checks the file that was to get the name of the replaced one,
+    /// and withdraws the snapshot unless it is needed to find that file.
+    pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
+        let mut swept = SweepReport::default();
+        let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
+        if judged.is_ok() && !before.meta.has_retained() {
+            // It does no harm if it remains.
+            let _ = self.withdraw(&before.id);
+        }
+    }
+
+    /// Deletes a snapshot for good, the commit record first.
+    pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let item = StoreItem::Snapshot(id.clone());
+        let items = [item.clone()];
+        let mut removal = Removal::begin(self, "withdraw", Some(&id.session), &items)?;
+        removal.each([item], |item| Some((item, self.remove_snapshot(id))));
+        sync_removal(&self.snapshots())?;
+        removal.done()?;
+        self.lock()?.forget_withdrawn(id)
+    }
+
+    /// The newest snapshot of a session, when it was taken of the same bytes for the same
+    /// purpose: that run was killed, or what it did was undone by hand.
+    pub(crate) fn superseded(
+        &self,
+        session: &SessionId,
+        draft: &Draft<'_>,
+        kind: SnapshotKind,
+    ) -> Option<SnapshotId> {
+        let Entry { id, meta: Ok(meta) } = self.newest(session)? else {
+            return None;
+        };
+        let is_same = meta.sha256 == draft.sha256 && meta.source == draft.source;
+        (is_same && meta.kind == kind && !meta.held && !meta.has_retained()).then_some(id)
+    }
+}
+
+#[cfg(test)]
+mod content_tests {
+    use std::path::Path;
+
+    use sha2::{Digest, Sha256};
+
+    use super::NewContent;
+    use crate::fs::hex;
+    use crate::{Figures, SnapshotKind, StoreError};
+
+    fn copy(bytes: &[u8], sha256: &str) -> Result<Vec<u8>, StoreError> {
+        let mut reader = bytes;
+        let mut new = NewContent {
+            reader: &mut reader,
+            sha256,
+            operation: "test",
+            kind: SnapshotKind::Snapshot,
+            figures: Figures::default(),
+        };
+        let mut file = Vec::new();
+        let length = new.copy_to(&mut file, Path::new("s.jsonl"))?;
+        assert_eq!(length, file.len() as u64);
+        Ok(file)
+    }
+
+    #[test]
+    fn only_content_with_its_hash_is_taken() {
+        let bytes = vec![7; 300 * 1024];
+        let sha256 = hex(&Sha256::digest(&bytes));
+        assert_eq!(copy(&bytes, &sha256).expect("copied"), bytes);
+        let error = copy(&bytes[1..], &sha256).expect_err("other bytes");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        assert!(copy(b"", &sha256).is_err());
+    }
+}

@@ -1,0 +1,530 @@
+//! Restoring: a snapshot is found and checked, then its bytes are put into the session file.
+//! The snapshots of a session file, whatever name they were saved under.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use crate::audit::Figures;
+use crate::error::{OrCannot, StoreError};
+use crate::fs::is_there;
+use crate::id::{SessionId, real_path};
+use crate::replace::idle::MinIdle;
+use crate::replace::session_file::{SessionFile, refuse_replacement};
+use crate::replace::undo::PrefixHashes;
+use crate::replace::{NewContent, ReplaceOutcome};
+use crate::snapshot::bytes::SnapshotBytes;
+use crate::snapshot::meta::{Meta, SnapshotKind, Successor};
+use crate::snapshot::{Catalog, Entry};
+use crate::store::Store;
+
+/// The snapshot to restore.
+#[derive(Clone, Copy, Debug)]
+pub enum SnapshotChoice<'a> {
+    /// The one with this name: see [`crate::Catalog::find`].
+    Named(&'a str),
+    /// The newest one that was taken before that time.
+    Before(DateTime<Utc>),
+    /// What the last replacement of this file replaced.
+    Undo(Option<&'a Path>),
+}
+
+impl SnapshotChoice<'_> {
+    /// Whether one snapshot is named, be it of this file or of another one.
+    fn is_name(&self) -> bool {
+        matches!(self, Self::Named(name) if *name != "latest")
+    }
+}
+
+/// A snapshot whose bytes were checked against their hash.
+pub struct Restore<'s> {
+    store: &'s Store,
+    session: SessionId,
+    /// The bytes, to be read from their start.
+    pub content: SnapshotBytes,
+    /// The commit record.
+    pub meta: Meta,
+    /// The results of replacements of the session's files, by the ids of the snapshots before them.
+    pub(crate) made: Vec<(String, Successor)>,
+    /// How the file begins that was looked at to find it.
+    pub(crate) file: PrefixHashes,
+}
+
+impl Store {
+    /// Finds a snapshot of a session and checks its bytes.
+    pub fn find_restore(
+        &self,
+        session: &SessionId,
+        wanted: SnapshotChoice<'_>,
+    ) -> Result<Restore<'_>, StoreError> {
+        self.require_session(session)?;
+        let mut catalog = self.catalog(Some(session))?;
+        if let SnapshotChoice::Undo(Some(path)) = wanted {
+            catalog.prefer(path)?;
+        }
+        let found = self.find_in(&catalog, wanted);
+        let found = found.map_err(|error| self.explained(error))?;
+        Ok(Restore { session: session.clone(), ..found })
+    }
+
+    /// Finds a snapshot of a session that only its file names: see [`Store::catalog_of_file`].
+    ///
+    /// Copies of one session in several places have one id: unless it is named, no snapshot of
+    /// another copy is taken while there is one of this file.
+    pub fn find_restore_of_file(
+        &self,
+        path: &Path,
+        wanted: SnapshotChoice<'_>,
+    ) -> Result<Restore<'_>, StoreError> {
+        let mut of_file = match self.catalog_of_file(path) {
+            Err(StoreError::NoSnapshotOf(_)) if matches!(wanted, SnapshotChoice::Undo(_)) => {
+                return Err(StoreError::NothingToUndo);
+            }
+            other => other?,
+        };
+        if !wanted.is_name() {
+            of_file.catalog.prefer(path)?;
+        }
+        let found = self.find_in(&of_file.catalog, wanted);
+        let found = found.map_err(|error| self.explained(error))?;
+        // The replaced content belongs to the session id in the file, or else to the session that
+        // it was saved under.
+        let session = SessionId::told_by(path).unwrap_or_else(|| found.session.clone());
+        Ok(Restore { session, ..found })
+    }
+
+    fn find_in(
+        &self,
+        catalog: &Catalog,
+        wanted: SnapshotChoice<'_>,
+    ) -> Result<Restore<'_>, StoreError> {
+        let mut file = PrefixHashes::default();
+        let entry = match wanted {
+            SnapshotChoice::Named(wanted) => catalog.find(wanted)?,
+            SnapshotChoice::Before(time) => catalog.find_before(time)?,
+            SnapshotChoice::Undo(path) => {
+                let entry;
+                (entry, file) = self.last_replaced(catalog, path)?;
+                entry
+            }
+        };
+        let opened = self.open_verified(entry);
+        let (content, meta) = match wanted {
+            SnapshotChoice::Undo(_) => opened.map_err(StoreError::in_undo)?,
+            _ => opened?,
+        };
+        let metas = catalog.entries.iter();
+        let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        let made = metas.filter_map(|meta| Some((meta.id.clone(), meta.replaced_by.clone()?)));
+        Ok(Restore {
+            store: self,
+            session: entry.id.session.clone(),
+            content,
+            meta,
+            made: made.collect(),
+            file,
+        })
+    }
+}
+
+impl Restore<'_> {
+    /// The same, for a file of another session.
+    #[cfg(test)]
+    pub(crate) fn of_session(self, session: SessionId) -> Self {
+        Self { session, ..self }
+    }
+
+    /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite
+    /// another session's file.
+    pub fn refuse_other_file(&self, path: &Path) -> Result<(), StoreError> {
+        let real = real_path(path).or_cannot("read", path)?;
+        match &self.meta.source {
+            Some(source) if !self.meta.is_of(&real) => Err(StoreError::OtherFile {
+                path: path.to_owned(),
+                id: self.meta.id.clone(),
+                taken_of: source.clone(),
+                is_gone: !is_there(Path::new(source))?,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether [`Restore::restore`] would be refused now: the question of a dry run.
+    pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<(), StoreError> {
+        refuse_replacement(path)?;
+        if !is_there(path)? {
+            return Ok(());
+        }
+        SessionFile::open_replaceable(path)?.refuse_unless_idle(self.store, &self.session, min_idle)
+    }
+
+    /// Puts the bytes into a file, or creates it. A file that changed less than `min_idle` ago
+    /// is refused.
+    pub fn restore(
+        &mut self,
+        path: &Path,
+        min_idle: MinIdle,
+    ) -> Result<ReplaceOutcome, StoreError> {
+        let mut new = NewContent {
+            reader: &mut self.content,
+            sha256: &self.meta.sha256,
+            operation: "rollback",
+            kind: SnapshotKind::PreRollback,
+            figures: Figures { restored: Some(self.meta.id.clone()), ..Figures::default() },
+        };
+        self.store.replace(path, &self.session, min_idle, &mut new)
+    }
+
+    /// The session that the replaced bytes belong to.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+}
+
+/// The snapshots that belong to a file.
+pub struct OfFile {
+    /// The snapshots of the session id in the file and of its path; without any, those of the
+    /// session whose content it has.
+    pub catalog: Catalog,
+    /// The path that they were taken of, where only the content tells that they are its own.
+    pub by_content: Option<String>,
+}
+
+impl Store {
+    /// The snapshots of a file: of the session that its agent has written into it; of its path,
+    /// whatever name they were saved under; else, for a file that was moved or copied, of the
+    /// session that has a snapshot, or wrote a file, of the same bytes or of its beginning.
+    pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile, StoreError> {
+        let real = real_path(path).or_cannot("read", path)?;
+        // Older versions of the tools named all sessions by their path.
+        let own = [SessionId::of_file(path)?, SessionId::of_path(path)?];
+        let mut catalog = self.catalog(None)?;
+        let is_own = |entry: &Entry| {
+            let meta = entry.meta.as_ref();
+            own.contains(&entry.id.session) || meta.is_ok_and(|meta| meta.is_of(&real))
+        };
+        if catalog.entries.iter().any(is_own) {
+            catalog.entries.retain(is_own);
+            catalog.uncommitted.retain(|id| own.contains(&id.session));
+            return Ok(OfFile { catalog, by_content: None });
+        }
+        let fitting = fitting_sessions(&catalog, path)?;
+        let mut sessions = fitting.iter();
+        let (Some(session), None) = (sessions.next(), sessions.next()) else {
+            if fitting.is_empty() {
+                return Err(StoreError::NoSnapshotOf(path.to_owned()));
+            }
+            return Err(StoreError::SeveralSessions {
+                path: path.to_owned(),
+                sessions: fitting.iter().map(ToString::to_string).collect(),
+            });
+        };
+        catalog.retain_session(session);
+        let metas = catalog.entries.iter().rev();
+        let mut metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        let source = metas.find_map(|meta| meta.source.clone());
+        Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
+    }
+}
+
+/// The sessions of whose bytes the longest beginning of the file is.
+fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<BTreeSet<SessionId>, StoreError> {
+    if !is_there(path)? {
+        return Ok(BTreeSet::new());
+    }
+    let metas = || {
+        let entries = catalog.entries.iter();
+        entries.filter_map(|entry| Some((&entry.id.session, entry.meta.as_ref().ok()?)))
+    };
+    let file = PrefixHashes::of(Some(path), metas().flat_map(|(_, meta)| meta.lengths()))?;
+    // Every file begins with nothing.
+    let fit = |meta: &Meta| file.fit(meta).filter(|bytes| *bytes > 0);
+    let longest = metas().filter_map(|(_, meta)| fit(meta)).max();
+    let fits = |meta: &Meta| longest.is_some() && fit(meta) == longest;
+    let fitting = metas().filter(|(_, meta)| fits(meta));
+    Ok(fitting.map(|(session, _)| session.clone()).collect())
+}
+
+impl Catalog {
+    /// Leaves out the snapshots of other sessions.
+    pub(crate) fn retain_session(&mut self, session: &SessionId) {
+        self.entries.retain(|entry| entry.id.session == *session);
+        self.uncommitted.retain(|id| id.session == *session);
+    }
+
+    /// Drops the snapshots of other files, if there is one of this file.
+    pub(crate) fn prefer(&mut self, path: &Path) -> Result<(), StoreError> {
+        let real = real_path(path).or_cannot("read", path)?;
+        // For a damaged one, and for stdin, it is unknown.
+        let of_file = |entry: &Entry| {
+            let meta = entry.meta.as_ref().ok()?;
+            meta.source.as_ref().map(|_| meta.is_of(&real))
+        };
+        let is_one = |entry: &Entry| of_file(entry) == Some(true);
+        if self.entries.iter().any(is_one) {
+            self.entries.retain(|entry| of_file(entry) != Some(false));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod restore_tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::time::Duration;
+
+    use super::SnapshotChoice;
+    use crate::tests::{Bench, id};
+    use crate::{MinIdle, ReplaceOutcome, SessionId, SnapshotKind, StoreError};
+
+    /// A file of the session `demo`, with a snapshot of it.
+    fn saved(bench: &Bench, content: &str) -> PathBuf {
+        let path = bench.file("s.jsonl", content);
+        let draft = bench.store.draft_of(&path).expect("reads");
+        let saved = draft.commit(&id("demo"), SnapshotKind::Snapshot);
+        saved.expect("commits");
+        path
+    }
+
+    #[test]
+    fn a_file_goes_back_and_forth() {
+        let bench = Bench::new();
+        let path = saved(&bench, "old\n");
+        fs::write(&path, "new\n").expect("written");
+        for (wanted, expected) in [
+            (SnapshotChoice::Named("latest"), "old\n"),
+            (SnapshotChoice::Undo(Some(&path)), "new\n"),
+            (SnapshotChoice::Undo(Some(&path)), "old\n"),
+        ] {
+            let restore = bench.store.find_restore(&id("demo"), wanted);
+            let mut restore = restore.expect("found");
+            restore.refuse_other_file(&path).expect("the same file");
+            let replaced = restore.restore(&path, MinIdle::default()).expect("restored");
+            assert!(matches!(replaced, ReplaceOutcome::New { .. }));
+            assert_eq!(fs::read_to_string(&path).expect("reads"), expected);
+        }
+    }
+
+    #[test]
+    fn another_file_is_refused_unless_the_snapshot_is_of_none() {
+        let bench = Bench::new();
+        saved(&bench, "old\n");
+        bench.take("stdin", b"piped\n");
+        let other = bench.file("other.jsonl", "other\n");
+        let find = |session: &str| {
+            let wanted = SnapshotChoice::Named("latest");
+            let found = bench.store.find_restore(&id(session), wanted);
+            found.expect("found")
+        };
+        let refused = find("demo").refuse_other_file(&other);
+        let error = refused.expect_err("another file").to_string();
+        assert!(error.contains(" was taken of "), "{error}");
+        find("stdin").refuse_other_file(&other).expect("any file");
+        let none = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(None));
+        assert!(matches!(none, Err(StoreError::NothingToUndo)));
+    }
+
+    /// A file of pi, which tells the id of its session.
+    const TOLD: &str = "{\"type\":\"session\",\"id\":\"p-1\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
+
+    fn snapshot(bench: &Bench, path: &Path, session: &SessionId) -> String {
+        let draft = bench.store.draft_of(path).expect("reads");
+        let saved = draft.commit(session, SnapshotKind::Snapshot);
+        saved.expect("commits").id.to_string()
+    }
+
+    fn copies(bench: &Bench) -> [PathBuf; 2] {
+        ["a", "b"].map(|folder| {
+            let folder = bench.dir.path().join(folder);
+            fs::create_dir(&folder).expect("made");
+            let path = folder.join("s.jsonl");
+            fs::write(&path, format!("{TOLD}{{\"{}\":1}}\n", folder.display())).expect("written");
+            path
+        })
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("reads")
+    }
+
+    fn restore(bench: &Bench, path: &Path, wanted: SnapshotChoice<'_>) -> Result<(), StoreError> {
+        let mut found = bench.store.find_restore_of_file(path, wanted)?;
+        found.refuse_other_file(path)?;
+        found.restore(path, MinIdle(Some(Duration::ZERO))).map(drop)
+    }
+
+    /// Two copies of one session have one id, and none gets the bytes of the other unasked.
+    #[test]
+    fn a_copy_of_a_session_is_another_file() {
+        let bench = Bench::new();
+        let [one, other] = copies(&bench);
+        let session = SessionId::of_file(&one).expect("an id");
+        assert_eq!(SessionId::of_file(&other).expect("an id"), session);
+        let (first, second) = (text(&one), text(&other));
+        snapshot(&bench, &one, &session);
+        let of_other = snapshot(&bench, &other, &session);
+        for path in [&one, &other] {
+            fs::write(path, TOLD).expect("written");
+        }
+        restore(&bench, &one, SnapshotChoice::Named("latest")).expect("its own");
+        restore(&bench, &other, SnapshotChoice::Named("latest")).expect("its own");
+        assert_eq!((text(&one), text(&other)), (first.clone(), second));
+        // The other one was replaced later.
+        restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
+        assert_eq!(text(&one), TOLD);
+        restore(&bench, &one, SnapshotChoice::Undo(Some(&one))).expect("its own");
+        assert_eq!(text(&one), first);
+        let asked = restore(&bench, &one, SnapshotChoice::Named(&of_other));
+        assert!(matches!(asked, Err(StoreError::OtherFile { .. })));
+        // One of which there is no snapshot.
+        let third = bench.file("c.jsonl", TOLD);
+        for wanted in [SnapshotChoice::Named("latest"), SnapshotChoice::Undo(Some(&third))] {
+            let none = restore(&bench, &third, wanted);
+            assert!(matches!(none, Err(StoreError::OtherFile { .. })));
+        }
+        assert_eq!(text(&third), TOLD);
+    }
+
+    /// Older versions of the tools named every session by its path.
+    #[test]
+    fn snapshots_of_older_tools_are_found() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", TOLD);
+        let by_path = SessionId::of_path(&path).expect("an id");
+        let old = snapshot(&bench, &path, &by_path);
+        let grown = format!("{TOLD}{{}}\n");
+        fs::write(&path, &grown).expect("written");
+        let find = |wanted| bench.store.find_restore_of_file(&path, wanted);
+        assert_eq!(find(SnapshotChoice::Named("latest")).expect("found").meta.id, old);
+        restore(&bench, &path, SnapshotChoice::Named("1")).expect("restored");
+        assert_eq!(text(&path), TOLD);
+        // New snapshots belong to the session id in the file.
+        let undone = find(SnapshotChoice::Undo(Some(&path))).expect("found");
+        assert_eq!(undone.meta.session, "p-1");
+        restore(&bench, &path, SnapshotChoice::Undo(Some(&path))).expect("undone");
+        assert_eq!(text(&path), grown);
+        let none = find(SnapshotChoice::Named("99")).map(|found| found.meta.id);
+        assert!(matches!(none, Err(StoreError::NoSnapshot(_))), "{none:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_found_by_its_path() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", TOLD);
+        let session = SessionId::of_file(&path).expect("an id");
+        snapshot(&bench, &path, &session);
+        fs::remove_file(&path).expect("removed");
+        restore(&bench, &path, SnapshotChoice::Named("latest")).expect("created");
+        assert_eq!(text(&path), TOLD);
+    }
+}
+
+#[cfg(test)]
+mod of_file_tests {
+    use std::fs;
+    use std::path::Path;
+
+    use crate::replace::restore::SnapshotChoice;
+    use crate::tests::{Bench, id};
+    use crate::{MinIdle, SnapshotKind, StoreError};
+
+    const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
+    const MORE: &str = "{\"role\":\"user\",\"content\":\"more\"}\n";
+
+    fn save(bench: &Bench, path: &Path, session: &str) {
+        let draft = bench.store.draft_of(path).expect("reads");
+        let saved = draft.commit(&id(session), SnapshotKind::Snapshot);
+        saved.expect("commits");
+    }
+
+    fn numbers(bench: &Bench, path: &Path) -> (Vec<u64>, Option<String>) {
+        let of_file = bench.store.catalog_of_file(path).expect("found");
+        let entries = of_file.catalog.entries.iter();
+        let mut numbers: Vec<u64> = entries.map(|entry| entry.id.stamp.sequence).collect();
+        numbers.sort_unstable();
+        (numbers, of_file.by_content)
+    }
+
+    /// 15 C2: a path finds its snapshots, whatever names they were saved under, and what a
+    /// rollback replaces belongs to that name.
+    #[test]
+    fn a_path_finds_what_was_saved_under_a_name() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", OLD);
+        let other = bench.file("t.jsonl", MORE);
+        save(&bench, &path, "demo");
+        save(&bench, &other, "demo");
+        save(&bench, &path, "second");
+        assert_eq!(numbers(&bench, &path), (vec![1, 3], None));
+        fs::write(&path, MORE).expect("written");
+        let restored = bench.store.find_restore_of_file(&path, SnapshotChoice::Named("1"));
+        let mut restored = restored.expect("found");
+        restored.refuse_other_file(&path).expect("its own");
+        restored.restore(&path, MinIdle::default()).expect("restored");
+        assert_eq!(fs::read_to_string(&path).expect("read"), OLD);
+        let undo = bench.store.find_restore_of_file(&path, SnapshotChoice::Undo(Some(&path)));
+        assert_eq!(undo.expect("found").meta.session, "demo");
+        let elsewhere = bench.store.find_restore_of_file(&path, SnapshotChoice::Named("2"));
+        assert!(matches!(elsewhere, Err(StoreError::NoSnapshot(_))));
+    }
+
+    /// 15 C2: the last change of a file is undone, under whatever name each one was made.
+    #[test]
+    fn an_undo_looks_at_all_names_of_a_path() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", OLD);
+        save(&bench, &path, "demo");
+        for (session, text) in [("first", MORE), ("second", "{}\n")] {
+            fs::write(&path, text).expect("written");
+            let found = bench.store.find_restore(&id("demo"), SnapshotChoice::Named("1"));
+            let mut found = found.expect("found").of_session(id(session));
+            found.restore(&path, MinIdle::default()).expect("restored");
+        }
+        let undo = bench.store.find_restore_of_file(&path, SnapshotChoice::Undo(Some(&path)));
+        assert_eq!(undo.expect("found").meta.session, "second");
+    }
+
+    /// 15 C2: after a move, a file is known by its content, also when it grew since.
+    #[test]
+    fn a_moved_file_is_known_by_its_content() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", OLD);
+        save(&bench, &path, "demo");
+        let empty = bench.file("e.jsonl", "");
+        save(&bench, &empty, "empty");
+        let moved = bench.dir.path().join("moved.jsonl");
+        fs::rename(&path, &moved).expect("moved");
+        fs::write(&moved, [OLD, MORE].concat()).expect("written");
+        let (numbers, source) = numbers(&bench, &moved);
+        assert_eq!(numbers, [1]);
+        assert!(source.expect("by content").ends_with("/s.jsonl"));
+        let found = bench.store.find_restore_of_file(&moved, SnapshotChoice::Named("latest"));
+        let refused = found.expect("found").refuse_other_file(&moved);
+        let is_gone = matches!(refused, Err(StoreError::OtherFile { is_gone: true, .. }));
+        assert!(is_gone, "{refused:?}");
+        let other = bench.file("other.jsonl", MORE);
+        let none = bench.store.catalog_of_file(&other).err();
+        assert!(matches!(none, Some(StoreError::NoSnapshotOf(_))));
+    }
+
+    /// The longest beginning decides the session; if it belongs to several, none is taken.
+    #[test]
+    fn several_sessions_with_one_content_are_told() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", OLD);
+        save(&bench, &path, "demo");
+        save(&bench, &path, "copy");
+        let moved = bench.file("m.jsonl", &[OLD, MORE].concat());
+        let Err(StoreError::SeveralSessions { sessions, .. }) = bench.store.catalog_of_file(&moved)
+        else {
+            panic!("two fit");
+        };
+        assert_eq!(sessions, ["copy", "demo"]);
+        let longer = bench.file("l.jsonl", &[OLD, MORE].concat());
+        save(&bench, &longer, "longer");
+        let of_file = bench.store.catalog_of_file(&moved).expect("one is longer");
+        assert_eq!(of_file.catalog.entries[0].id.session, id("longer"));
+    }
+}

@@ -1,0 +1,148 @@
+//! Replaced files. They keep a second name until no process writes to them, so that late writes are
+//! not lost.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io::Seek;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::temp::{reap, reap_all, reap_beside};
+use crate::fs::{file_id, hash, id_of, open_plain, parent};
+use crate::id::{SessionId, SnapshotId};
+use crate::os::Writers;
+use crate::snapshot::meta::{Meta, SnapshotKind};
+use crate::store::Store;
+
+/// If the kernel cannot report writers, a file counts as finished when it has not changed for this
+/// long.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// The replaced files of a store after a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepReport {
+    /// Removed: their bytes are in snapshots.
+    pub removed: u64,
+    /// Left alone: open for writing, or changed a short time ago.
+    pub busy: Vec<(SnapshotId, PathBuf)>,
+    /// Snapshots of what was written to them after they had been replaced.
+    pub late: Vec<SnapshotId>,
+}
+
+impl Store {
+    /// Removes replaced files without writers, and what killed runs left next to session files.
+    /// Skips sessions that are being changed.
+    pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
+        reap(&self.tmp(), None);
+        reap(&self.snapshots(), None);
+        let mut swept = SweepReport::default();
+        let mut names: BTreeMap<PathBuf, HashSet<OsString>> = BTreeMap::new();
+        for entry in self.catalog(session)?.entries {
+            let Ok(meta) = &entry.meta else { continue };
+            if let Some((live, _)) = meta.retained_paths() {
+                let name = live.file_name().unwrap_or_default().to_owned();
+                names.entry(parent(&live).to_owned()).or_default().insert(name);
+                if meta.has_retained() {
+                    // A run may be exchanging these very files.
+                    match self.lock_session(&entry.id.session) {
+                        Ok(_lock) => self.sweep_one(&entry.id, meta, &mut swept)?,
+                        Err(StoreError::Busy(_)) => swept.leave(&entry.id, meta),
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        for (folder, names) in names {
+            reap_all(&folder, &names);
+        }
+        Ok(swept)
+    }
+
+    /// The same for what the last runs on a session may have left, which takes no look at
+    /// the whole store. The caller has locked the session.
+    pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<(), StoreError> {
+        reap(&self.tmp(), None);
+        let recent = self.recent(session).retained;
+        let mut gone = Vec::new();
+        let mut swept = SweepReport::default();
+        let ids = recent.iter().filter_map(|id| SnapshotId::parse(id));
+        for id in ids.filter(|id| id.session == *session) {
+            // gc looks at what cannot be read here.
+            if let Ok(meta) = self.read_meta(&id) {
+                if let Some((live, _)) = meta.retained_paths() {
+                    reap_beside(&live);
+                }
+                self.sweep_one(&id, &meta, &mut swept)?;
+            }
+            if !swept.busy.iter().any(|(busy, _)| *busy == id) {
+                gone.push(id);
+            }
+        }
+        self.forget_retained(session, &gone);
+        Ok(())
+    }
+
+    /// A path out of meta.json is not trusted: what is removed is a file of our own naming
+    /// whose bytes are all in a snapshot, or were written by us.
+    pub(crate) fn sweep_one(
+        &self,
+        id: &SnapshotId,
+        meta: &Meta,
+        swept: &mut SweepReport,
+    ) -> Result<(), StoreError> {
+        let Some((live, retained)) = meta.retained_paths() else {
+            return Ok(());
+        };
+        let (live, retained) = (live.as_path(), retained.as_path());
+        let Ok(mut file) = open_plain(retained) else {
+            return Ok(());
+        };
+        let old = file.metadata().or_cannot("read", retained)?;
+        // If names cannot be exchanged, a killed run may have left a second name of the session
+        // file.
+        if !file_id(live).is_ok_and(|now| now == id_of(&old)) {
+            let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
+            let is_quiet = match Writers::of(&file) {
+                Writers::None => true,
+                Writers::NoneSeen => silent.is_some_and(|silent| silent >= SILENCE),
+                Writers::Some(_) => false,
+            };
+            if !is_quiet {
+                swept.leave(id, meta);
+                return Ok(());
+            }
+            let found = hash(&mut file).or_cannot("read", retained)?;
+            let ours = meta.replaced_by.as_ref().map(|ours| ours.sha256.as_str());
+            if found != meta.sha256 && ours != Some(&found) {
+                file.rewind().or_cannot("read", retained)?;
+                let mut draft = self.draft(&file, retained)?;
+                draft.source = Some(live.to_string_lossy().into_owned());
+                let late = draft.commit(&id.session, SnapshotKind::Late)?;
+                swept.late.push(late.id);
+            }
+        }
+        #[cfg(test)]
+        crate::tests::moments::moment();
+        // A process that found the file under its earlier name may have written while it was read.
+        let now = file.metadata().or_cannot("read", retained)?;
+        let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
+        if matches!(Writers::of(&file), Writers::Some(_)) || state(&now) != state(&old) {
+            swept.leave(id, meta);
+            return Ok(());
+        }
+        fs::remove_file(retained).or_cannot("remove", retained)?;
+        swept.removed += 1;
+        Ok(())
+    }
+}
+
+impl SweepReport {
+    /// A replaced file stays for now.
+    fn leave(&mut self, id: &SnapshotId, meta: &Meta) {
+        let retained = meta.retained_paths().map(|(_, retained)| retained);
+        self.busy.extend(retained.map(|retained| (id.clone(), retained)));
+    }
+}

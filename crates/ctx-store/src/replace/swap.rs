@@ -1,0 +1,297 @@
+//! The new file, its exchange with the live file, and what follows directly. The exchange is the
+//! only step that changes names; it also handles files that other processes put in place at that
+//! moment.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Seek};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::{OrCannot, Severity, StoreError};
+use crate::fs::atomic::{inherit, take_the_place};
+use crate::fs::temp::{TempFile, TempName};
+use crate::fs::{file_id, hash, id_of, open_plain, parent, sync_dir};
+use crate::os;
+use crate::os::Lease;
+use crate::replace::NewContent;
+use crate::replace::carry_over::CarryOver;
+use crate::replace::session_file::SessionFile;
+use crate::snapshot::draft::Snapshot;
+use crate::snapshot::meta::{SnapshotKind, Successor};
+use crate::store::Store;
+
+/// How often a file that keeps growing is caught up with before we give up.
+const ROUNDS: usize = 5;
+/// How many of these rounds wait for the disk.
+const SYNCED_ROUNDS: usize = 3;
+/// A lease that was held longer may have been revoked.
+const LEASE: Duration = Duration::from_secs(5);
+const OTHER_CONTENT: &str =
+    "does not hold what was written: another process has written it over, or the disk is at fault";
+
+/// The new content next to the live file. Dropping it removes it.
+pub(crate) struct NewFile {
+    temp: TempFile,
+    /// What was written to it.
+    pub(crate) content: Successor,
+}
+
+impl NewFile {
+    pub(crate) fn write(live: &SessionFile, new: &mut NewContent<'_>) -> Result<Self, StoreError> {
+        let path = &live.path;
+        let name = path.file_name().unwrap_or_default();
+        // The files of killed runs were removed when the session was locked.
+        let temp = TempFile::create(parent(path), name, 0o600);
+        let mut temp = temp.or_cannot("create a file next to", path)?;
+        let bytes = new.copy_to(&mut temp, path)?;
+        inherit(&temp.file, &live.meta).or_cannot("keep the mode of", path)?;
+        os::sync(&temp.file).or_cannot("sync", temp.path())?;
+        let sha256 = new.sha256.to_owned();
+        Ok(Self { temp, content: Successor { bytes, sha256 } })
+    }
+}
+
+/// A replacement up to its commit; dropped before that, it leaves nothing.
+pub(crate) struct Swap<'a> {
+    store: &'a Store,
+    live: &'a SessionFile,
+    before: &'a Snapshot,
+    temp: TempFile,
+    content: Successor,
+    /// The name that the old file will have: that of what was replaced, which the next run
+    /// finds by the snapshot.
+    aside: PathBuf,
+    carry_over: CarryOver<'a>,
+    /// Whether what is appended meanwhile may follow the new content; else it stops all.
+    pub(crate) may_grow: bool,
+}
+
+impl<'a> Swap<'a> {
+    pub(crate) fn of(
+        store: &'a Store,
+        live: &'a SessionFile,
+        before: &'a Snapshot,
+        new: NewFile,
+    ) -> Self {
+        let aside = before.meta.retained.as_deref().unwrap_or_default();
+        Self {
+            store,
+            live,
+            before,
+            temp: new.temp,
+            content: new.content,
+            aside: live.path.with_file_name(aside),
+            carry_over: CarryOver::since(live, before),
+            may_grow: true,
+        }
+    }
+
+    /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
+    /// not grow must be unchanged. With leases, no process can write to it before the lease is
+    /// dropped.
+    fn catch_up(&mut self) -> Result<Option<Lease<'a>>, StoreError> {
+        for round in 0..ROUNDS {
+            let alone = self.live.keep_writers_out()?;
+            let now = self.live.metadata_now()?;
+            let modified = (now.mtime(), now.mtime_nsec());
+            if now.len() == self.carry_over.covered && modified == self.carry_over.modified {
+                return Ok(alone);
+            }
+            drop(alone);
+            if (!self.may_grow && now.len() != self.carry_over.covered)
+                || !self.carry_over.are_all()?
+            {
+                return Err(StoreError::Changed(self.live.path.clone()));
+            }
+            self.carry_over.modified = modified;
+            self.carry_over.carry(now.len(), &self.temp.file)?;
+            // A slow disk must not let a busy agent win each round. What is not on the disk
+            // yet is so before the old file, which has it, goes.
+            if round < SYNCED_ROUNDS {
+                let synced = os::sync(&self.temp.file);
+                synced.or_cannot("sync", self.temp.path())?;
+            }
+        }
+        let name = self.live.path.display();
+        Err(StoreError::Busy(format!("{name} keeps growing")))
+    }
+
+    /// The exchange, and what comes before and after it. Returns the bytes carried over, and
+    /// the old file when it may still be in use, or holds what is nowhere else.
+    pub(crate) fn commit(mut self) -> Result<(u64, Option<PathBuf>), StoreError> {
+        let writers_wait = self.catch_up()?;
+        let Self {
+            store,
+            live,
+            before,
+            temp: TempFile { mut name, file },
+            content,
+            aside: old,
+            mut carry_over,
+            may_grow: _,
+        } = self;
+        let path = &live.path;
+        let carried = carry_over.late;
+        let begun = Instant::now();
+        let all_wait = Lease::on_everyone(&file);
+        let mut others = Vec::new();
+        if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
+            drop((writers_wait, all_wait));
+            let places = (live.path.as_path(), old.as_path());
+            let saved = save_foreign_files(store, before, &content, places, others);
+            // A possible change of the session matters more than an unsaved file.
+            return Err(match saved {
+                Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
+                _ => error,
+            });
+        }
+        let finish = || {
+            // A process that came to write before the exchange finds the old file. One that comes
+            // now waits until the new file has all late bytes, so its line follows them.
+            drop(writers_wait);
+            let mut is_over = carry_over.drain(&file)?;
+            if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
+                // A process may have read the new file before that, and may rewrite it.
+                is_over = false;
+            }
+            drop(all_wait);
+            os::sync(&file).or_cannot("sync", path)?;
+            sync_dir(parent(path))?;
+            check(&file, path, &content)?;
+            if is_over && carry_over.are_over(&file, begun)? {
+                // Nobody can write to it any more, and all its bytes are saved.
+                fs::remove_file(&old).or_cannot("remove", &old)?;
+                return Ok((carry_over.late, None));
+            }
+            Ok((carry_over.late, Some(old)))
+        };
+        let what = format!("the replacement of {}", path.display());
+        finish().map_err(|error: StoreError| error.after(what))
+    }
+}
+
+/// Reads the written bytes back, unless another file has taken its place.
+fn check(mut file: &File, path: &Path, content: &Successor) -> Result<(), StoreError> {
+    let ours = file.metadata().or_cannot("read", path)?;
+    if file_id(path).or_cannot("read", path)? != id_of(&ours) {
+        return Ok(());
+    }
+    // By the same handle: to open the file once more would wait for our own lease, where that could
+    // not be given back.
+    file.rewind().or_cannot("read", path)?;
+    let written = hash(&mut file.take(content.bytes)).or_cannot("read", path)?;
+    if written == content.sha256 {
+        return Ok(());
+    }
+    Err(StoreError::refused(path, OTHER_CONTENT))
+}
+
+/// Gives the new file the name of the live one, and the old one the name `aside`. `others` collects
+/// foreign files that were taken out and put back.
+pub(crate) fn exchange_with_live(
+    new: &mut TempName,
+    aside: &Path,
+    live: &SessionFile,
+    others: &mut Vec<File>,
+) -> Result<(), StoreError> {
+    let is_live = |found: &Path| file_id(found).is_ok_and(|id| id == id_of(&live.meta));
+    let taken_out = |found: &Path| others.extend(open_plain(found));
+    if !take_the_place(new, aside.to_owned(), &live.path, is_live, taken_out)? {
+        rename_over(&new.path, aside, live)?;
+    }
+    new.keep = true;
+    Ok(())
+}
+
+/// Takes snapshots of the foreign files that were put back. While ours was in place, an agent may
+/// have read it and may replace one of these files with what it made of it.
+pub(crate) fn save_foreign_files(
+    store: &Store,
+    before: &Snapshot,
+    content: &Successor,
+    (live, aside): (&Path, &Path),
+    others: Vec<File>,
+) -> Result<(), StoreError> {
+    for mut file in others {
+        let id = id_of(&file.metadata().or_cannot("read", live)?);
+        let sha256 = hash(&mut file).or_cannot("read", live)?;
+        let is_known = [&before.meta.sha256, &content.sha256].contains(&&sha256);
+        // The file with the name for the old one is judged like it.
+        if is_known || file_id(aside).is_ok_and(|aside| aside == id) {
+            continue;
+        }
+        file.rewind().or_cannot("read", live)?;
+        let mut draft = store.draft(&file, live)?;
+        draft.source = Some(live.to_string_lossy().into_owned());
+        draft.commit(&before.id.session, SnapshotKind::Late)?;
+    }
+    Ok(())
+}
+
+/// Without an exchange of names: the old file gets its second name first. An agent that renames
+/// between the last check and our rename loses its file.
+fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<(), StoreError> {
+    let path = &live.path;
+    match fs::hard_link(path, aside) {
+        // It was removed meanwhile.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(StoreError::Changed(path.clone()));
+        }
+        linked => linked.or_cannot("keep a link to", path)?,
+    }
+    let mut link = TempName {
+        path: aside.to_owned(),
+        keep: false,
+        id: file_id(aside).or_cannot("read", aside)?,
+    };
+    sync_dir(parent(path))?;
+    live.metadata_now()?;
+    if link.id != id_of(&live.meta) {
+        return Err(StoreError::Changed(path.clone()));
+    }
+    let renamed = fs::rename(new, path).or_cannot("replace", path);
+    link.keep = renamed.is_ok();
+    renamed
+}
+
+#[cfg(test)]
+mod exchange_tests {
+    use super::exchange_with_live;
+    use crate::StoreError;
+    use crate::fs::temp::TempFile;
+    use crate::replace::session_file::SessionFile;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_that_came_in_between_is_put_back() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("s.jsonl");
+        fs::write(&path, "old").expect("writes");
+        for came in [true, false] {
+            let live = SessionFile::open(&path).expect("opens");
+            if came {
+                let others = dir.path().join("others");
+                fs::write(&others, "others").expect("writes");
+                fs::rename(&others, &path).expect("renames");
+            }
+            let stem = OsStr::new("s.jsonl");
+            let mut temp = TempFile::create(dir.path(), stem, 0o600).expect("creates");
+            temp.write_all(b"new").expect("writes");
+            let mut others = Vec::new();
+            let aside = dir.path().join("aside");
+            let done = exchange_with_live(&mut temp.name, &aside, &live, &mut others);
+            assert_eq!(others.len(), usize::from(came));
+            assert_eq!(matches!(done, Err(StoreError::Changed(_))), came, "{done:?}");
+            let found = fs::read_to_string(&path).expect("reads");
+            assert_eq!(found, if came { "others" } else { "new" });
+            // Ours, which has not been checked yet, or the old one.
+            let aside = fs::read_to_string(dir.path().join("aside")).expect("reads");
+            assert_eq!(aside, if came { "new" } else { "others" });
+            assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 2);
+            fs::remove_file(dir.path().join("aside")).expect("removed");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The target of an output, checked before anything is read, and a session that new content will
+//! replace.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ctx_format::{Options, Records};
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::atomic::OutputTarget;
+use crate::fs::{is_same_file, is_unchanged};
+use crate::id::SessionId;
+use crate::replace::idle::MinIdle;
+use crate::replace::session_file::{SessionFile, refuse_replacement};
+use crate::replace::{NewContent, ReplaceOutcome, Replacement};
+use crate::store::Store;
+
+/// The target of an output.
+#[derive(Debug)]
+pub enum Destination {
+    /// A device or a pipe: there is nothing to replace.
+    Stream,
+    /// Not a session: it is created or replaced as a whole, unless another process does so
+    /// meanwhile.
+    Plain(OutputTarget),
+    /// A session file.
+    Session {
+        /// Its path, without links.
+        path: PathBuf,
+        /// Which of the inputs it is.
+        input: Option<usize>,
+    },
+}
+
+impl Destination {
+    /// Looks at a path. A file that is one of the inputs is a session whatever it holds;
+    /// `temp` is the folder for what does not fit into memory of any other.
+    pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self, StoreError> {
+        Store::refuse_inside(path)?;
+        let input_at = |there: &Metadata| {
+            let is_it = |input: &Metadata| is_same_file(input, there);
+            let mut inputs = inputs.iter();
+            inputs.position(|input| input.as_ref().is_some_and(is_it))
+        };
+        if let Ok(meta) = path.metadata()
+            && !meta.is_file()
+            && !meta.is_dir()
+        {
+            // Nothing can be changed in place there, and a FIFO would block.
+            return match input_at(&meta) {
+                Some(_) => SessionFile::open(path).map(|_| Self::Stream),
+                None => Ok(Self::Stream),
+            };
+        }
+        // Before a look into it: what becomes a session after that is one that came meanwhile.
+        let output = OutputTarget::look(path)?;
+        let Some(there) = output.file() else {
+            return Ok(Self::Plain(output));
+        };
+        let input = input_at(there);
+        if input.is_none() && !is_session(path, temp).or_cannot("read what is there", path)? {
+            return Ok(Self::Plain(output));
+        }
+        let path = fs::canonicalize(path).or_cannot("read what is there", path)?;
+        Ok(Self::Session { path, input })
+    }
+}
+
+/// Whether the beginning of a file holds a message of a dialect, in a line of its own, in a
+/// JSON document or in a batch record.
+fn is_session(path: &Path, temp: &Path) -> io::Result<bool> {
+    for batch in [false, true] {
+        let options = Options { batch, temp: Some(temp.to_owned()), ..Options::default() };
+        let records = Records::open(File::open(path)?, &options)?;
+        if records.dialect().is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What happens to lines that an agent appends while the new session is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// It follows the new session, as it would have followed the old one.
+    Follows,
+    /// Nothing may follow the output: the session stays unchanged.
+    Stops,
+}
+
+/// A session whose place new content takes.
+pub struct PendingReplacement<'s> {
+    claim: Claim<'s>,
+    growth: Growth,
+}
+
+/// How far the replacement has begun.
+enum Claim<'s> {
+    /// The new content is made of its bytes: it is locked, and they are copied.
+    Input(Box<Replacement<'s>>),
+    /// The new content does not come from it, as far as is known. No lock is held meanwhile; the
+    /// file is replaced if it is as it was seen.
+    Other { look: Box<SessionFile>, session: SessionId, min_idle: MinIdle, store: &'s Store },
+}
+
+impl Store {
+    /// Replaces the session that the new content is made from; its bytes are in the file.
+    pub fn replace_input(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        min_idle: MinIdle,
+        growth: Growth,
+    ) -> Result<(PendingReplacement<'_>, File), StoreError> {
+        let mut replacement = self.begin_replacement(path, session, min_idle)?;
+        if growth == Growth::Stops {
+            replacement = replacement.unless_it_grows();
+        }
+        let bytes = replacement.bytes()?;
+        let claim = Claim::Input(Box::new(replacement));
+        Ok((PendingReplacement { claim, growth }, bytes))
+    }
+
+    /// Replaces a session that is not the input, as far as is known, or is in a dry run. Locks
+    /// nothing. Everything that can be refused now is refused before the work. Without a named
+    /// session, it is the file's own.
+    pub fn replace_other(
+        &self,
+        path: &Path,
+        session: Option<&SessionId>,
+        min_idle: MinIdle,
+    ) -> Result<PendingReplacement<'_>, StoreError> {
+        refuse_replacement(path)?;
+        let look = Box::new(SessionFile::open_replaceable(path)?);
+        let session = session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?;
+        look.refuse_unless_idle(self, &session, min_idle)?;
+        let claim = Claim::Other { look, session, min_idle, store: self };
+        let growth = Growth::Stops;
+        Ok(PendingReplacement { claim, growth })
+    }
+}
+
+impl PendingReplacement<'_> {
+    /// What happens to lines that come meanwhile.
+    pub fn growth(&self) -> Growth {
+        self.growth
+    }
+
+    /// The new content takes the session's place; [`Replacement::commit_after`] explains `first`.
+    pub fn commit_after<E>(
+        self,
+        new: &mut NewContent<'_>,
+        first: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+        let replacement = match self.claim {
+            Claim::Input(replacement) => *replacement,
+            Claim::Other { look, session, min_idle, store } => {
+                let path = &look.path;
+                let replacement = store.begin_replacement(path, &session, min_idle)?;
+                // Also when it only grew.
+                if !is_unchanged(&replacement.live.meta, &look.meta) {
+                    return Err(StoreError::Changed(look.path.clone()));
+                }
+                replacement.unless_it_grows()
+            }
+        };
+        replacement.commit_after(new, first)
+    }
+}
+
+#[cfg(test)]
+mod destination_tests {
+    use std::path::Path;
+
+    use super::Destination;
+    use crate::tests::Bench;
+
+    fn look(path: &Path, inputs: &[&Path]) -> Destination {
+        let inputs: Vec<_> = inputs.iter().map(|input| input.metadata().ok()).collect();
+        Destination::look(path, &inputs, &std::env::temp_dir()).expect("a look")
+    }
+
+    #[test]
+    fn a_session_is_known_by_its_messages() {
+        let bench = Bench::new();
+        let message = r#"{"role":"user","content":"hi"}"#;
+        let batch = format!("{{\"messages\":[{message}]}}\n");
+        for (text, is_session) in
+            [(message, true), (batch.as_str(), true), ("{\"a\":1}\n", false), ("", false)]
+        {
+            let path = bench.file("s", text);
+            let found = look(&path, &[]);
+            assert_eq!(
+                matches!(found, Destination::Session { input: None, .. }),
+                is_session,
+                "{text}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_input_is_a_session_whatever_it_holds() {
+        let bench = Bench::new();
+        let other = bench.file("other", "text");
+        let path = bench.file("s", "text");
+        let link = bench.dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        let missing = bench.dir.path().join("missing");
+        let Destination::Session { path: real, input } = look(&link, &[&missing, &other, &path])
+        else {
+            panic!("no session")
+        };
+        assert_eq!(input, Some(2));
+        assert_eq!(real, path.canonicalize().expect("it is there"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_created_and_a_device_is_written_to() {
+        let bench = Bench::new();
+        let missing = look(&bench.dir.path().join("new"), &[]);
+        assert!(matches!(missing, Destination::Plain(_)), "{missing:?}");
+        let device = look(Path::new("/dev/null"), &[]);
+        assert!(matches!(device, Destination::Stream), "{device:?}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The bytes of a snapshot, plain or packed: the one way to them.
+//!
+//! A snapshot is packed some time after it was taken: `{id}.jsonl` becomes `{id}.jsonl.zst`,
+//! a zstd file as `zstdcat` reads it. At any moment one of the two is whole; both are there
+//! while a run packs it, and after one that was killed.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek};
+use std::path::Path;
+
+use zstd::stream::read::Decoder;
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::{hash, open_plain};
+use crate::id::SnapshotId;
+use crate::os;
+use crate::snapshot::meta::Meta;
+use crate::snapshot::{Entry, Flaw};
+use crate::store::Store;
+
+/// How the name of packed bytes ends.
+pub(crate) const PACKED: &str = ".zst";
+
+/// Packing here needs a window of 2^24 bytes; more than `zstdcat` accepts by default is refused.
+const LARGEST_WINDOW: u32 = 27;
+
+/// The bytes of a snapshot, to be read from their start, whichever way they are kept.
+pub struct SnapshotBytes {
+    kept: Kept,
+    /// How many bytes of what is packed may still be read, where that is known.
+    left: Option<u64>,
+    length: Option<u64>,
+}
+
+enum Kept {
+    Plain(File),
+    Packed(Box<Decoder<'static, BufReader<File>>>),
+}
+
+impl SnapshotBytes {
+    /// Opens one of the two files, by its name.
+    pub(crate) fn open(path: &Path, length: Option<u64>) -> io::Result<Self> {
+        let file = open_plain(path)?;
+        let is_packed = path.as_os_str().as_encoded_bytes();
+        let kept = if is_packed.ends_with(PACKED.as_bytes()) {
+            Kept::Packed(Box::new(unpack(file)?))
+        } else {
+            Kept::Plain(file)
+        };
+        Ok(Self { kept, left: length, length })
+    }
+
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self.kept, Kept::Packed(_))
+    }
+
+    /// Goes back to their start.
+    pub(crate) fn rewind(self) -> io::Result<Self> {
+        let (left, length) = (self.length, self.length);
+        let kept = match self.kept {
+            Kept::Plain(mut file) => {
+                file.rewind()?;
+                Kept::Plain(file)
+            }
+            Kept::Packed(decoder) => {
+                let mut file = decoder.finish().into_inner();
+                file.rewind()?;
+                Kept::Packed(Box::new(unpack(file)?))
+            }
+        };
+        Ok(Self { kept, left, length })
+    }
+
+    /// Skips the next `count` bytes. Only packed bytes must be read for that.
+    pub fn skip(&mut self, count: u64) -> io::Result<()> {
+        if let Kept::Plain(file) = &mut self.kept {
+            let count = i64::try_from(count).map_err(io::Error::other)?;
+            return file.seek_relative(count);
+        }
+        io::copy(&mut self.take(count), &mut io::sink())?;
+        Ok(())
+    }
+
+    /// A file with all of them, at its start, for those who go back and forth in it. What is
+    /// packed is written into a file without a name.
+    pub fn into_file(self) -> io::Result<File> {
+        let mut bytes = self.rewind()?;
+        if let Kept::Plain(file) = bytes.kept {
+            return Ok(file);
+        }
+        let mut file = os::unnamed_file()?;
+        io::copy(&mut bytes, &mut file)?;
+        file.rewind()?;
+        Ok(file)
+    }
+}
+
+fn unpack(file: File) -> io::Result<Decoder<'static, BufReader<File>>> {
+    let mut decoder = Decoder::new(file)?;
+    decoder.window_log_max(LARGEST_WINDOW)?;
+    Ok(decoder)
+}
+
+impl Read for SnapshotBytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let decoder = match &mut self.kept {
+            Kept::Plain(file) => return file.read(buffer),
+            Kept::Packed(decoder) => decoder,
+        };
+        let count = decoder.read(buffer)?;
+        if let Some(left) = &mut self.left {
+            // A file that unpacks to more than was saved may unpack to more than any disk holds.
+            *left = left
+                .checked_sub(count as u64)
+                .ok_or_else(|| io::Error::other("it unpacks to more than was saved"))?;
+        }
+        Ok(count)
+    }
+}
+
+impl fmt::Debug for SnapshotBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kept {
+            Kept::Plain(_) => "SnapshotBytes::Plain",
+            Kept::Packed(_) => "SnapshotBytes::Packed",
+        })
+    }
+}
+
+impl Store {
+    /// Whether the bytes are there, by their size, in one of the two files. The plain one comes
+    /// first: when it is gone, a run has packed it, and then the other one has its place.
+    pub(crate) fn check_size(&self, id: &SnapshotId, meta: &Meta) -> Result<(), Flaw> {
+        let plain = size_of(&self.data_path(id), Some(meta.bytes));
+        if plain.is_ok() {
+            return Ok(());
+        }
+        let size = meta.packed.as_ref().map(|packed| packed.bytes);
+        let packed = size_of(&self.packed_path(id), size);
+        match (plain, packed) {
+            (Ok(()), _) | (_, Ok(())) => Ok(()),
+            (Err(SizeProblem::Gone(_)), Err(SizeProblem::Flaw(flaw))) => Err(flaw),
+            (Err(missing), _) => Err(missing.into_flaw()),
+        }
+    }
+
+    /// Opens the bytes of a snapshot after checking them against their hash.
+    pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta), StoreError> {
+        let meta = entry.trusted_meta()?;
+        let plain = open_checked(entry, &self.data_path(&entry.id), &meta);
+        let bytes = match plain {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let packed = open_checked(entry, &self.packed_path(&entry.id), &meta);
+                match packed {
+                    Err(StoreError::Io { source, .. })
+                        if source.kind() == io::ErrorKind::NotFound =>
+                    {
+                        return Err(error);
+                    }
+                    other => other?,
+                }
+            }
+        };
+        Ok((bytes, meta))
+    }
+
+    /// Opens the bytes of a snapshot without comparing them with its commit record.
+    pub fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes, StoreError> {
+        let path = self.data_path(id);
+        match SnapshotBytes::open(&path, None) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let path = self.packed_path(id);
+                SnapshotBytes::open(&path, None).or_cannot("read", &path)
+            }
+            opened => opened.or_cannot("read", &path),
+        }
+    }
+}
+
+fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes, StoreError> {
+    let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
+    let found = match hash(&mut bytes) {
+        // The system gives a number to what it could not read.
+        Err(error) if error.raw_os_error().is_none() => {
+            let name = path.file_name().unwrap_or_default();
+            return Err(entry.damaged(format!("{}: {error}", name.display())));
+        }
+        found => found.or_cannot("read", path)?,
+    };
+    if found != meta.sha256 {
+        let why = format!("its sha256 is {found} instead of {}", meta.sha256);
+        return Err(entry.damaged(why));
+    }
+    bytes.rewind().or_cannot("read", path)
+}
+
+/// Why one of the two files is of no use.
+enum SizeProblem {
+    Gone(io::Error),
+    Flaw(Flaw),
+}
+
+impl SizeProblem {
+    fn into_flaw(self) -> Flaw {
+        match self {
+            Self::Gone(error) => Flaw::of(&error, format!("its bytes are missing: {error}")),
+            Self::Flaw(flaw) => flaw,
+        }
+    }
+}
+
+fn size_of(path: &Path, expected: Option<u64>) -> Result<(), SizeProblem> {
+    let data = fs::symlink_metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => SizeProblem::Gone(error),
+        _ => SizeProblem::Flaw(Flaw::of(&error, format!("its bytes are missing: {error}"))),
+    })?;
+    let damaged = |why| Err(SizeProblem::Flaw(Flaw::Damaged(why)));
+    if !data.is_file() {
+        return damaged("its bytes are not in a regular file".to_owned());
+    }
+    match expected {
+        Some(expected) if expected != data.len() => {
+            damaged(format!("it has {} bytes instead of {expected}", data.len()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,359 @@
+//! A snapshot in the making: spooled, flushed to the disk, then committed.
+//! Counts the messages and the bad lines of a session.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use ctx_format::{FromStart, Options, Records};
+use sha2::{Digest, Sha256};
+
+use crate::audit::Facts;
+use crate::error::{OrCannot, StoreError};
+use crate::fs::atomic::persist;
+use crate::fs::temp::TempFile;
+use crate::fs::{file_id, hash, hex, open_plain};
+use crate::id::{SessionId, SnapshotId, Stamp};
+use crate::lock::StoreLock;
+use crate::os;
+use crate::snapshot::meta::{
+    BadLine, META_FORMAT, Meta, SnapshotKind, Successor, Tally, Tokens, retained_name,
+};
+use crate::snapshot::reuse::EqualBytes;
+use crate::store::Store;
+
+const OTHER_BYTES: &str = "what is read back is not what was written";
+
+/// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
+pub struct Draft<'a> {
+    pub(crate) store: &'a Store,
+    temp: TempFile,
+    measured: Measured,
+    tally: Tally,
+    /// Hash of the bytes.
+    pub(crate) sha256: String,
+    /// Real path of the session file; `None` for stdin.
+    pub(crate) source: Option<String>,
+    /// The new content of the session file.
+    pub(crate) replaced_by: Option<Successor>,
+    /// Whether the session file stays the same one, so that nothing gets a second name.
+    pub(crate) stays_in_place: bool,
+    /// Its tokens, if requested.
+    pub tokens: Option<Tokens>,
+}
+
+/// A committed snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its id.
+    pub id: SnapshotId,
+    /// Its commit record.
+    pub meta: Meta,
+}
+
+/// The tally of the bytes that pass.
+#[derive(Default)]
+struct Measured {
+    hasher: Sha256,
+    bytes: u64,
+    newlines: u64,
+    tail: u64,
+}
+
+impl Measured {
+    fn add(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        match memchr::memrchr(b'\n', bytes) {
+            Some(at) => self.tail = (bytes.len() - at - 1) as u64,
+            None => self.tail += bytes.len() as u64,
+        }
+    }
+}
+
+/// Writes what is read through it into the draft's file.
+struct Tee<R> {
+    input: R,
+    temp: TempFile,
+    measured: Measured,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(buffer)?;
+        if let Err(error) = self.temp.write_all(&buffer[..n]) {
+            self.failed = Some(error);
+            return Err(io::Error::other("the spool failed"));
+        }
+        self.measured.add(&buffer[..n]);
+        Ok(n)
+    }
+}
+
+impl Store {
+    /// Begins a snapshot of all bytes of `input`; errors of reading call it `name`.
+    pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>, StoreError> {
+        self.prepare()?;
+        let mut tee = Tee {
+            input,
+            temp: self.temp("snapshot", 0o600)?,
+            measured: Measured::default(),
+            failed: None,
+        };
+        // The bytes that were read are in the file by then.
+        let written = tee.temp.file.try_clone();
+        let written = written.or_cannot("read", tee.temp.path())?;
+        let tally = tally(&mut tee, FromStart::new(written));
+        let Tee { temp, measured, .. } = tee;
+        if let Some(error) = tee.failed {
+            return Err(error).or_cannot("write", temp.path());
+        }
+        Ok(Draft {
+            store: self,
+            temp,
+            tally: tally.or_cannot("read", name)?,
+            sha256: hex(&measured.hasher.clone().finalize()),
+            measured,
+            source: None,
+            replaced_by: None,
+            stays_in_place: false,
+            tokens: None,
+        })
+    }
+}
+
+impl Draft<'_> {
+    /// The bytes.
+    pub fn reader(&self) -> Result<File, StoreError> {
+        let path = self.temp.path();
+        let mut file = self.temp.file.try_clone().or_cannot("read", path)?;
+        file.rewind().or_cannot("read", path)?;
+        Ok(file)
+    }
+
+    /// Their number.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.measured.bytes
+    }
+
+    /// Has read all of them, for the hash of what is to follow them.
+    pub(crate) fn hasher(&self) -> Sha256 {
+        self.measured.hasher.clone()
+    }
+
+    /// Whether the last line is without its end.
+    pub(crate) fn has_tail(&self) -> bool {
+        self.measured.tail > 0
+    }
+
+    /// Makes it a snapshot: first the data, then meta.json, without which it is not one.
+    pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot, StoreError> {
+        let (snapshot, failed) = self.take(session, kind)?;
+        match failed {
+            Some(error) => Err(error.after(format!("snapshot {}", snapshot.id))),
+            None => Ok(snapshot),
+        }
+    }
+
+    /// Makes it a snapshot, and says what failed once it was one.
+    pub(crate) fn take(
+        self,
+        session: &SessionId,
+        kind: SnapshotKind,
+    ) -> Result<(Snapshot, Option<StoreError>), StoreError> {
+        let store = self.store;
+        let (file, path) = (&self.temp.file, self.temp.path());
+        file.set_permissions(Permissions::from_mode(0o400))
+            .or_cannot("change the mode of", path)?;
+        // Before the lock, so that other runs do not wait for a slow disk.
+        os::sync(file).or_cannot("sync", path)?;
+        // A replacement is what `save` is not: a snapshot of its own for the same bytes.
+        let equal = kind.is_of_replacement().then(|| self.find_equal(session)).flatten();
+        if equal.is_none() {
+            self.read_back()?;
+        }
+
+        let mut locked = store.lock()?;
+        let id =
+            SnapshotId { session: session.clone(), stamp: self.free_stamp(&mut locked, kind)? };
+        let mut meta = self.describe(&id, kind);
+        meta.others = store.notes_for(session, kind);
+        let facts = Facts {
+            snapshots: vec![id.to_string()],
+            sha256: Some(meta.sha256.clone()),
+            bytes: Some(meta.bytes),
+            ..Facts::of(session)
+        };
+        let operation = locked.begin("snapshot", &facts)?;
+        let committed = self.put(&id, equal, &mut meta);
+        let committed = committed.and_then(|()| locked.write_meta(&id, &meta));
+        if let Err(error) = committed {
+            let is_there = store.meta_path(&id).try_exists();
+            if let Ok(true) = is_there {
+                return Ok((Snapshot { id, meta }, Some(error)));
+            }
+            // Without its meta.json it is not a snapshot. If that is unclear, the bytes stay,
+            // because without them a snapshot would be damaged; ctx-gc removes them later.
+            if let Ok(false) = is_there {
+                let _ = store.remove_snapshot(&id);
+            }
+            return Err(error.before());
+        }
+        locked.change_recent(session, |recent| recent.add(&id, &meta));
+        let failed = locked.done(&operation, &facts).err();
+        Ok((Snapshot { id, meta }, failed))
+    }
+
+    /// Gives the bytes their name: the file, or a second one to that of a equal.
+    fn put(
+        self,
+        id: &SnapshotId,
+        equal: Option<EqualBytes>,
+        meta: &mut Meta,
+    ) -> Result<(), StoreError> {
+        let store = self.store;
+        let Some(equal) = equal else {
+            return persist(self.temp, &store.data_path(id));
+        };
+        if equal.link(store, id)? {
+            if let Some(packed) = equal.packed {
+                meta.pack(packed);
+            }
+            return Ok(());
+        }
+        self.read_back()?;
+        persist(self.temp, &store.data_path(id))
+    }
+
+    /// Whether the file holds what was written to it, before anybody relies on that.
+    fn read_back(&self) -> Result<(), StoreError> {
+        let path = self.temp.path();
+        let mut file = open_plain(path).or_cannot("read", path)?;
+        if hash(&mut file).or_cannot("read", path)? == self.sha256 {
+            return Ok(());
+        }
+        Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
+    }
+
+    /// The next stamp whose number gives a free name for a replaced file: when a run with
+    /// another store was killed, that name may be taken.
+    fn free_stamp(
+        &self,
+        locked: &mut StoreLock<'_>,
+        kind: SnapshotKind,
+    ) -> Result<Stamp, StoreError> {
+        loop {
+            let stamp = locked.next_stamp()?;
+            let retained = self.retained(kind, stamp.sequence);
+            let beside = retained.zip(self.source.as_deref());
+            let taken = beside.is_some_and(|(name, source)| {
+                file_id(&Path::new(source).with_file_name(name)).is_ok()
+            });
+            if !taken {
+                return Ok(stamp);
+            }
+        }
+    }
+
+    fn retained(&self, kind: SnapshotKind, sequence: u64) -> Option<String> {
+        let gets_name = kind.is_of_replacement() && !self.stays_in_place;
+        let replaced = self.source.as_deref().filter(|_| gets_name);
+        replaced.and_then(|source| retained_name(source, sequence))
+    }
+
+    pub(crate) fn describe(&self, id: &SnapshotId, kind: SnapshotKind) -> Meta {
+        Meta {
+            format: META_FORMAT,
+            id: id.to_string(),
+            session: id.session.to_string(),
+            sequence: id.stamp.sequence,
+            created: id.stamp.time,
+            kind,
+            retained: self.retained(kind, id.stamp.sequence),
+            replaced_by: self.replaced_by.clone(),
+            source: self.source.clone(),
+            bytes: self.measured.bytes,
+            lines: self.measured.newlines + u64::from(self.measured.tail > 0),
+            tail_bytes: self.measured.tail,
+            tally: self.tally.clone(),
+            tokens: self.tokens.clone(),
+            sha256: self.sha256.clone(),
+            saved_again: None,
+            packed: None,
+            held: false,
+            others: serde_json::Map::new(),
+        }
+    }
+}
+
+impl StoreLock<'_> {
+    /// Writes or replaces a meta.json.
+    pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<(), StoreError> {
+        let path = self.store.meta_path(id);
+        let mut temp = self.store.temp("meta", 0o400)?;
+        temp.write_all(&meta.to_bytes()).or_cannot("write", &path)?;
+        persist(temp, &path)
+    }
+}
+
+/// How many bad lines are named; the others are only counted.
+const NAMED: usize = 100;
+
+/// Reads a session to its end; `again` gives the same bytes once more.
+pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
+    let mut records = Records::open_twice(&mut reader, Box::new(again), &Options::default())?;
+    let dialect = records.dialect();
+    let mut tally =
+        Tally { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Tally::default() };
+    while let Some(record) = records.next()? {
+        if record.class.is_bad() {
+            if !record.piece.begins() {
+                continue;
+            }
+            tally.bad_lines += 1;
+            if tally.bad.len() < NAMED {
+                tally.bad.push(BadLine {
+                    line: record.line,
+                    offset: record.offset,
+                    class: record.class.as_str().to_owned(),
+                });
+            }
+        } else if dialect.is_some() {
+            let outline = record.outline(dialect);
+            tally.messages += u64::from(outline.is_some_and(|it| it.begins_message()));
+        }
+    }
+    drop(records);
+    // A reader of records may stop early, but the caller wants all bytes to be read.
+    io::copy(&mut reader, &mut io::sink())?;
+    Ok(tally)
+}
+
+#[cfg(test)]
+mod count_tests {
+    use std::io;
+
+    use super::tally;
+
+    #[test]
+    fn messages_and_bad_lines_are_told_apart() {
+        let input = b"{\"role\":\"user\",\"content\":\"a\"}\nbroken\n\n{\"role\":\"assistant\",\"content\":\"b\"}\n\0\0\n{\"role\":\"us";
+        let tally = tally(&input[..], &input[..]).expect("from memory");
+        assert_eq!(tally.dialect.as_deref(), Some("chat"));
+        assert_eq!((tally.messages, tally.bad_lines), (2, 2));
+        let classes: Vec<_> =
+            tally.bad.iter().map(|bad| (bad.line, bad.offset, bad.class.as_str())).collect();
+        assert_eq!(classes, [(2, 30, "broken"), (5, 73, "nul")]);
+    }
+
+    #[test]
+    fn only_so_many_bad_lines_are_named() {
+        let input = "x\n".repeat(1000);
+        let tally = tally(input.as_bytes(), io::empty()).expect("from memory");
+        assert_eq!((tally.bad_lines, tally.bad.len()), (1000, 100));
+        assert_eq!((tally.dialect, tally.messages), (None, 0));
+    }
+}

@@ -1,0 +1,368 @@
+//! Finds the snapshot that a user names by id, number, time or hash; also the forms of such names,
+//! and the reasons why nothing matches, with hints.
+
+use chrono::{DateTime, Utc};
+
+use crate::error::{MissingReason, MissingSnapshot, StoreError};
+use crate::id::{SessionId, SnapshotId};
+use crate::offload::OffloadedFile;
+use crate::snapshot::meta::SnapshotKind;
+use crate::snapshot::{Catalog, Entry};
+use crate::store::Store;
+use crate::trash::removal::StoreItem;
+use crate::when::When;
+
+impl Store {
+    /// The snapshot, of one session or of any, that `wanted` names: see [`Catalog::find`].
+    pub fn find_snapshot(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+    ) -> Result<Entry, StoreError> {
+        if let Some(session) = session {
+            self.require_session(session)?;
+        }
+        let found = self.catalog(session)?.find(wanted).cloned();
+        found.map_err(|error| self.explained(error))
+    }
+}
+
+impl Catalog {
+    /// The snapshot that `wanted` names: `latest`, a number, a day, a time, or the unique beginning
+    /// of an id, of its time, or (6 digits and more) of a sha256.
+    ///
+    /// Digits alone are always a number; a hash without letters needs `sha256:`. A day names the
+    /// snapshot taken on it, a time the newest snapshot taken by then.
+    pub fn find(&self, wanted: &str) -> Result<&Entry, StoreError> {
+        if wanted == "latest" {
+            let newest = self.newest_by(None);
+            return newest.ok_or_else(|| self.missing(wanted, MissingReason::Unknown));
+        }
+        let query = Query::new(wanted);
+        if let Some(number) = query.number() {
+            let mut entries = self.entries.iter();
+            let found = entries.find(|entry| entry.id.stamp.sequence == number);
+            return found.ok_or_else(|| self.missing(wanted, MissingReason::of_digits(wanted)));
+        }
+        let exact = |entry: &&Entry| entry.id.to_string() == wanted;
+        if let Some(entry) = self.entries.iter().find(exact) {
+            return Ok(entry);
+        }
+        let when = When::parse(wanted, self.now).ok();
+        let by_time = when.map_or_else(Vec::new, |when| self.at(when));
+        let is_named =
+            |entry: &&Entry| entry.begins_with(query) || by_time.contains(&entry.id.stamp.sequence);
+        let found: Vec<&Entry> = self.entries.iter().filter(is_named).collect();
+        match found[..] {
+            [] => {
+                let reason = when.map_or(MissingReason::Unknown, |when| self.no_time(when));
+                Err(self.missing(wanted, reason))
+            }
+            [entry] => Ok(entry),
+            _ => Err(StoreError::ambiguous(wanted, found.iter().map(|entry| &entry.id))),
+        }
+    }
+
+    /// The newest snapshot that was taken before `time`, of those that `latest` may be.
+    pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry, StoreError> {
+        let newest = self.newest_by(Some(&|entry| entry.id.stamp.time < time));
+        newest.ok_or_else(|| {
+            let when = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();
+            self.missing(&when, MissingReason::NoneBefore(self.oldest()))
+        })
+    }
+
+    /// The numbers of the snapshots that a time names.
+    fn at(&self, when: When) -> Vec<u64> {
+        let sequence = |entry: &Entry| entry.id.stamp.sequence;
+        if when.is_day {
+            let days = self.entries.iter();
+            let days = days.filter(|entry| when.contains(entry.id.stamp.time));
+            return days.map(sequence).collect();
+        }
+        let newest = self.newest_by(Some(&|entry| entry.id.stamp.time <= when.end));
+        newest.map(sequence).into_iter().collect()
+    }
+
+    /// Why no snapshot has that time.
+    fn no_time(&self, when: When) -> MissingReason {
+        if when.is_day {
+            MissingReason::NotThatDay(self.around(when))
+        } else {
+            MissingReason::NoneBefore(self.oldest())
+        }
+    }
+
+    /// The last snapshot before a time, and the first one after it.
+    fn around(&self, when: When) -> Vec<String> {
+        let entries = || self.entries.iter();
+        let time = |entry: &&Entry| entry.id.stamp.time;
+        let before = entries().filter(|entry| time(entry) < when.start);
+        let after = entries().filter(|entry| time(entry) > when.end);
+        let around = [before.max_by_key(time), after.min_by_key(time)];
+        let around = around.into_iter().flatten();
+        around.map(|entry| entry.id.to_string()).collect()
+    }
+
+    fn oldest(&self) -> Option<String> {
+        let oldest = self.entries.iter().min_by_key(|entry| entry.id.stamp.time);
+        oldest.map(|entry| entry.id.to_string())
+    }
+
+    /// The newest one that `is_wanted`, except for what `ctx-rollback` saved before it replaced the
+    /// file, what was written to a file after its replacement, and what was adopted.
+    fn newest_by(&self, is_wanted: Option<&dyn Fn(&Entry) -> bool>) -> Option<&Entry> {
+        let is_state = |entry: &&Entry| {
+            let kind = entry.meta.as_ref().map(|meta| meta.kind);
+            !matches!(
+                kind,
+                Ok(SnapshotKind::PreRollback | SnapshotKind::Late | SnapshotKind::Adopted)
+            )
+        };
+        let entries = self.entries.iter().filter(is_state);
+        let entries = entries.filter(|entry| is_wanted.is_none_or(|is_wanted| is_wanted(entry)));
+        entries.max_by_key(|entry| entry.id.stamp.sequence)
+    }
+
+    fn missing(&self, wanted: &str, reason: MissingReason) -> StoreError {
+        let near = Query::new(wanted).number().map(|number| self.nearest(number));
+        StoreError::NoSnapshot(Box::new(MissingSnapshot {
+            wanted: wanted.to_owned(),
+            reason,
+            near: near.unwrap_or_default(),
+        }))
+    }
+
+    /// The snapshots whose numbers are the nearest ones, the lower one first.
+    fn nearest(&self, number: u64) -> Vec<String> {
+        let mut near: Vec<&Entry> = self.entries.iter().collect();
+        near.sort_by_key(|entry| entry.id.stamp.sequence.abs_diff(number));
+        near.truncate(2);
+        near.sort_by_key(|entry| entry.id.stamp.sequence);
+        near.iter().map(|entry| entry.id.to_string()).collect()
+    }
+}
+
+impl Entry {
+    fn begins_with(&self, query: Query<'_>) -> bool {
+        let hash = self.meta.as_ref().map(|meta| meta.sha256.as_str());
+        query.begins(&self.id) || hash.is_ok_and(|hash| query.begins_hash(hash, 6))
+    }
+}
+
+/// A name: a number, or the beginning of an id, a time or a hash.
+///
+/// Digits alone are a number, and never the beginning of something else: the number of a removed
+/// snapshot must not find another one.
+#[derive(Clone, Copy)]
+pub(crate) struct Query<'a> {
+    text: &'a str,
+    has_digits_only: bool,
+}
+
+/// The prefix of a hash, required if the hash has only digits.
+const HASH: &str = "sha256:";
+
+impl<'a> Query<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            has_digits_only: !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
+        }
+    }
+
+    /// The number of a snapshot, if it can be nothing else.
+    pub(crate) fn number(self) -> Option<u64> {
+        // A number that is too large matches no snapshot.
+        self.has_digits_only.then(|| self.text.parse().unwrap_or(u64::MAX))
+    }
+
+    /// Whether it is the number of this snapshot.
+    pub(crate) fn is_number_of(self, id: &SnapshotId) -> bool {
+        self.number() == Some(id.stamp.sequence)
+    }
+
+    /// Whether the id of this snapshot, or the time in it, begins with it.
+    pub(crate) fn begins(self, id: &SnapshotId) -> bool {
+        let Self { text, .. } = self;
+        let begins = |name: String| name.starts_with(text);
+        let may_begin = !text.is_empty() && !self.has_digits_only;
+        may_begin && (begins(id.to_string()) || begins(id.stamp.to_string()))
+    }
+
+    /// Whether a hash begins with it, which must have `least` digits or more.
+    pub(crate) fn begins_hash(self, hash: &str, least: usize) -> bool {
+        self.hash().is_some_and(|digits| digits.len() >= least && hash.starts_with(digits))
+    }
+
+    /// Whether the name of an offloaded file begins with it.
+    pub(crate) fn begins_file(self, file: &OffloadedFile) -> bool {
+        self.hash().is_some_and(|digits| !digits.is_empty() && file.begins_with(digits))
+    }
+
+    /// The digits of a hash.
+    fn hash(self) -> Option<&'a str> {
+        let named = self.text.strip_prefix(HASH);
+        named.or_else(|| (!self.has_digits_only).then_some(self.text))
+    }
+}
+
+/// From how many digits on a number may be meant as a hash.
+const DIGITS_OF_A_HASH: usize = 12;
+
+impl MissingReason {
+    /// For digits alone that are not a snapshot's number.
+    pub(crate) fn of_digits(digits: &str) -> Self {
+        let day = chrono::NaiveDate::parse_from_str(digits, "%Y%m%d");
+        match day {
+            Ok(day) if digits.len() == "20261121".len() => Self::DayInDigits(day.to_string()),
+            _ if digits.len() >= DIGITS_OF_A_HASH => Self::HashInDigits,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Store {
+    /// The same failure with what the rest of the store says of the name.
+    pub(crate) fn explained(&self, error: StoreError) -> StoreError {
+        let StoreError::NoSnapshot(mut missing) = error else {
+            return error;
+        };
+        if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
+            if let Some(id) = self.elsewhere(&missing.wanted) {
+                missing.reason = MissingReason::Elsewhere(id);
+            } else if let Some(id) = self.in_trash(&missing.wanted) {
+                missing.reason = MissingReason::InTrash(id);
+            }
+        }
+        StoreError::NoSnapshot(missing)
+    }
+
+    /// A snapshot of any session that has this number, or this id.
+    fn elsewhere(&self, wanted: &str) -> Option<String> {
+        let number = Query::new(wanted).number();
+        let entries = self.catalog(None).ok()?.entries;
+        let mut ids = entries.into_iter().map(|entry| entry.id);
+        let is_it = |id: &crate::SnapshotId| match number {
+            Some(number) => id.stamp.sequence == number,
+            None => id.to_string() == wanted,
+        };
+        ids.find(is_it).map(|id| id.to_string())
+    }
+
+    fn in_trash(&self, wanted: &str) -> Option<String> {
+        match self.find_deleted(None, wanted) {
+            Ok(StoreItem::Snapshot(id)) => Some(id.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded
+    /// files, with names that are near: a name with a typing error must not look as if all were
+    /// well.
+    pub fn require_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.require(session, false)
+    }
+
+    /// The same where what is in the trash, or was set aside as damaged, is enough.
+    pub fn require_session_or_trash(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.require(session, true)
+    }
+
+    fn require(&self, session: &SessionId, trash_is_enough: bool) -> Result<(), StoreError> {
+        let known = self.sessions()?;
+        if known.contains(session) {
+            return Ok(());
+        }
+        let is_of = |item: &StoreItem| item.session() == session;
+        let in_trash = self.trashed(None)?.keys().any(is_of);
+        if trash_is_enough && (in_trash || self.set_aside()?.keys().any(is_of)) {
+            return Ok(());
+        }
+        Err(StoreError::NoSession {
+            session: session.to_string(),
+            near: near(session.as_str(), known.iter().map(SessionId::as_str)),
+            in_trash,
+        })
+    }
+}
+
+/// How many names are proposed.
+const PROPOSED: usize = 3;
+
+/// The names that may have been meant, the nearest first.
+pub(crate) fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    // A third of the letters may be wrong; who typed the beginning alone was interrupted.
+    let most = (wanted.len() / 3).max(1);
+    let mut near: Vec<(usize, &str)> = known
+        .filter_map(|name| {
+            let distance = strsim::damerau_levenshtein(wanted, name);
+            let is_near = distance <= most || name.starts_with(wanted);
+            is_near.then_some((distance, name))
+        })
+        .collect();
+    near.sort_unstable();
+    near.truncate(PROPOSED);
+    near.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod query_tests {
+    use super::Query;
+    use crate::SnapshotId;
+
+    /// Digits alone are a number, even if they could be a whole day or a hash.
+    #[test]
+    fn a_number_begins_nothing() {
+        let id = SnapshotId::parse("20-a-20261121T234307.123456Z-0007").expect("an id");
+        for number in ["7", "07", "0007"] {
+            assert!(Query::new(number).is_number_of(&id), "{number}");
+        }
+        for (text, begins) in [
+            ("2", false),
+            ("20", false),
+            ("202611", false),
+            ("20261121", false),
+            ("202611212343", false),
+            ("20261121T", true),
+            ("20-", true),
+            ("20-a-2026", true),
+            ("", false),
+        ] {
+            assert_eq!(Query::new(text).begins(&id), begins, "{text}");
+            assert!(!Query::new(text).is_number_of(&id), "{text}");
+        }
+        let hash = "123456789012345a";
+        for (text, begins) in [
+            ("123456", false),
+            ("123456789012", false),
+            ("123456789012345a", true),
+            ("sha256:123456", true),
+            ("sha256:12345", false),
+            ("sha256:", false),
+        ] {
+            assert_eq!(Query::new(text).begins_hash(hash, 6), begins, "{text}");
+        }
+        assert!(Query::new("a12").begins_hash("a123", 1));
+        assert!(!Query::new("a12").begins_hash("a123", 6));
+        let too_large = "99999999999999999999999";
+        assert_eq!(Query::new(too_large).number(), Some(u64::MAX));
+    }
+}
+
+#[cfg(test)]
+mod missing_tests {
+    use super::near;
+
+    /// 15 C2: names with one typing error, or without their end, are proposed.
+    #[test]
+    fn near_names_are_proposed() {
+        let known = ["demo", "demo-2", "other", "p-1"];
+        let near = |wanted| near(wanted, known.into_iter());
+        assert_eq!(near("dmeo"), ["demo"]);
+        assert_eq!(near("dem"), ["demo", "demo-2"]);
+        assert_eq!(near("demo2"), ["demo", "demo-2"]);
+        assert_eq!(near("o"), ["other"]);
+        assert!(near("typo").is_empty());
+    }
+}

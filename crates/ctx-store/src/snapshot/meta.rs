@@ -1,0 +1,380 @@
+//! `{id}.meta.json`: the commit record of a snapshot.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use ctx_format::counted;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::fs::{file_id, hex};
+
+/// The version of meta.json that is written of a snapshot whose bytes are plain.
+pub(crate) const META_FORMAT: u32 = 1;
+
+/// The version that is written of one whose bytes are packed: tools that know nothing of that
+/// leave it alone. It is the newest that is read here.
+pub(crate) const PACKED_FORMAT: u32 = 2;
+
+/// The commit record of a snapshot. This file is written last: a snapshot exists when the file
+/// exists and matches the bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Version of this file's format.
+    pub format: u32,
+    /// `{session}-{time}-{number}`, the stem of the file name. It reveals renamed or swapped files.
+    pub id: String,
+    /// The session.
+    pub session: String,
+    /// The number in its name: the order in which snapshots were taken.
+    pub sequence: u64,
+    /// When it was taken; UTC.
+    pub created: DateTime<Utc>,
+    /// Why it was taken.
+    pub kind: SnapshotKind,
+    /// The real path of the session file; `None` for stdin. No tool writes to a file because
+    /// it is named here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The second name of a replaced file, next to `source`, until it is quiet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained: Option<String>,
+    /// The new content of the session file, which shows whether the replacement happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<Successor>,
+    /// The number of bytes.
+    pub bytes: u64,
+    /// The number of lines, an unfinished last one included.
+    pub lines: u64,
+    /// Bytes after the last line end: a line that was still being written.
+    pub tail_bytes: u64,
+    /// The content of the lines.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Tokens, if requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The sha256 of the bytes.
+    pub sha256: String,
+    /// When the same bytes were last saved again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_again: Option<DateTime<Utc>>,
+    /// The packed file, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<Packed>,
+    /// Whether retention leaves it alone.
+    #[serde(default)]
+    pub held: bool,
+    /// Members of newer versions, kept when meta.json is rewritten.
+    #[serde(flatten)]
+    pub others: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Why a snapshot was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SnapshotKind {
+    /// On request.
+    Snapshot,
+    /// Before a rollback replaced the file.
+    PreRollback,
+    /// Before a compaction replaced the file.
+    PreCompact,
+    /// Another process wrote it to a file that had already been replaced.
+    Late,
+    /// Its commit record was lost and written again, so why it was taken is unknown.
+    Adopted,
+}
+
+impl SnapshotKind {
+    /// Whether it was taken because a file was about to be replaced.
+    pub(crate) fn is_of_replacement(self) -> bool {
+        matches!(self, Self::PreRollback | Self::PreCompact)
+    }
+
+    /// The word in meta.json.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::PreRollback => "pre-rollback",
+            Self::PreCompact => "pre-compact",
+            Self::Late => "late",
+            Self::Adopted => "adopted",
+        }
+    }
+}
+
+/// The content of a snapshot's lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// The dialect they are written in, when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// Messages of the conversation; 0 where the dialect is not known.
+    pub messages: u64,
+    /// Lines that are no JSON object.
+    pub bad_lines: u64,
+    /// The first 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<BadLine>,
+}
+
+/// A line that is no JSON object; never its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadLine {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Its first byte, counted from the start of the session.
+    pub offset: u64,
+    /// The problem: `broken`, `nul`.
+    pub class: String,
+}
+
+/// The content that a file was to get when a snapshot of it was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Successor {
+    /// How many bytes.
+    pub bytes: u64,
+    /// Their sha256.
+    pub sha256: String,
+}
+
+/// The file that packed bytes are in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed {
+    /// Its size.
+    pub bytes: u64,
+    /// The sha256 of the file; that of what is packed in it is the snapshot's own.
+    pub sha256: String,
+}
+
+/// A number of tokens, and by which encoding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// How many.
+    pub count: u64,
+    /// `o200k_base`.
+    pub encoding: String,
+}
+
+/// How many bytes of a file's name go into the name of the link: a name may have 255 in all.
+const LONGEST_NAME: usize = 220;
+
+/// The mark in the names of replaced files, after a dot and the target's name.
+pub(crate) const RETAINED: &str = ".ctx-old-";
+
+/// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
+pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
+    let name = Path::new(source).file_name()?.to_str()?;
+    let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
+    let end = ends.find(|end| name.is_char_boundary(*end))?;
+    Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
+}
+
+/// The start of the last member: the sha256 of everything before it.
+const SEAL: &str = ",\"meta_sha256\":\"";
+
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+}
+
+impl Meta {
+    /// The session file and the link to the file that it replaced; `None` where we did not
+    /// make these names.
+    pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
+        let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
+        let live = PathBuf::from(source);
+        let is_ours = retained_name(source, self.sequence).as_deref() == Some(retained);
+        let link = live.with_file_name(retained);
+        (is_ours && live.is_absolute()).then_some((live, link))
+    }
+
+    /// Whether the replaced file still has that name.
+    pub(crate) fn has_retained(&self) -> bool {
+        self.retained_paths().is_some_and(|(_, retained)| file_id(&retained).is_ok())
+    }
+
+    /// Whether it is a snapshot of the file whose real path is `path`. False if it names no file,
+    /// as for stdin.
+    pub(crate) fn is_of(&self, path: &Path) -> bool {
+        let source = self.source.as_deref();
+        source.is_some_and(|source| Path::new(source) == path)
+    }
+
+    /// How much it holds: `3 messages, 4 lines, 120 bytes`.
+    pub fn size(&self) -> String {
+        let counts = [
+            counted(self.tally.messages, "message"),
+            counted(self.lines, "line"),
+            counted(self.bytes, "byte"),
+        ];
+        counts.join(", ")
+    }
+
+    /// Its bytes are packed in that file.
+    pub(crate) fn pack(&mut self, packed: Packed) {
+        self.format = PACKED_FORMAT;
+        self.packed = Some(packed);
+    }
+
+    /// The bytes of meta.json, sealed by their own hash.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut body = serde_json::to_string(self).expect("a map with text keys");
+        body.pop();
+        let seal = hex(&Sha256::digest(body.as_bytes()));
+        body.push_str(SEAL);
+        body.push_str(&seal);
+        body.push_str("\"}\n");
+        body.into_bytes()
+    }
+
+    /// Whether a newer version of the tools wrote it: then it is not damaged.
+    pub(crate) fn is_newer(bytes: &[u8]) -> bool {
+        let version = serde_json::from_slice::<Version>(bytes);
+        version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))
+    }
+
+    /// Reads the meta.json of snapshot `id`, or says why it is not believed.
+    pub fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, String> {
+        let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
+        let changed = || "meta.json was changed: its own sha256 disagrees".to_owned();
+        let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
+        // Before the seal: a newer format may be sealed in another way.
+        let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        if !(META_FORMAT.into()..=PACKED_FORMAT.into()).contains(&version.format) {
+            return Err(format!(
+                "meta.json has format {}; a newer version of the tools wrote it",
+                version.format
+            ));
+        }
+        let (body, seal) = text.rsplit_once(SEAL).ok_or_else(changed)?;
+        let sealed = hex(&Sha256::digest(body.as_bytes()));
+        if seal.strip_suffix("\"}\n") != Some(sealed.as_str()) {
+            return Err(changed());
+        }
+        let mut meta: Self = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        meta.others.remove("meta_sha256");
+        if meta.id == id { Ok(meta) } else { Err(format!("meta.json belongs to {}", meta.id)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Meta, SnapshotKind, Tally, retained_name};
+    use proptest::prelude::*;
+
+    fn meta() -> Meta {
+        Meta {
+            format: 1,
+            id: "demo-20261121T234307.123456Z-0007".into(),
+            session: "demo".into(),
+            sequence: 7,
+            created: chrono::DateTime::from_timestamp_micros(1_795_304_587_123_456)
+                .expect("a time"),
+            kind: SnapshotKind::PreRollback,
+            source: Some("/a/\"b\"".into()),
+            retained: None,
+            replaced_by: None,
+            bytes: 9,
+            lines: 1,
+            tail_bytes: 0,
+            tally: Tally::default(),
+            tokens: None,
+            sha256: "00".into(),
+            saved_again: None,
+            packed: None,
+            held: false,
+            others: serde_json::Map::new(),
+        }
+    }
+
+    #[test]
+    fn a_retained_file_lies_beside_its_source_under_a_name_of_ours() {
+        let paths = |source: &str, retained: Option<String>| {
+            let source = Some(source.to_owned());
+            let meta = Meta { source, retained, ..meta() };
+            meta.retained_paths()
+        };
+        let link = retained_name("/a/s.jsonl", 7);
+        assert_eq!(link.as_deref(), Some(".s.jsonl.ctx-old-7"));
+        let (live, retained) = paths("/a/s.jsonl", link).expect("ours");
+        assert_eq!(live, std::path::Path::new("/a/s.jsonl"));
+        assert_eq!(retained, std::path::Path::new("/a/.s.jsonl.ctx-old-7"));
+        for (source, retained) in [
+            ("/a/s.jsonl", None),
+            ("/a/s.jsonl", Some("../etc/passwd")),
+            ("/a/s.jsonl", Some(".s.jsonl.ctx-old-8")),
+            ("a/s.jsonl", Some(".s.jsonl.ctx-old-7")),
+            ("/", Some(".ctx-old-7")),
+        ] {
+            let retained = retained.map(str::to_owned);
+            assert_eq!(paths(source, retained), None, "{source}");
+        }
+        let long = retained_name(&"é".repeat(127), u64::MAX).expect("a name");
+        assert!(long.len() <= 255, "{}", long.len());
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let meta = meta();
+        assert_eq!(Meta::from_bytes(&meta.to_bytes(), &meta.id), Ok(meta));
+    }
+
+    #[test]
+    fn members_of_newer_tools_stay() {
+        let mut newer = meta();
+        newer.others.insert("strikes".into(), 2.into());
+        newer.others.insert("share".into(), 1.111_222_222_222_222_1.into());
+        let read = Meta::from_bytes(&newer.to_bytes(), &newer.id).expect("reads");
+        assert_eq!(read.to_bytes(), newer.to_bytes());
+    }
+
+    #[test]
+    fn a_renamed_file_is_foreign() {
+        let meta = meta();
+        assert_eq!(
+            Meta::from_bytes(&meta.to_bytes(), "other-20261121T234307.123456Z-0007"),
+            Err(format!("meta.json belongs to {}", meta.id))
+        );
+    }
+
+    #[test]
+    fn hostile_members_are_refused() {
+        let id = meta().id;
+        for (text, why) in [
+            ("{\"format\":3}\n", "newer"),
+            ("{\"format\":2}\n", "changed"),
+            ("{}\n", "not readable"),
+            ("[]\n", "not readable"),
+            ("", "not readable"),
+            ("{\"format\":1}\n", "changed"),
+            ("{\"format\":99999999999999999999999}\n", "not readable"),
+        ] {
+            let error = Meta::from_bytes(text.as_bytes(), &id).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        // Sealed, but nonsense.
+        let sealed = String::from_utf8(meta().to_bytes()).expect("text");
+        let body = sealed.rsplit_once(super::SEAL).expect("a seal").0;
+        for (from, to) in [("\"bytes\":9", "\"bytes\":-9"), ("\"bytes\":9", "\"bytes\":\"9\"")] {
+            let body = body.replace(from, to);
+            let seal = crate::fs::hex(&<sha2::Sha256 as sha2::Digest>::digest(body.as_bytes()));
+            let text = format!("{body}{}{seal}\"}}\n", super::SEAL);
+            let error = Meta::from_bytes(text.as_bytes(), &id).expect_err("nonsense");
+            assert!(error.contains("not readable"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_single_changed_byte_passes(at in any::<prop::sample::Index>(), flip in 1_u8..) {
+            let meta = meta();
+            let mut bytes = meta.to_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            prop_assert!(Meta::from_bytes(&bytes, &meta.id).is_err());
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The snapshots of a store: the list, the search by name, the checks with their results in the
+//! words of sha256sum, and the size of a store.
+
+pub(crate) mod bytes;
+pub(crate) mod draft;
+pub(crate) mod find;
+pub(crate) mod meta;
+pub(crate) mod pack;
+pub(crate) mod recent;
+pub(crate) mod repair;
+pub(crate) mod reuse;
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use walkdir::WalkDir;
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::{file_names, if_there, is_there, open_plain};
+use crate::id::{SessionId, SnapshotId};
+use crate::os::is_link_error;
+use crate::snapshot::bytes::PACKED;
+use crate::snapshot::meta::Meta;
+use crate::store::{Store, meta_name};
+
+/// The snapshots of a store, in the order in which they were taken.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// Committed snapshots by session and sequence.
+    pub entries: Vec<Entry>,
+    /// Snapshots without a meta.json: the run was killed before its commit, or the file was
+    /// removed.
+    pub uncommitted: Vec<SnapshotId>,
+    /// When it was made: "1 week ago" is counted from it.
+    pub(crate) now: DateTime<Utc>,
+}
+
+/// A committed snapshot.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its id.
+    pub id: SnapshotId,
+    /// Its commit record, or why the snapshot cannot be trusted.
+    pub meta: Result<Meta, Flaw>,
+}
+
+/// Why a snapshot cannot be relied on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    /// It differs from what was committed.
+    #[error("{0}")]
+    Damaged(String),
+    /// It could not be read, and may be intact.
+    #[error("{0}")]
+    Unread(String),
+}
+
+impl Flaw {
+    /// The meaning of a failed call for a snapshot.
+    pub(crate) fn of(error: &io::Error, text: String) -> Self {
+        let is_gone = error.kind() == io::ErrorKind::NotFound;
+        // A path that is not a regular file is reported without an error number.
+        if is_gone || is_link_error(error) || error.raw_os_error().is_none() {
+            Self::Damaged(text)
+        } else {
+            Self::Unread(text)
+        }
+    }
+}
+
+/// How many bytes of a meta.json are read. None is longer: it names 100 bad lines at most.
+pub(crate) const LONGEST_META: u64 = 1 << 20;
+
+impl Store {
+    /// Lists the snapshots of one session, or of all.
+    pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog, StoreError> {
+        let mut catalog = Catalog { now: self.now(), ..Catalog::default() };
+        for SnapshotFile { id, is_meta, .. } in snapshot_files(&self.snapshots())? {
+            if session.is_some_and(|session| *session != id.session) {
+                continue;
+            }
+            let meta = is_meta.then(|| self.read_meta(&id));
+            // If that is unclear, it counts as committed; gc would move its bytes away otherwise.
+            let committed = is_there(&self.meta_path(&id)).unwrap_or(true);
+            match meta {
+                None if committed => {}
+                None => catalog.uncommitted.push(id),
+                // gc moved it away between the listing and now.
+                Some(Err(_)) if !committed => {}
+                Some(meta) => catalog.entries.push(Entry { id, meta }),
+            }
+        }
+        catalog.entries.sort_by(|one, other| one.id.cmp(&other.id));
+        catalog.uncommitted.sort();
+        // A snapshot may have both plain and packed bytes.
+        catalog.uncommitted.dedup();
+        Ok(catalog)
+    }
+
+    /// The ids of the committed snapshots, by their names alone: none of them is looked at.
+    pub fn snapshot_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        let files = snapshot_files(&self.snapshots())?.into_iter();
+        Ok(files.filter(|it| it.is_meta).map(|it| it.id).collect())
+    }
+
+    /// The sessions of which the store has snapshots, bytes of one, or offloaded files.
+    pub fn sessions(&self) -> Result<BTreeSet<SessionId>, StoreError> {
+        let files = snapshot_files(&self.snapshots())?.into_iter();
+        let mut sessions: BTreeSet<SessionId> = files.map(|file| file.id.session).collect();
+        sessions.extend(self.offload_sessions()?);
+        Ok(sessions)
+    }
+
+    /// Reads a commit record, and checks that the bytes are there.
+    pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
+        let meta = self.read_sealed(id)?;
+        self.check_size(id, &meta).map(|()| meta)
+    }
+
+    /// Reads a commit record; its bytes may be missing.
+    pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
+        let bytes = self.meta_bytes(id);
+        let bytes =
+            bytes.map_err(|error| Flaw::of(&error, format!("{}: {error}", meta_name(id))))?;
+        Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
+    }
+
+    /// The raw bytes of a commit record.
+    pub(crate) fn meta_bytes(&self, id: &SnapshotId) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let file = open_plain(&self.meta_path(id))?;
+        file.take(LONGEST_META).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Checks a snapshot: that both of its files are there, are named and sealed as they
+    /// were, and have the size that they had; with `read_data` also that the bytes are those
+    /// that were saved.
+    pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<(), StoreError> {
+        if read_data { self.open_verified(entry).map(drop) } else { entry.trusted_meta().map(drop) }
+    }
+
+    /// Whether an undamaged snapshot, of one session or of any, has the bytes with this
+    /// sha256.
+    pub fn has_snapshot_of(
+        &self,
+        session: Option<&SessionId>,
+        sha256: &str,
+    ) -> Result<bool, StoreError> {
+        let entries = self.catalog(session)?.entries.into_iter();
+        let is_of = |entry: &Entry| matches!(&entry.meta, Ok(meta) if meta.sha256 == sha256);
+        for entry in entries.filter(is_of) {
+            match self.open_verified(&entry) {
+                Ok(_) => return Ok(true),
+                Err(StoreError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// One of the files of a snapshot.
+pub(crate) struct SnapshotFile {
+    pub(crate) id: SnapshotId,
+    /// Whether it is the commit record.
+    pub(crate) is_meta: bool,
+    pub(crate) path: PathBuf,
+}
+
+/// The files in `dir` that are named as those of snapshots are.
+pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError> {
+    let file = |name: String| {
+        let (stem, is_meta) = if let Some(stem) = name.strip_suffix(".meta.json") {
+            (stem, true)
+        } else {
+            let plain = name.strip_suffix(PACKED).unwrap_or(&name);
+            (plain.strip_suffix(".jsonl")?, false)
+        };
+        Some(SnapshotFile { id: SnapshotId::parse(stem)?, is_meta, path: dir.join(&name) })
+    };
+    Ok(file_names(dir)?.into_iter().filter_map(file).collect())
+}
+
+impl Entry {
+    /// The commit record; an error when the snapshot cannot be trusted.
+    pub(crate) fn trusted_meta(&self) -> Result<Meta, StoreError> {
+        self.meta.clone().map_err(|flaw| match flaw {
+            Flaw::Damaged(why) => self.damaged(why),
+            Flaw::Unread(why) => StoreError::Unread { id: self.id.to_string(), why },
+        })
+    }
+
+    pub(crate) fn damaged(&self, why: String) -> StoreError {
+        StoreError::Damaged { id: self.id.to_string(), why }
+    }
+}
+
+/// The result of checking one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is intact.
+    Sound,
+    /// It is damaged, for this reason.
+    Damaged(String),
+    /// It may be intact, but could not be read, for this reason.
+    Unread(String),
+}
+
+/// How many things were found in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verdicts {
+    /// Intact items.
+    pub sound: usize,
+    /// Damaged items.
+    pub damaged: usize,
+    /// Items that may be intact.
+    pub unread: usize,
+}
+
+impl Verdict {
+    /// The result of a check.
+    pub fn of(checked: Result<(), StoreError>) -> Self {
+        match checked {
+            Ok(()) => Self::Sound,
+            Err(StoreError::Damaged { why, .. }) => Self::Damaged(why),
+            Err(StoreError::Unread { why, .. }) => Self::Unread(why.clone()),
+            Err(error @ StoreError::Io { .. }) => Self::Unread(error.to_string()),
+            Err(error) => Self::Damaged(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sound => f.write_str("OK"),
+            Self::Damaged(why) => write!(f, "FAILED: {why}"),
+            Self::Unread(why) => write!(f, "FAILED open or read: {why}"),
+        }
+    }
+}
+
+impl Verdicts {
+    /// One more thing was found so.
+    pub fn add(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::Sound => &mut self.sound,
+            Verdict::Damaged(_) => &mut self.damaged,
+            Verdict::Unread(_) => &mut self.unread,
+        } += 1;
+    }
+
+    /// How many there are.
+    pub fn all(self) -> usize {
+        self.sound + self.damaged + self.unread
+    }
+}
+
+impl std::ops::AddAssign for Verdicts {
+    fn add_assign(&mut self, more: Self) {
+        self.sound += more.sound;
+        self.damaged += more.damaged;
+        self.unread += more.unread;
+    }
+}
+
+/// The size of a store; all zeros without a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Sessions of which there are snapshots or offloaded files.
+    pub sessions: u64,
+    /// Snapshots, those in the trash left out.
+    pub snapshots: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Bytes of the snapshot files as they are on disk, packed or plain.
+    pub snapshot_bytes: u64,
+    /// Bytes of the files in the trash.
+    pub trash_bytes: u64,
+}
+
+impl Store {
+    /// How much room it takes, by the lengths of its files. What vanishes meanwhile takes none.
+    pub fn usage(&self) -> Result<Usage, StoreError> {
+        let snapshots = snapshot_files(&self.snapshots())?;
+        let committed = snapshots.iter().filter(|file| file.is_meta);
+        let lengths = snapshots.iter();
+        let lengths = lengths.filter_map(|file| fs::symlink_metadata(&file.path).ok());
+        let sessions: std::collections::BTreeSet<SessionId> = self.sessions()?;
+        Ok(Usage {
+            sessions: sessions.len() as u64,
+            snapshots: committed.count() as u64,
+            bytes: length_of(self.root())?,
+            snapshot_bytes: lengths.map(|meta| meta.len()).sum(),
+            trash_bytes: length_of(&self.trash())?,
+        })
+    }
+}
+
+/// The bytes of all files in a folder, links not followed; what vanishes meanwhile takes none.
+fn length_of(folder: &Path) -> Result<u64, StoreError> {
+    let mut bytes = 0;
+    for entry in WalkDir::new(folder) {
+        let entry = entry.map_err(io::Error::from);
+        let meta = entry.and_then(|entry| entry.metadata().map_err(Into::into));
+        let meta = if_there(meta.or_cannot("read", folder))?;
+        bytes += meta.filter(fs::Metadata::is_file).map_or(0, |meta| meta.len());
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod verdict_tests {
+    use std::io;
+
+    use super::{Verdict, Verdicts};
+    use crate::StoreError;
+
+    #[test]
+    fn what_could_not_be_read_is_not_called_damaged() {
+        let denied = StoreError::Io {
+            action: "read",
+            path: "x".into(),
+            source: io::ErrorKind::PermissionDenied.into(),
+        };
+        let damaged = StoreError::NotAStore("x".into());
+        let verdicts = [Ok(()), Err(denied), Err(damaged)].map(Verdict::of);
+        assert!(matches!(verdicts, [Verdict::Sound, Verdict::Unread(_), Verdict::Damaged(_)]));
+        let mut count = Verdicts::default();
+        for verdict in &verdicts {
+            count.add(verdict);
+        }
+        count += count;
+        let expected = Verdicts { sound: 2, damaged: 2, unread: 2 };
+        assert_eq!((count, count.all()), (expected, 6));
+    }
+}
+
+#[cfg(test)]
+mod usage_tests {
+    use std::fs;
+
+    use super::Usage;
+    use crate::tests::Bench;
+
+    /// A missing store has size zero; of an existing one each file counts.
+    #[test]
+    fn the_room_is_that_of_the_files() {
+        let bench = Bench::new();
+        assert_eq!(bench.store.usage().expect("read"), Usage::default());
+        assert!(!bench.store.root().exists());
+        bench.take("demo", b"12345\n");
+        let gone = bench.take("other", b"1\n");
+        let before = bench.store.usage().expect("read");
+        assert_eq!((before.sessions, before.snapshots), (2, 2));
+        assert_eq!(before.trash_bytes, 0);
+        assert!(before.snapshot_bytes > 8 && before.bytes > before.snapshot_bytes);
+        fs::write(bench.store.root().join("memory/more"), "12345").expect("written");
+        assert_eq!(bench.store.usage().expect("read").bytes, before.bytes + 5);
+        bench.store.discard(&[gone], &[]).expect("removed");
+        let after = bench.store.usage().expect("read");
+        assert_eq!((after.sessions, after.snapshots), (1, 1));
+        assert!(after.trash_bytes > 2);
+    }
+}

@@ -1,0 +1,288 @@
+//! Packing: the bytes of older snapshots are kept as zstd files.
+//!
+//! The packed file is written in `tmp/`, flushed, unpacked again and held against the hash of
+//! the snapshot; then it gets its name, then meta.json says so, and then the plain file goes.
+//! Each step is on the disk before the next one begins: whatever stops a run, one of the two
+//! files is whole, and the next run finishes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+
+use chrono::{DateTime, Utc};
+use sha2::{Digest, Sha256};
+use zstd::stream::write::Encoder;
+
+use crate::audit::Facts;
+use crate::error::{OrCannot, StoreError};
+use crate::fs::atomic::persist;
+use crate::fs::temp::TempFile;
+use crate::fs::{HashingReader, file_names, hash, hex, if_there, is_there, open_plain};
+use crate::id::SnapshotId;
+use crate::os;
+use crate::snapshot::Entry;
+use crate::snapshot::bytes::SnapshotBytes;
+use crate::snapshot::meta::{Meta, Packed};
+use crate::snapshot::reuse::EqualBytes;
+use crate::store::{Store, data_name};
+use crate::trash::{remove, sync_removal};
+
+/// Sessions repeat themselves: above this level nothing gets much smaller, only slower. The
+/// figures are in `docs/benchmarks.md`.
+const LEVEL: i32 = 9;
+
+/// How far back repetitions are found: 16 MiB, the whole of nearly every session. It is also
+/// what unpacking takes of memory.
+const WINDOW: u32 = 24;
+
+/// How large a snapshot is, and how large it is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Bytes of the session.
+    pub bytes: u64,
+    /// Bytes of the packed file.
+    pub packed_bytes: u64,
+}
+
+/// How a run of packing ended.
+#[derive(Debug, Default)]
+pub struct PackReport {
+    /// Snapshots that are packed now.
+    pub packed: Vec<(SnapshotId, Packing)>,
+    /// Failures; these snapshots are unchanged.
+    pub failed: Vec<StoreError>,
+}
+
+/// A packed file that has no name yet, or the one that a killed run has left.
+enum Made {
+    New(TempFile),
+    There,
+    /// Another snapshot of the same bytes has it.
+    EqualBytes(EqualBytes),
+}
+
+/// Bytes packed in this run, by their sha256: equal bytes are packed once.
+type Done = BTreeMap<String, (SnapshotId, Packed)>;
+
+impl Store {
+    /// The intact ones of these snapshots that were taken at `before` or earlier and whose bytes
+    /// are plain.
+    pub fn unpacked(
+        &self,
+        mut entries: Vec<Entry>,
+        before: DateTime<Utc>,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
+        entries.retain(|entry| {
+            let is_old = entry.id.stamp.time <= before;
+            is_old && entry.meta.is_ok() && names.contains(&data_name(&entry.id))
+        });
+        Ok(entries)
+    }
+
+    /// Packs snapshots, one after the other. What fails does not hinder the others, but a full
+    /// disk hinders all.
+    pub fn pack(&self, entries: &[Entry]) -> PackReport {
+        let mut report = PackReport::default();
+        if entries.is_empty() {
+            return report;
+        }
+        let ids = entries.iter().map(|entry| entry.id.to_string());
+        let mut facts = Facts {
+            snapshots: ids.collect(),
+            count: Some(entries.len() as u64),
+            ..Facts::default()
+        };
+        let operation = match self.begin("pack", &facts) {
+            Ok(operation) => operation,
+            Err(error) => {
+                report.failed.push(error);
+                return report;
+            }
+        };
+        let mut done = Done::new();
+        for entry in entries {
+            match self.pack_one(entry, &mut done) {
+                Ok(packing) => report.packed.extend(packing.map(|it| (entry.id.clone(), it))),
+                Err(error) => {
+                    let is_full = error.is_disk_full();
+                    report.failed.push(error);
+                    if is_full {
+                        break;
+                    }
+                }
+            }
+        }
+        facts.snapshots = report.packed.iter().map(|(id, _)| id.to_string()).collect();
+        facts.count = Some(report.packed.len() as u64);
+        facts.bytes = Some(report.packed.iter().map(|(_, it)| it.packed_bytes).sum());
+        report.failed.extend(self.done(&operation, &facts).err());
+        report
+    }
+
+    /// `None` where another run was faster, or has removed it.
+    fn pack_one(&self, entry: &Entry, done: &mut Done) -> Result<Option<Packing>, StoreError> {
+        let meta = entry.trusted_meta()?;
+        let path = self.data_path(&entry.id);
+        let Some(plain) = if_there(open_plain(&path).or_cannot("read", &path))? else {
+            return Ok(None);
+        };
+        // Before the lock, so that other runs do not wait for it.
+        let at_hand = match (self.packed_before(&meta, &entry.id), done.get(&meta.sha256)) {
+            (Some(packed), _) => Some((Made::There, packed)),
+            (None, Some((id, packed))) => {
+                let equal = EqualBytes::packed(self, id, packed.clone());
+                Some((Made::EqualBytes(equal), packed.clone()))
+            }
+            (None, None) => None,
+        };
+        let mut is_done = None;
+        if let Some((made, packed)) = at_hand {
+            is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
+        }
+        // A file system may have no second names.
+        if is_done.is_none() {
+            let (made, packed) = self.compress(entry, &meta, plain)?;
+            is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
+        }
+        let Some(packed) = is_done else {
+            return Ok(None);
+        };
+        let packing = Packing { bytes: meta.bytes, packed_bytes: packed.bytes };
+        done.insert(meta.sha256, (entry.id.clone(), packed));
+        Ok(Some(packing))
+    }
+
+    /// The packed file of a killed run that is in meta.json.
+    fn packed_before(&self, meta: &Meta, id: &SnapshotId) -> Option<Packed> {
+        let packed = meta.packed.clone()?;
+        let found = self.packed(id).ok()?;
+        let unpacked = SnapshotBytes::open(&self.packed_path(id), Some(meta.bytes));
+        let unpacked = hash(&mut unpacked.ok()?).ok()?;
+        (found == packed && unpacked == meta.sha256).then_some(packed)
+    }
+
+    /// The existing packed file.
+    pub(crate) fn packed(&self, id: &SnapshotId) -> Result<Packed, StoreError> {
+        let path = self.packed_path(id);
+        let facts = || {
+            let mut file = open_plain(&path)?;
+            let bytes = file.metadata()?.len();
+            let sha256 = hash(&mut file)?;
+            Ok::<_, io::Error>(Packed { bytes, sha256 })
+        };
+        facts().or_cannot("read", &path)
+    }
+
+    /// Writes the packed file into `tmp/`, and reads it back.
+    fn compress(
+        &self,
+        entry: &Entry,
+        meta: &Meta,
+        plain: File,
+    ) -> Result<(Made, Packed), StoreError> {
+        let path = self.data_path(&entry.id);
+        let temp = self.temp("packed", 0o600)?;
+        let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
+        let mut hasher = Sha256::new();
+        // A file that has grown is damaged, however long it is; reading stops there.
+        let mut plain = plain.take(meta.bytes + 1);
+        let mut buffer = vec![0; 128 * 1024];
+        let mut left = meta.bytes;
+        loop {
+            let n = match plain.read(&mut buffer) {
+                Ok(0) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.or_cannot("read", &path)?,
+            };
+            hasher.update(&buffer[..n]);
+            let wanted = usize::try_from(left).map_or(n, |left| n.min(left));
+            left -= wanted as u64;
+            io::Write::write_all(&mut encoder, &buffer[..wanted]).or_not_written(&path)?;
+        }
+        let found = hex(&hasher.finalize());
+        if found != meta.sha256 {
+            let why = format!("its sha256 is {found} instead of {}", meta.sha256);
+            return Err(entry.damaged(why));
+        }
+        let temp = encoder.finish().or_not_written(&path)?;
+        let mode = temp.file.set_permissions(Permissions::from_mode(0o400));
+        mode.or_cannot("change the mode of", temp.path())?;
+        os::sync(&temp.file).or_cannot("sync", temp.path())?;
+        let packed = read_back(&temp, meta)?;
+        Ok((Made::New(temp), packed))
+    }
+
+    /// Gives the packed file its name, and removes the plain one. `None` where the snapshot is
+    /// gone meanwhile, or is another one.
+    fn swap_for_packed(
+        &self,
+        id: &SnapshotId,
+        before: &Meta,
+        made: Made,
+        packed: Packed,
+    ) -> Result<Option<Packed>, StoreError> {
+        let mut locked = self.lock()?;
+        // It may be held by now, or gone.
+        let Some(bytes) = if_there(self.meta_bytes(id).or_cannot("read", &self.meta_path(id)))?
+        else {
+            return Ok(None);
+        };
+        let now = Meta::from_bytes(&bytes, &id.to_string());
+        let Some(mut meta) = now.ok().filter(|now| now.sha256 == before.sha256) else {
+            return Ok(None);
+        };
+        let plain = self.data_path(id);
+        if !is_there(&plain)? {
+            return Ok(None);
+        }
+        match made {
+            Made::There => {}
+            Made::New(temp) => {
+                persist(temp, &self.packed_path(id)).map_err(StoreError::before)?;
+            }
+            Made::EqualBytes(equal) => {
+                remove(&self.packed_path(id))?;
+                if !equal.link(self, id)? {
+                    return Ok(None);
+                }
+            }
+        }
+        if meta.packed.as_ref() != Some(&packed) {
+            meta.pack(packed.clone());
+            locked.write_meta(id, &meta)?;
+        }
+        remove(&plain)?;
+        sync_removal(&self.snapshots())?;
+        Ok(Some(packed))
+    }
+}
+
+fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>> {
+    let mut encoder = Encoder::new(temp, LEVEL)?;
+    encoder.window_log(WINDOW)?;
+    encoder.long_distance_matching(true)?;
+    encoder.include_checksum(true)?;
+    // Small ones take less memory then, and `zstd -l` shows the size.
+    encoder.set_pledged_src_size(Some(bytes))?;
+    Ok(encoder)
+}
+
+/// Unpacks what was written, before anybody relies on it.
+fn read_back(temp: &TempFile, meta: &Meta) -> Result<Packed, StoreError> {
+    let path = temp.path();
+    let unpack = || {
+        let file = HashingReader::new(Box::new(open_plain(path)?));
+        let mut unpacked = zstd::stream::read::Decoder::new(file.clone())?;
+        let sha256 = hash(&mut unpacked)?;
+        let packed = Packed { bytes: temp.file.metadata()?.len(), sha256: file.finish()? };
+        Ok::<_, io::Error>((sha256, packed))
+    };
+    let (sha256, packed) = unpack().or_cannot("read", path)?;
+    if sha256 == meta.sha256 {
+        return Ok(packed);
+    }
+    let other = io::Error::other("what is unpacked is not what was packed");
+    Err(other).or_not_written(path)
+}

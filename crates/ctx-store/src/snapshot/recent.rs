@@ -1,0 +1,331 @@
+//! What a run needs to know about a session, without reading all snapshots of the store.
+//!
+//! It is derived: gc and everything that people ask for read the snapshots themselves. So it is not
+//! flushed to the disk, and a failed write is ignored. Also changes of commit records: holding a
+//! snapshot, and notes about a session in the meta.json of its newest snapshot.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::audit::Facts;
+use crate::error::{OrCannot, StoreError};
+use crate::fs::folder::make_dirs;
+use crate::fs::{file_names, open_plain};
+use crate::id::{SessionId, SnapshotId};
+use crate::lock::{StoreLock, read_json};
+use crate::replace::Replacement;
+use crate::snapshot::Entry;
+use crate::snapshot::meta::{Meta, SnapshotKind};
+use crate::store::Store;
+
+/// Content of `recent/{session}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RecentSnapshots {
+    /// Id of the newest snapshot.
+    pub(crate) newest: Option<String>,
+    /// Ids of the snapshots of replaced files that may still have their second name.
+    #[serde(default)]
+    pub(crate) retained: Vec<String>,
+}
+
+/// How many of them are written down; gc finds the others.
+const MOST: usize = 32;
+
+impl RecentSnapshots {
+    /// Takes a snapshot into account that was just taken.
+    pub(crate) fn add(&mut self, id: &SnapshotId, meta: &Meta) {
+        self.newest = Some(id.to_string());
+        if meta.retained.is_some() {
+            let surplus = (self.retained.len() + 1).saturating_sub(MOST);
+            self.retained.drain(..surplus);
+            self.retained.push(id.to_string());
+        }
+    }
+}
+
+impl Store {
+    pub(crate) fn recent_dir(&self) -> PathBuf {
+        self.root().join("recent")
+    }
+
+    /// The record of a session; empty without one.
+    pub(crate) fn recent(&self, session: &SessionId) -> RecentSnapshots {
+        let file = open_plain(&self.recent_dir().join(session.as_str()));
+        let recent = file.ok().and_then(|mut file| read_json(&mut file));
+        recent.unwrap_or_default()
+    }
+
+    /// The newest recorded snapshot of a session.
+    pub(crate) fn newest(&self, session: &SessionId) -> Option<Entry> {
+        let id = SnapshotId::parse(&self.recent(session).newest?)?;
+        let is_there = id.session == *session && self.meta_path(&id).symlink_metadata().is_ok();
+        let meta = is_there.then(|| self.read_meta(&id))?;
+        Some(Entry { id, meta })
+    }
+
+    /// Writes down that the second names of these snapshots' replaced files are gone.
+    pub(crate) fn forget_retained(&self, session: &SessionId, gone: &[SnapshotId]) {
+        if gone.is_empty() {
+            return;
+        }
+        // If the store is busy, the next run searches again.
+        if let Ok(mut locked) = self.lock() {
+            locked.change_recent(session, |recent| {
+                let is_gone = |id: &String| gone.iter().any(|gone| gone.to_string() == *id);
+                recent.retained.retain(|id| !is_gone(id));
+            });
+        }
+    }
+
+    /// Rewrites what is recorded about a session. What a run recorded before a power failure may
+    /// not have reached the disk.
+    pub(crate) fn rebuild_recent_of(&self, session: &SessionId) -> Result<(), StoreError> {
+        let known = known(self.catalog(Some(session))?.entries).remove(session);
+        let mut locked = self.lock()?;
+        locked.change_recent(session, |recent| *recent = known.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Rewrites what is recorded about all sessions. Returns for how many it was wrong.
+    pub(crate) fn rebuild_recent(&self) -> Result<usize, StoreError> {
+        let all = known(self.catalog(None)?.entries);
+        let mut wrong = 0;
+        let mut locked = self.lock()?;
+        for name in file_names(&self.recent_dir())? {
+            let session = name.parse::<SessionId>().ok();
+            if let Some(session) = session.filter(|session| !all.contains_key(session)) {
+                self.remove_recent(&session);
+                wrong += 1;
+            }
+        }
+        for (session, known) in all {
+            if self.recent(&session) != known {
+                locked.change_recent(&session, |recent| *recent = known);
+                wrong += 1;
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// Removes what is written down of a session.
+    pub(crate) fn remove_recent(&self, session: &SessionId) {
+        // If it remains, it names missing snapshots.
+        let _ = fs::remove_file(self.recent_dir().join(session.as_str()));
+    }
+
+    fn write_recent(
+        &self,
+        session: &SessionId,
+        recent: &RecentSnapshots,
+    ) -> Result<(), StoreError> {
+        let dir = self.recent_dir();
+        make_dirs(&dir)?;
+        let path = dir.join(session.as_str());
+        let mut temp = self.temp("recent", 0o600)?;
+        let written = serde_json::to_writer(&mut temp, recent);
+        written.or_cannot("write", &path)?;
+        fs::rename(temp.path(), &path).or_cannot("write", &path)?;
+        temp.keep();
+        Ok(())
+    }
+}
+
+/// The state by the snapshots themselves.
+fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
+    let mut all: BTreeMap<SessionId, RecentSnapshots> = BTreeMap::new();
+    entries.sort_by_key(|entry| entry.id.stamp.sequence);
+    for Entry { id, meta } in entries {
+        let recent = all.entry(id.session.clone()).or_default();
+        if let Ok(meta) = &meta {
+            recent.add(&id, meta);
+            let link = meta.retained_paths().map(|(_, link)| link);
+            if link.is_none_or(|link| link.symlink_metadata().is_err()) {
+                recent.retained.retain(|known| *known != meta.id);
+            }
+        }
+    }
+    all
+}
+
+impl StoreLock<'_> {
+    /// Changes what is written down of a session.
+    pub(crate) fn change_recent(
+        &mut self,
+        session: &SessionId,
+        change: impl FnOnce(&mut RecentSnapshots),
+    ) {
+        let mut recent = self.store.recent(session);
+        change(&mut recent);
+        if self.store.write_recent(session, &recent).is_err() {
+            self.store.remove_recent(session);
+        }
+    }
+}
+
+impl StoreLock<'_> {
+    /// Writes down that a snapshot is gone that was just taken.
+    pub(crate) fn forget_withdrawn(&mut self, id: &SnapshotId) -> Result<(), StoreError> {
+        let gone = id.to_string();
+        let mut newest = self.store.recent(&id.session).newest;
+        if newest.as_ref() == Some(&gone) {
+            // A run has failed: that is rare enough for a look at all of them.
+            let last = self.store.catalog(Some(&id.session))?.entries.pop();
+            newest = last.map(|entry| entry.id.to_string());
+        }
+        self.change_recent(&id.session, |recent| {
+            recent.newest = newest;
+            recent.retained.retain(|id| *id != gone);
+        });
+        Ok(())
+    }
+}
+
+/// A note about the session rather than its bytes: it passes on to the next snapshot, and a change
+/// by our own tools resets it.
+pub const COMPACTION_STRIKES: &str = "compaction_strikes";
+
+impl Store {
+    /// The notes about a session that pass on to its next snapshot.
+    pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
+        let key = COMPACTION_STRIKES;
+        let goes_on = kind == SnapshotKind::Snapshot;
+        let value = goes_on.then(|| self.note(session, key)).flatten();
+        value.map(|value| (key.to_owned(), value)).into_iter().collect()
+    }
+
+    /// Holds a snapshot, or releases it; does nothing when it is held, or released, already.
+    pub fn hold(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+        held: bool,
+    ) -> Result<SnapshotId, StoreError> {
+        let mut locked = self.lock()?;
+        let entry = self.find_snapshot(session, wanted)?;
+        let mut meta = entry.trusted_meta()?;
+        if meta.held != held {
+            meta.held = held;
+            let facts = Facts { snapshots: vec![meta.id.clone()], ..Facts::of(&entry.id.session) };
+            let operation = locked.begin(if held { "hold" } else { "release" }, &facts)?;
+            locked.write_meta(&entry.id, &meta)?;
+            locked.done(&operation, &facts)?;
+        }
+        Ok(entry.id.clone())
+    }
+
+    /// The member `key` of the session's newest meta.json, if it has one.
+    pub fn note(&self, session: &SessionId, key: &str) -> Option<Value> {
+        let meta = self.newest(session).and_then(|entry| entry.meta.ok());
+        meta.and_then(|mut meta| meta.others.remove(key))
+    }
+}
+
+impl Replacement<'_> {
+    /// Gives up the replacement and records why: `change` computes the member `key` of the
+    /// session's newest meta.json from its old value. A snapshot is taken only if there is none
+    /// yet, because a growing file that is never replaced must not leave a copy at each try.
+    pub fn remember(
+        self,
+        key: &str,
+        change: impl FnOnce(Option<&Value>) -> Value,
+    ) -> Result<(), StoreError> {
+        let (store, session) = (self.store, &self.session);
+        let newest = store.newest(session);
+        let newest = newest.and_then(|entry| Some((entry.id, entry.meta.ok()?)));
+        let old = newest.as_ref().and_then(|(_, meta)| meta.others.get(key));
+        let value = change(old);
+        let (id, mut meta) = if let Some(newest) = newest {
+            newest
+        } else {
+            let taken = self.draft.commit(session, SnapshotKind::Snapshot)?;
+            (taken.id, taken.meta)
+        };
+        meta.others.insert(key.to_owned(), value);
+        store.lock()?.write_meta(&id, &meta)
+    }
+}
+
+#[cfg(test)]
+mod recent_tests {
+    use std::fs;
+
+    use crate::tests::{Bench, id};
+
+    #[test]
+    fn the_newest_snapshot_is_known_without_a_look_at_the_others() {
+        let bench = Bench::new();
+        let demo = id("demo");
+        assert!(bench.store.newest(&demo).is_none());
+        bench.take("demo", b"1\n");
+        let second = bench.take("demo", b"2\n");
+        bench.take("other", b"3\n");
+        assert_eq!(bench.store.newest(&demo).expect("one").id, second);
+        let path = bench.store.recent_dir().join("demo");
+        fs::write(&path, "{\"newest\":\"other-20261121T234307.123456Z-0007\"}").expect("written");
+        assert!(bench.store.newest(&demo).is_none(), "of another session");
+        fs::write(&path, "half").expect("written");
+        assert!(bench.store.newest(&demo).is_none());
+        let third = bench.take("demo", b"4\n");
+        assert_eq!(bench.store.newest(&demo).expect("one").id, third);
+        bench.store.forget(&demo).expect("forgotten");
+        assert!(!path.exists());
+    }
+}
+
+#[cfg(test)]
+mod notes_tests {
+    use std::fs;
+
+    use chrono::{TimeZone, Utc};
+    use serde_json::{Value, json};
+
+    use super::COMPACTION_STRIKES;
+    use crate::{Actor, MinIdle, SessionId, SnapshotKind, Store};
+
+    #[test]
+    fn notes_are_kept_with_the_newest_snapshot() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let actor = Actor { tool: "ctx-test".to_owned(), flags: Vec::new() };
+        let clock = || Utc.with_ymd_and_hms(2026, 1, 2, 3, 4, 5).single().expect("a time");
+        let store = Store::open(&dir.path().join("s"), actor, Box::new(clock)).expect("a store");
+        let session: SessionId = "demo".parse().expect("an id");
+        let file = dir.path().join("demo.jsonl");
+        fs::write(&file, "{}\n").expect("writes");
+        let add = |old: Option<&Value>| json!(old.and_then(Value::as_u64).unwrap_or(0) + 1);
+        for (count, snapshots) in [(1, 1), (2, 1)] {
+            let replacement =
+                store.begin_replacement(&file, &session, MinIdle::default()).expect("claimed");
+            replacement.remember("n", add).expect("remembered");
+            assert_eq!(store.note(&session, "n"), Some(json!(count)));
+            let catalog = store.catalog(Some(&session)).expect("lists");
+            assert_eq!(catalog.entries.len(), snapshots);
+            store.open_verified(&catalog.entries[0]).expect("whole");
+        }
+        fs::write(&file, "{}\n{}\n").expect("writes");
+        let replacement =
+            store.begin_replacement(&file, &session, MinIdle::default()).expect("claimed");
+        replacement.remember("n", add).expect("remembered");
+        assert_eq!(store.note(&session, "n"), Some(json!(3)));
+        let catalog = store.catalog(Some(&session)).expect("lists");
+        assert_eq!(catalog.entries.len(), 1, "no copy for a note");
+        assert_eq!(store.note(&session, "m"), None);
+        // A note passes on to the next snapshot, but not across a change.
+        let replacement =
+            store.begin_replacement(&file, &session, MinIdle::default()).expect("claimed");
+        let remembered = replacement.remember(COMPACTION_STRIKES, add);
+        remembered.expect("remembered");
+        for (kind, noted) in
+            [(SnapshotKind::Snapshot, Some(json!(1))), (SnapshotKind::PreCompact, None)]
+        {
+            let taken = store.draft_of(&file).expect("reads").commit(&session, kind);
+            taken.expect("taken");
+            assert_eq!(store.note(&session, COMPACTION_STRIKES), noted);
+            assert_eq!(store.note(&session, "n"), None);
+        }
+        assert_eq!(fs::read(&file).expect("reads"), b"{}\n{}\n");
+    }
+}

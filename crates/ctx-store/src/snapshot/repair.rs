@@ -1,0 +1,308 @@
+//! Repairs that lose nothing: unfinished files of killed runs are removed, derived files are
+//! rewritten, damaged files are set aside, and bytes without a commit record get one.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+use serde::Deserialize;
+
+use crate::audit::Facts;
+use crate::error::{OrCannot, StoreError};
+use crate::fs::temp::reap;
+use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
+use crate::id::{SessionId, SnapshotId};
+use crate::snapshot::meta::{Meta, SnapshotKind};
+use crate::snapshot::{Catalog, Entry, Flaw};
+use crate::store::Store;
+use crate::trash::removal::StoreItem;
+
+/// A repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repaired {
+    /// So many unfinished files of killed runs were removed.
+    Reaped(usize),
+    /// The audit log had a broken chain, was moved to this path, and a new log begun.
+    LogSetAside(PathBuf),
+    /// Bytes without a commit record got one.
+    Adopted(SnapshotId),
+    /// A damaged item was set aside, for this reason.
+    SetAside(StoreItem, String),
+    /// The last number was computed again.
+    Recounted,
+    /// The records of this many sessions were wrong.
+    Rebuilt(usize),
+}
+
+impl fmt::Display for Repaired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reaped(count) => write!(f, "removed unfinished files of killed runs: {count}"),
+            Self::LogSetAside(path) => write!(
+                f,
+                "the audit log had a broken chain; it is in {} now, and a new one was begun",
+                path.display()
+            ),
+            Self::Adopted(id) => write!(f, "{id} had no meta.json and has one now"),
+            Self::SetAside(item, why) => {
+                write!(f, "{item} is damaged and is in the store's folder damaged/ now: {why}")
+            }
+            Self::Recounted => f.write_str("counted the snapshots again"),
+            Self::Rebuilt(count) => {
+                write!(f, "rewrote recent/ for sessions: {count}")
+            }
+        }
+    }
+}
+
+/// A repair of one session, or of the whole store.
+struct Repair<'a> {
+    store: &'a Store,
+    session: Option<&'a SessionId>,
+    read_data: bool,
+    done: Vec<Repaired>,
+}
+
+impl Store {
+    /// Repairs the snapshots and offloaded files of one session, or the whole store; with
+    /// `read_data` all bytes are checked against their hashes first.
+    pub fn repair(
+        &self,
+        session: Option<&SessionId>,
+        read_data: bool,
+    ) -> Result<Vec<Repaired>, StoreError> {
+        let mut repair = Repair { store: self, session, read_data, done: Vec::new() };
+        if !self.root().join("FORMAT").exists() {
+            return Ok(Vec::new());
+        }
+        let catalog = self.catalog(session)?;
+        // Before the log may be set aside.
+        let saved = self.hashes_of(&catalog.uncommitted)?;
+        if session.is_none() {
+            repair.audit_log()?;
+        }
+        let mut facts = Facts { session: session.map(ToString::to_string), ..Facts::default() };
+        let operation = self.begin("repair", &facts)?;
+        repair.unfinished();
+        let mut damaged = repair.adopt(&catalog, &saved)?;
+        damaged.extend(repair.damaged_snapshots(&catalog)?);
+        damaged.extend(repair.damaged_results()?);
+        repair.set_aside(damaged)?;
+        repair.derived()?;
+        facts.count = Some(repair.done.len() as u64);
+        self.done(&operation, &facts)?;
+        Ok(repair.done)
+    }
+
+    /// The sha256 that the audit log has of snapshots.
+    fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>, StoreError> {
+        /// How much of a line is read; the record of one snapshot is shorter.
+        const LONGEST: u64 = 16 * 1024;
+        #[derive(Deserialize)]
+        struct Record {
+            op: String,
+            snapshots: Vec<String>,
+            sha256: String,
+        }
+        let path = self.audit_log();
+        let mut hashes = BTreeMap::new();
+        let log = if_there(open_plain(&path).or_cannot("open", &path))?;
+        let Some(log) = log.filter(|_| !ids.is_empty()) else {
+            return Ok(hashes);
+        };
+        let mut log = BufReader::new(log);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut log).take(LONGEST).read_until(b'\n', &mut line);
+            if read.or_cannot("read", &path)? == 0 {
+                return Ok(hashes);
+            }
+            // A piece of a longer line is no record.
+            if let Ok(record) = serde_json::from_slice::<Record>(&line)
+                && let ([id], "snapshot") = (&record.snapshots[..], record.op.as_str())
+                && ids.iter().any(|known| known.to_string() == *id)
+            {
+                hashes.insert(id.clone(), record.sha256);
+            }
+        }
+    }
+
+    /// Writes a commit record for bytes if the audit log knows them, or knows none; otherwise
+    /// returns why not. `None` if there is nothing left to do.
+    fn adopt(&self, id: &SnapshotId, saved: Option<&String>) -> Result<Adoption, StoreError> {
+        let Some(bytes) = if_there(self.open_bytes(id))? else {
+            return Ok(Adoption::NotNeeded);
+        };
+        let packed = bytes.is_packed().then(|| self.packed(id)).transpose()?;
+        let draft = match self.draft(bytes, &self.data_path(id)) {
+            // The system gives a number to what it could not read.
+            Err(StoreError::Io { source, .. })
+                if packed.is_some() && source.raw_os_error().is_none() =>
+            {
+                return Ok(Adoption::Damaged(source.to_string()));
+            }
+            draft => draft?,
+        };
+        if let Some(saved) = saved.filter(|saved| **saved != draft.sha256) {
+            let why = format!("its sha256 is {} instead of {saved}", draft.sha256);
+            return Ok(Adoption::Damaged(why));
+        }
+        let mut locked = self.lock()?;
+        // A run that took it at this moment has committed it by now.
+        let is_bare = self.meta_path(id).symlink_metadata().is_err();
+        if !is_bare || if_there(self.open_bytes(id))?.is_none() {
+            return Ok(Adoption::NotNeeded);
+        }
+        let mut meta = draft.describe(id, SnapshotKind::Adopted);
+        if let Some(packed) = packed {
+            meta.pack(packed);
+        }
+        let facts = Facts {
+            snapshots: vec![meta.id.clone()],
+            sha256: Some(meta.sha256.clone()),
+            bytes: Some(meta.bytes),
+            ..Facts::of(&id.session)
+        };
+        let operation = locked.begin("adopt", &facts)?;
+        locked.write_meta(id, &meta)?;
+        locked.done(&operation, &facts)?;
+        Ok(Adoption::Done)
+    }
+
+    /// Whether a snapshot is damaged for good, and not only unreadable at the moment or of a
+    /// newer format.
+    fn is_damaged(&self, id: &SnapshotId) -> bool {
+        let Ok(bytes) = self.meta_bytes(id) else {
+            return false;
+        };
+        let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {
+            return !Meta::is_newer(&bytes);
+        };
+        matches!(self.check_size(id, &meta), Err(Flaw::Damaged(_)))
+    }
+}
+
+enum Adoption {
+    Done,
+    NotNeeded,
+    Damaged(String),
+}
+
+/// Items to set aside, and why.
+type Damaged = Vec<(StoreItem, String)>;
+
+impl Repair<'_> {
+    /// A broken chain cannot be repaired: the log is kept unchanged, and a new one has its hash.
+    fn audit_log(&mut self) -> Result<(), StoreError> {
+        let store = self.store;
+        if store.check_audit_log()?.is_empty() {
+            return Ok(());
+        }
+        let log = store.audit_log();
+        let bin = store.new_bin(&store.damaged())?;
+        let aside = bin.join(log.file_name().unwrap_or_default());
+        let mut locked = store.lock()?;
+        let mut file = open_plain(&log).or_cannot("read", &log)?;
+        let facts = Facts {
+            sha256_before: Some(hash(&mut file).or_cannot("read", &log)?),
+            ..Facts::default()
+        };
+        fs::rename(&log, &aside).or_cannot("set aside", &log)?;
+        for folder in [&bin, parent(&log)] as [&Path; 2] {
+            sync_dir(folder)?;
+        }
+        let operation = locked.begin("set-log-aside", &facts)?;
+        locked.done(&operation, &facts)?;
+        self.done.push(Repaired::LogSetAside(aside));
+        Ok(())
+    }
+
+    fn unfinished(&mut self) {
+        let store = self.store;
+        let memory = store.memory();
+        let context = store.root().join("context");
+        let [extracted, master] = ["extracted", "summary"].map(|name| memory.join(name));
+        let folders = [store.tmp(), store.snapshots(), extracted, master, context];
+        let reaped = folders.iter().map(|dir| reap(dir, None)).sum();
+        if reaped > 0 {
+            self.done.push(Repaired::Reaped(reaped));
+        }
+    }
+
+    /// Adopts bytes without a commit record; returns those that are not what was saved.
+    fn adopt(
+        &mut self,
+        catalog: &Catalog,
+        saved: &BTreeMap<String, String>,
+    ) -> Result<Damaged, StoreError> {
+        let mut damaged = Vec::new();
+        for id in &catalog.uncommitted {
+            match self.store.adopt(id, saved.get(&id.to_string()))? {
+                Adoption::Done => self.done.push(Repaired::Adopted(id.clone())),
+                Adoption::NotNeeded => {}
+                Adoption::Damaged(why) => damaged.push((StoreItem::Snapshot(id.clone()), why)),
+            }
+        }
+        Ok(damaged)
+    }
+
+    fn damaged_snapshots(&self, catalog: &Catalog) -> Result<Damaged, StoreError> {
+        let mut damaged = Vec::new();
+        for entry in &catalog.entries {
+            let Entry { id, meta } = entry;
+            let why = match meta {
+                Err(flaw) => self.store.is_damaged(id).then(|| flaw.to_string()),
+                Ok(_) => match self.store.verify(entry, self.read_data) {
+                    Err(StoreError::Damaged { why, .. }) => Some(why),
+                    // A file that cannot be read now may be readable another day.
+                    Err(StoreError::Io { .. } | StoreError::Unread { .. }) | Ok(()) => None,
+                    Err(error) => return Err(error),
+                },
+            };
+            damaged.extend(why.map(|why| (StoreItem::Snapshot(id.clone()), why)));
+        }
+        Ok(damaged)
+    }
+
+    fn damaged_results(&self) -> Result<Damaged, StoreError> {
+        let mut damaged = Vec::new();
+        if !self.read_data {
+            return Ok(damaged);
+        }
+        for file in self.store.all_offloaded(self.session)? {
+            if let Err(error @ StoreError::Refused { .. }) = self.store.read_offloaded(&file) {
+                damaged.push((StoreItem::Offloaded(file), error.to_string()));
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Moves what is damaged out of the way, byte for byte.
+    fn set_aside(&mut self, damaged: Damaged) -> Result<(), StoreError> {
+        let mut why: BTreeMap<StoreItem, String> = damaged.into_iter().collect();
+        if why.is_empty() {
+            return Ok(());
+        }
+        let items = why.keys().cloned().collect();
+        let aside = self.store.damaged();
+        let moved = self.store.move_into("set-aside", &aside, items, |_| Ok(false))?;
+        for item in moved.items {
+            let why = why.remove(&item).unwrap_or_default();
+            self.done.push(Repaired::SetAside(item, why));
+        }
+        moved.failed.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn derived(&mut self) -> Result<(), StoreError> {
+        if self.store.lock()?.recount()? {
+            self.done.push(Repaired::Recounted);
+        }
+        let wrong = self.store.rebuild_recent()?;
+        if wrong > 0 {
+            self.done.push(Repaired::Rebuilt(wrong));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! A store for unit tests.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use chrono::DateTime;
+use tempfile::TempDir;
+
+use crate::tests::moments::Act;
+use crate::{Actor, Content, Form, OffloadedFile, SessionId, SnapshotId, SnapshotKind, Store};
+
+/// A store in a folder of its own, with a clock that moves only on request.
+pub(crate) struct Bench {
+    pub(crate) dir: TempDir,
+    pub(crate) store: Store,
+    micros: Arc<AtomicI64>,
+}
+
+const MICROS_OF_A_DAY: i64 = 86_400_000_000;
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let now = chrono::Utc::now().timestamp_micros();
+        let micros = Arc::new(AtomicI64::new(now));
+        let clock = {
+            let micros = Arc::clone(&micros);
+            move || DateTime::from_timestamp_micros(micros.load(Ordering::SeqCst)).expect("a time")
+        };
+        let actor = Actor { tool: "test".into(), flags: Vec::new() };
+        let store = Store::open(&dir.path().join("store"), actor, Box::new(clock));
+        Self { dir, store: store.expect("opens"), micros }
+    }
+
+    /// The store as another run has it.
+    pub(crate) fn other_run(root: &Path) -> Store {
+        let actor = Actor { tool: "other".into(), flags: Vec::new() };
+        Store::open(root, actor, Box::new(chrono::Utc::now)).expect("opens")
+    }
+
+    /// The clock is that many days on.
+    pub(crate) fn wait_days(&self, days: i64) {
+        self.micros.fetch_add(days * MICROS_OF_A_DAY, Ordering::SeqCst);
+    }
+
+    /// A snapshot of bytes that come from nowhere.
+    pub(crate) fn take(&self, session: &str, bytes: &[u8]) -> SnapshotId {
+        let draft = self.store.draft(bytes, Path::new("memory"));
+        let draft = draft.expect("from memory");
+        let snapshot = draft.commit(&id(session), SnapshotKind::Snapshot);
+        snapshot.expect("commits").id
+    }
+
+    /// A session file.
+    pub(crate) fn file(&self, name: &str, bytes: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, bytes).expect("writes");
+        path
+    }
+
+    /// An offloaded file that one transcript may name.
+    pub(crate) fn offload(&self, session: &str, text: &str, transcript: &Path) -> OffloadedFile {
+        let session = id(session);
+        let mut writer = self.store.offload(&session);
+        let content = Content { form: Form::TEXT, text: text.to_owned() };
+        let file = writer.put(&content, None).expect("writes");
+        writer.finish(&[Some(transcript)]).expect("syncs");
+        file
+    }
+}
+
+pub(crate) fn id(session: &str) -> SessionId {
+    session.parse().expect("an id")
+}
+
+/// An agent in a thread of its own: what it opens may keep it waiting.
+pub(crate) struct Agent {
+    start: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Agent {
+    pub(crate) fn new(write: impl FnOnce() + Send + 'static) -> Self {
+        let (start, started) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            if started.recv().is_ok() {
+                write();
+            }
+        });
+        Self { start, thread }
+    }
+
+    /// Begins to write at a moment of a replacement, which goes on a little later.
+    pub(crate) fn starts(&self) -> Act {
+        let start = self.start.clone();
+        Box::new(move || {
+            start.send(()).expect("it waits");
+            thread::sleep(Duration::from_millis(30));
+        })
+    }
+
+    pub(crate) fn ends(self) {
+        self.thread.join().expect("no panic");
+    }
+}

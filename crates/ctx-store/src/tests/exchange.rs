@@ -1,0 +1,213 @@
+//! What may happen in the microseconds of an exchange of names. Whenever it happens, everything
+//! that others wrote is in the live file, in a snapshot, or in a file that a later run finds.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use crate::tests::moments::{Act, around_exchanges};
+use crate::tests::{Agent, Bench, id};
+use crate::{
+    Figures, MinIdle, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash,
+};
+
+const OLD: &str = "old\n";
+const NEW: &str = "new\n";
+
+fn act(act: impl FnOnce() + 'static) -> Act {
+    Box::new(act)
+}
+
+/// The way some agents rewrite their session.
+fn replace_by_rename(path: &Path, bytes: &'static str) -> Act {
+    let path = path.to_owned();
+    act(move || {
+        let beside = path.with_extension("theirs");
+        fs::write(&beside, bytes).expect("written");
+        fs::rename(&beside, &path).expect("renamed");
+    })
+}
+
+fn append(path: &Path, bytes: &'static str) -> Agent {
+    let path = path.to_owned();
+    Agent::new(move || {
+        let file = OpenOptions::new().append(true).open(&path);
+        file.and_then(|mut file| file.write_all(bytes.as_bytes())).expect("appended");
+    })
+}
+
+/// Another run that cleans up behind those that were killed.
+fn reap(path: &Path) -> Act {
+    let path = path.to_owned();
+    act(move || crate::fs::temp::reap_beside(&path))
+}
+
+fn replace(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
+    let sha256 = hash(&mut NEW.as_bytes()).expect("from memory");
+    let mut new = NewContent {
+        reader: &mut NEW.as_bytes(),
+        sha256: &sha256,
+        operation: "rollback",
+        kind: SnapshotKind::PreRollback,
+        figures: Figures::default(),
+    };
+    bench.store.replace(path, &id("demo"), MinIdle::default(), &mut new)
+}
+
+/// A session file in a folder with nothing but the store.
+fn live(bench: &Bench) -> PathBuf {
+    bench.file("s.jsonl", OLD)
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).expect("reads")
+}
+
+/// The live file, and all snapshots after the next sweep.
+fn found(bench: &Bench, path: &Path) -> Vec<String> {
+    bench.store.sweep_retained(None).expect("swept");
+    let entries = bench.store.catalog(None).expect("lists").entries;
+    let saved = entries.iter().map(|entry| {
+        bench.store.open_verified(entry).expect("whole");
+        text(&bench.store.data_path(&entry.id))
+    });
+    [text(path)].into_iter().chain(saved).collect()
+}
+
+fn names(bench: &Bench) -> Vec<String> {
+    let mut names = crate::fs::file_names(bench.dir.path()).expect("reads");
+    names.sort();
+    names
+}
+
+/// The exchange takes out an agent's newer file, and another run cleans up before it is put back.
+#[test]
+fn what_was_exchanged_out_is_not_reaped() {
+    let bench = Bench::new();
+    let path = live(&bench);
+    around_exchanges([replace_by_rename(&path, "newer\n"), reap(&path)]);
+    let error = replace(&bench, &path).expect_err("changed");
+    assert!(matches!(error, StoreError::Changed(_)), "{error}");
+    assert_eq!(text(&path), "newer\n");
+    assert_eq!(names(&bench), ["s.jsonl", "store"]);
+}
+
+/// A run is killed between the exchange that took out an agent's newer file and the one that puts
+/// it back.
+#[test]
+fn a_kill_before_a_newer_file_is_back_loses_neither() {
+    for exchanges in [1, 2] {
+        let bench = Bench::new();
+        let path = live(&bench);
+        let mut acts = vec![Some(replace_by_rename(&path, "newer\n"))];
+        acts.resize_with(2 * exchanges - 1, || None);
+        acts.push(Some(act(|| panic!("killed"))));
+        around_exchanges(acts);
+        let run = catch_unwind(AssertUnwindSafe(|| replace(&bench, &path)));
+        run.expect_err("killed");
+        let found = found(&bench, &path);
+        let live = [NEW, "newer\n"][exchanges - 1];
+        assert_eq!(found[0], live);
+        for bytes in [OLD, "newer\n"] {
+            assert!(found.contains(&bytes.to_owned()), "{bytes:?}: {found:?}");
+        }
+        replace(&bench, &path).expect("the next run works");
+        bench.store.sweep_retained(None).expect("swept");
+        assert_eq!(names(&bench), ["s.jsonl", "store"]);
+    }
+}
+
+/// An agent replaces its file again while the previous one is being put back.
+#[test]
+fn a_file_that_comes_between_two_exchanges_stays() {
+    for between in [2, 3] {
+        let bench = Bench::new();
+        let path = live(&bench);
+        let mut acts = vec![Some(replace_by_rename(&path, "newer\n"))];
+        acts.resize_with(between, || None);
+        acts.push(Some(replace_by_rename(&path, "newest\n")));
+        around_exchanges(acts);
+        let error = replace(&bench, &path).expect_err("changed");
+        assert!(matches!(error, StoreError::Changed(_)), "{error}");
+        assert_eq!(text(&path), "newest\n", "{between}");
+        // The agent may have read our content, not this one, before it wrote its newest.
+        let found = found(&bench, &path);
+        assert!(found.contains(&"newer\n".to_owned()), "{between}: {found:?}");
+        bench.store.sweep_retained(None).expect("swept");
+        assert_eq!(names(&bench), ["s.jsonl", "store"]);
+    }
+}
+
+/// An agent appends to our file before it is removed again.
+#[test]
+fn a_line_in_a_file_that_is_taken_back_is_kept() {
+    let bench = Bench::new();
+    let path = live(&bench);
+    let agent = append(&path, "line\n");
+    around_exchanges([Some(replace_by_rename(&path, "newer\n")), None, Some(agent.starts())]);
+    replace(&bench, &path).expect_err("changed");
+    agent.ends();
+    let found = found(&bench, &path);
+    assert_eq!(found[0], "newer\n");
+    assert!(found.contains(&"new\nline\n".to_owned()), "{found:?}");
+    assert_eq!(names(&bench), ["s.jsonl", "store"]);
+}
+
+/// `ctx-gc` runs while a file is being replaced that an agent has just opened.
+#[test]
+fn a_sweep_leaves_a_file_alone_that_is_being_replaced() {
+    let bench = Bench::new();
+    let path = live(&bench);
+    let (opened, agents) = mpsc::channel();
+    let agent = Agent::new({
+        let path = path.clone();
+        move || {
+            let file = OpenOptions::new().append(true).open(&path);
+            opened.send(file.expect("opens")).expect("taken");
+        }
+    });
+    let sweep = {
+        let (open, root) = (agent.starts(), bench.store.root().to_owned());
+        act(move || {
+            open();
+            let other = Bench::other_run(&root);
+            other.sweep_retained(None).expect("swept");
+        })
+    };
+    around_exchanges([sweep]);
+    let replaced = replace(&bench, &path).expect("replaced");
+    let ReplaceOutcome::New { retained, .. } = replaced else { panic!("{replaced:?}") };
+    let retained = retained.expect("somebody has it open");
+    agent.ends();
+    let mut file = agents.recv().expect("opened");
+    file.write_all(b"late\n").expect("written");
+    assert_eq!(text(&retained), "old\nlate\n");
+}
+
+/// An editor saves a memory file twice while a run adds to it.
+#[test]
+fn an_edit_between_two_exchanges_of_a_shared_file_stays() {
+    for second in [1, 2] {
+        let bench = Bench::new();
+        let path = bench.file("x.md", OLD);
+        let mut acts = vec![Some(replace_by_rename(&path, "mine\n"))];
+        acts.resize_with(second, || None);
+        acts.push(Some(if second == 1 {
+            reap(&path)
+        } else {
+            replace_by_rename(&path, "mine again\n")
+        }));
+        let folder = SharedFolder::lock(bench.dir.path()).expect("a lock");
+        let file = folder.read("x.md").expect("reads");
+        around_exchanges(acts);
+        let error = file.append(b"more\n").expect_err("changed");
+        assert!(matches!(error, StoreError::Changed(_)), "{error}");
+        let expected = ["mine\n", "mine again\n"][second - 1];
+        assert_eq!(text(&path), expected);
+        // The tool cannot know what the editor has replaced, so that is kept.
+        let kept = names(&bench).into_iter().filter(|name| name.contains(".ctx-"));
+        assert_eq!(kept.count(), second - 1);
+    }
+}

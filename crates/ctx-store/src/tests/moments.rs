@@ -1,0 +1,66 @@
+//! Events that tests trigger at moments that they could not hit otherwise.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+
+/// The event at one moment of a race.
+pub(crate) type Act = Box<dyn FnOnce()>;
+
+thread_local! {
+    static ACTS: RefCell<VecDeque<Option<Act>>> = const { RefCell::new(VecDeque::new()) };
+    static WITHOUT_LEASES: Cell<bool> = const { Cell::new(false) };
+    static WRITES: RefCell<VecDeque<Write>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Makes this thread one on a system that has no leases.
+pub(crate) fn without_leases(without: bool) {
+    WITHOUT_LEASES.set(without);
+}
+
+pub(crate) fn has_leases() -> bool {
+    !WITHOUT_LEASES.get()
+}
+
+/// Lets things happen right before and right after names are exchanged: the first before
+/// the first exchange of this thread, the second after it, the third before the next one, or
+/// before the old file is looked at for the last time.
+pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<Act>>>) {
+    ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
+}
+
+/// A moment that [`around_exchanges`] counts.
+pub(crate) fn moment() {
+    let act = ACTS.with_borrow_mut(VecDeque::pop_front);
+    if let Some(act) = act.flatten() {
+        act();
+    }
+}
+
+/// The fate of one write to a session file.
+pub(crate) enum Write {
+    /// So many bytes at most are written.
+    Short(usize),
+    /// It fails.
+    Fails(io::ErrorKind),
+    /// Something happens before it.
+    After(Act),
+}
+
+/// Says what becomes of the next writes of this thread to session files.
+pub(crate) fn let_writes(writes: impl IntoIterator<Item = Write>) {
+    WRITES.with_borrow_mut(|all| *all = writes.into_iter().collect());
+}
+
+/// The part of `wanted` that the next write is given.
+pub(crate) fn part(wanted: &[u8]) -> io::Result<&[u8]> {
+    match WRITES.with_borrow_mut(VecDeque::pop_front) {
+        Some(Write::Short(most)) => Ok(&wanted[..most.min(wanted.len())]),
+        Some(Write::Fails(kind)) => Err(kind.into()),
+        Some(Write::After(act)) => {
+            act();
+            Ok(wanted)
+        }
+        None => Ok(wanted),
+    }
+}

@@ -1,0 +1,349 @@
+//! The content of the trash, as a list for people, and the way back from it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use crate::audit::Facts;
+use crate::error::{OrCannot, StoreError};
+use crate::fs::{let_others_in, open_plain, sync_dir};
+use crate::id::{SessionId, Stamp};
+use crate::lock::StoreLock;
+use crate::snapshot::LONGEST_META;
+use crate::snapshot::find::Query;
+use crate::snapshot::meta::Meta;
+use crate::store::Store;
+use crate::trash::TrashedFiles;
+use crate::trash::removal::StoreItem;
+use crate::when::When;
+
+/// A thing in the trash.
+#[derive(Clone, Debug)]
+pub struct Trashed {
+    /// The item.
+    pub item: StoreItem,
+    /// When it was removed; the latest time, where that happened several times.
+    pub removed: DateTime<Utc>,
+    /// The commit record of a snapshot, if it can be trusted.
+    pub meta: Option<Meta>,
+    /// How many bytes it has on the disk, or the snapshot had when it was taken.
+    pub bytes: u64,
+}
+
+/// A thing in the trash as `--json` shows it. The keys are a contract: new ones may come, none goes.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    what: What<'a>,
+    removed: DateTime<Utc>,
+    grace_ends: DateTime<Utc>,
+}
+
+/// The commit record of a snapshot, or as much of it as is known.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum What<'a> {
+    Whole(&'a Meta),
+    Bare { id: String, session: &'a str, kind: &'static str, bytes: u64 },
+}
+
+impl Trashed {
+    /// When the grace ends, so that `ctx-gc` deletes it.
+    pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
+        let ends = self.removed.checked_add_signed(TimeDelta::days(days.into()));
+        ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
+    }
+
+    /// `snapshot`, `pre-compact`, …, `offloaded`; `uncommitted` without a commit record.
+    pub fn kind(&self) -> &'static str {
+        match (&self.item, &self.meta) {
+            (StoreItem::Offloaded(_), _) => "offloaded",
+            (_, Some(meta)) => meta.kind.as_str(),
+            _ => "uncommitted",
+        }
+    }
+
+    /// For programs, where the grace has so many days.
+    pub fn told(&self, days: u32) -> impl Serialize {
+        Told {
+            what: match &self.meta {
+                Some(meta) => What::Whole(meta),
+                None => What::Bare {
+                    id: self.item.to_string(),
+                    session: self.item.session().as_str(),
+                    kind: self.kind(),
+                    bytes: self.bytes,
+                },
+            },
+            removed: self.removed,
+            grace_ends: self.grace_ends(days),
+        }
+    }
+}
+
+impl Store {
+    /// The content of the trash, of one session or of all, last removed first.
+    pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>, StoreError> {
+        let trashed = self.trashed(None)?.into_iter();
+        let mut list: Vec<Trashed> = trashed
+            .filter(|(item, _)| session.is_none_or(|session| session == item.session()))
+            .filter_map(|(item, files)| self.look_at_trashed(item, &files))
+            .collect();
+        list.sort_by(|one, other| {
+            let by_time = other.removed.cmp(&one.removed);
+            by_time.then_with(|| other.item.cmp(&one.item))
+        });
+        Ok(list)
+    }
+
+    fn look_at_trashed(&self, item: StoreItem, files: &TrashedFiles) -> Option<Trashed> {
+        let trash = self.trash();
+        let removed = files.paths().filter_map(|path| removed(path, &trash)).max()?;
+        let name = item.to_string();
+        let meta = files.meta.last().and_then(|path| read(path, &name));
+        let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |file| file.len());
+        let bytes = match &meta {
+            Some(meta) => meta.bytes,
+            None => files.data.last().map_or(0, |path| size(path)),
+        };
+        Some(Trashed { item, removed, meta, bytes })
+    }
+}
+
+/// The time of the removal, from the name of the trash folder that contains the file.
+fn removed(path: &Path, trash: &Path) -> Option<DateTime<Utc>> {
+    let bin = path.strip_prefix(trash).ok()?.components().next()?;
+    Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)
+}
+
+fn read(path: &Path, id: &str) -> Option<Meta> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let file = open_plain(path).ok()?;
+    file.take(LONGEST_META).read_to_end(&mut bytes).ok()?;
+    Meta::from_bytes(&bytes, id).ok()
+}
+
+/// How many things come back while the store is locked once.
+const AT_A_TIME: usize = 100;
+
+/// How it ended, when several things were to come back.
+#[derive(Debug, Default)]
+pub struct UndeleteReport {
+    /// Restored items.
+    pub back: Vec<StoreItem>,
+    /// Failures.
+    pub failed: Vec<StoreError>,
+}
+
+impl Store {
+    /// All in the trash that `wanted` names: `all`; what [`Store::find_deleted`] finds; or all
+    /// that was removed at a time or later. What was never committed is no snapshot, and
+    /// nothing to come back unless it is named. What was removed first comes first.
+    pub fn find_all_deleted(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+    ) -> Result<Vec<StoreItem>, StoreError> {
+        let since = if wanted == "all" {
+            None
+        } else {
+            match self.find_deleted(session, wanted) {
+                Ok(item) => return Ok(vec![item]),
+                Err(StoreError::NotInTrash(missing)) => {
+                    let when = When::parse(wanted, self.now());
+                    let when = when.map_err(|_| StoreError::NotInTrash(missing))?;
+                    Some(when.start)
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let mut list = self.trash_list(session)?;
+        list.retain(|it| {
+            let is_whole = it.meta.is_some() || matches!(it.item, StoreItem::Offloaded(_));
+            is_whole && since.is_none_or(|since| it.removed >= since)
+        });
+        if list.is_empty() {
+            return Err(StoreError::NotInTrash(wanted.to_owned()));
+        }
+        Ok(list.into_iter().rev().map(|it| it.item).collect())
+    }
+
+    /// The thing in the trash that `wanted` names: a snapshot by its number or the
+    /// beginning of its id, an offloaded file by the beginning of its hash.
+    pub fn find_deleted(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+    ) -> Result<StoreItem, StoreError> {
+        let mut trashed = self.trashed(None)?;
+        let query = Query::new(wanted);
+        trashed.retain(|item, files| {
+            let is_named = match item {
+                StoreItem::Snapshot(id) => {
+                    let is_whole = !files.meta.is_empty();
+                    is_whole && (query.is_number_of(id) || query.begins(id))
+                }
+                StoreItem::Offloaded(file) => query.begins_file(file),
+            };
+            is_named && session.is_none_or(|session| session == item.session())
+        });
+        let mut found: Vec<&StoreItem> = trashed.keys().collect();
+        // Snapshots come first; what is a name of one is not taken for a hash.
+        if let Some(StoreItem::Snapshot(_)) = found.first() {
+            found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
+        }
+        match found[..] {
+            [] => Err(StoreError::NotInTrash(wanted.to_owned())),
+            [item] => Ok(item.clone()),
+            _ => Err(StoreError::ambiguous(wanted, found)),
+        }
+    }
+
+    /// Brings a thing back from the trash.
+    pub fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
+        let mut locked = self.lock()?;
+        let trashed = self.trashed(None)?.remove(item);
+        self.undelete_one(&mut locked, item, trashed)
+    }
+
+    /// Brings things back from the trash; what fails does not hinder the others.
+    pub fn undelete_all(&self, items: &[StoreItem]) -> UndeleteReport {
+        let mut report = UndeleteReport::default();
+        for items in items.chunks(AT_A_TIME) {
+            let begun = self.lock().and_then(|it| Ok((it, self.trashed(None)?)));
+            let (mut locked, mut trashed) = match begun {
+                Ok(begun) => begun,
+                Err(error) => {
+                    report.failed.push(error);
+                    return report;
+                }
+            };
+            for item in items {
+                let files = trashed.remove(item);
+                match self.undelete_one(&mut locked, item, files) {
+                    Ok(()) => report.back.push(item.clone()),
+                    Err(error) => report.failed.push(error),
+                }
+            }
+            drop(locked);
+            let_others_in();
+        }
+        report
+    }
+
+    fn undelete_one(
+        &self,
+        locked: &mut StoreLock<'_>,
+        item: &StoreItem,
+        trashed: Option<TrashedFiles>,
+    ) -> Result<(), StoreError> {
+        let Some(trashed) = trashed else {
+            return Err(StoreError::NotInTrash(item.to_string()));
+        };
+        let mut facts = Facts::of(item.session());
+        match item {
+            StoreItem::Snapshot(id) => facts.snapshots = vec![id.to_string()],
+            StoreItem::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
+        }
+        let operation = locked.begin("undelete", &facts)?;
+        match item {
+            StoreItem::Snapshot(_) => self.bring_back(&trashed)?,
+            StoreItem::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
+        }
+        for folder in trashed.folders() {
+            self.remove_empty_from(&folder);
+        }
+        locked.done(&operation, &facts)
+    }
+
+    /// The commit record comes last, as when it was made.
+    fn bring_back(&self, trashed: &TrashedFiles) -> Result<(), StoreError> {
+        let folder = self.snapshots();
+        let bring = |path: &PathBuf| {
+            let to = folder.join(path.file_name().unwrap_or_default());
+            fs::rename(path, &to).or_cannot("bring back", &to)
+        };
+        for path in &trashed.data {
+            bring(path)?;
+            sync_dir(&folder)?;
+        }
+        for path in &trashed.meta {
+            bring(path)?;
+            // With its meta.json, the snapshot is there again.
+            sync_dir(&folder).map_err(|error| error.after("undelete"))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod trash_list_tests {
+    use crate::tests::{Bench, id};
+
+    /// 15 C3: what was removed last comes first, with the end of its grace.
+    #[test]
+    fn what_was_removed_last_comes_first() {
+        let bench = Bench::new();
+        let one = bench.take("demo", b"1\n");
+        let two = bench.take("other", b"22\n");
+        for gone in [&one, &two] {
+            bench.store.discard(std::slice::from_ref(gone), &[]).expect("moved");
+            bench.wait_days(1);
+        }
+        let list = bench.store.trash_list(None).expect("lists");
+        let names: Vec<String> = list.iter().map(|it| it.item.to_string()).collect();
+        assert_eq!(names, [two.to_string(), one.to_string()]);
+        assert_eq!((list[0].bytes, list[0].kind()), (3, "snapshot"));
+        let grace = list[0].grace_ends(7) - list[0].removed;
+        assert_eq!(grace.num_days(), 7);
+        let of_demo = bench.store.trash_list(Some(&id("demo"))).expect("lists");
+        assert_eq!(of_demo.len(), 1);
+        let told = serde_json::to_value(of_demo[0].told(7)).expect("JSON");
+        assert_eq!(told["id"], one.to_string());
+        assert_eq!(told["kind"], "snapshot");
+        assert!(told["grace_ends"].as_str() > told["removed"].as_str());
+    }
+}
+
+#[cfg(test)]
+mod undelete_tests {
+    use crate::tests::{Bench, id};
+    use crate::{SnapshotId, StoreError, StoreItem};
+
+    /// 15 C5
+    #[test]
+    fn all_or_what_was_removed_since_a_time_is_found() {
+        let bench = Bench::new();
+        let store = &bench.store;
+        let ids = ["demo", "other", "demo"].map(|session| bench.take(session, b"1\n"));
+        for id in &ids {
+            let ids = std::slice::from_ref(id);
+            store.discard(ids, &[]).expect("removed");
+            bench.wait_days(1);
+        }
+        let bare = bench.take("bare", b"1\n");
+        std::fs::remove_file(store.meta_path(&bare)).expect("removed");
+        store.discard(&[], &[bare]).expect("removed");
+        let item = |id: &SnapshotId| StoreItem::Snapshot(id.clone());
+        let all = ids.each_ref().map(item);
+        let find = |wanted| store.find_all_deleted(None, wanted);
+        assert_eq!(find("all").expect("found"), all);
+        assert_eq!(find("50 hours ago").expect("found"), all[1..]);
+        assert_eq!(find("30 hours ago").expect("found"), all[2..]);
+        assert_eq!(find("2").expect("found"), all[1..2]);
+        for none in ["1 hour ago", "9", "no such"] {
+            let found = find(none);
+            assert!(matches!(found, Err(StoreError::NotInTrash(_))), "{found:?}");
+        }
+        let of_demo = store.find_all_deleted(Some(&id("demo")), "all");
+        assert_eq!(of_demo.expect("found"), [all[0].clone(), all[2].clone()]);
+        let report = store.undelete_all(&all);
+        assert_eq!(report.back, all);
+        assert!(report.failed.is_empty());
+        let report = store.undelete_all(&all[..1]);
+        assert!(matches!(report.failed[..], [StoreError::NotInTrash(_)]));
+    }
+}

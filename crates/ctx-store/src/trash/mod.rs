@@ -1,0 +1,354 @@
+//! The trash: what retention removed, for a time of grace. Each removal has a folder,
+//! named by its time, with snapshots and, in `offloaded/{session}/`, offloaded files.
+
+pub(crate) mod list;
+pub(crate) mod removal;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+
+use crate::error::{OrCannot, StoreError};
+use crate::fs::folder::make_dirs;
+use crate::fs::{file_names, if_there, is_there, sync_dir};
+use crate::id::{SessionId, SnapshotId, Stamp};
+use crate::offload::{OffloadName, OffloadedFile};
+use crate::snapshot::{Flaw, snapshot_files};
+use crate::store::{Store, data_name, meta_name, packed_name};
+use crate::trash::removal::{Removal, RemovalReport, StoreItem};
+
+/// The folder of offloaded files in a folder of the trash.
+const OFFLOADED: &str = "offloaded";
+
+/// The files of a thing in the trash. When it was removed several times, there are several
+/// of each kind, in several folders.
+#[derive(Debug, Default)]
+pub(crate) struct TrashedFiles {
+    /// The bytes of a snapshot, plain or packed, or an offloaded file.
+    pub(crate) data: Vec<PathBuf>,
+    /// The commit record of a snapshot.
+    pub(crate) meta: Vec<PathBuf>,
+}
+
+impl TrashedFiles {
+    pub(crate) fn append(&mut self, others: &mut Self) {
+        self.data.append(&mut others.data);
+        self.meta.append(&mut others.meta);
+    }
+
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.meta.iter().chain(&self.data)
+    }
+
+    /// Whether any of them is still in place.
+    pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
+        for path in self.paths() {
+            if is_there(path)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The folders that contain them.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.paths().filter_map(|path| path.parent());
+        folders.map(Path::to_owned)
+    }
+
+    /// Deletes them for good, the commit record first.
+    pub(crate) fn delete(&self) -> Result<(), StoreError> {
+        self.paths().try_for_each(|path| remove(path))
+    }
+}
+
+impl Store {
+    /// Moves snapshots, and bytes that were never committed, into the trash. Spares those that were
+    /// held or committed since the lists were made.
+    pub fn discard(
+        &self,
+        committed: &[SnapshotId],
+        uncommitted: &[SnapshotId],
+    ) -> Result<RemovalReport, StoreError> {
+        self.discard_listed(committed, uncommitted, self.now())
+    }
+
+    /// The same, and what was saved once more after the lists were made at `listed` is spared.
+    pub(crate) fn discard_listed(
+        &self,
+        committed: &[SnapshotId],
+        uncommitted: &[SnapshotId],
+        listed: DateTime<Utc>,
+    ) -> Result<RemovalReport, StoreError> {
+        let ids = committed.iter().chain(uncommitted).cloned();
+        let uncommitted: BTreeSet<&SnapshotId> = uncommitted.iter().collect();
+        self.move_to_trash(ids.map(StoreItem::Snapshot).collect(), |item| match item {
+            StoreItem::Snapshot(id) if uncommitted.contains(id) => is_there(&self.meta_path(id)),
+            StoreItem::Snapshot(id) => match self.read_meta(id) {
+                Ok(meta) => Ok(meta.held || meta.saved_again > Some(listed)),
+                Err(Flaw::Damaged(_)) => Ok(false),
+                Err(Flaw::Unread(why)) => Err(StoreError::Unread { id: id.to_string(), why }),
+            },
+            StoreItem::Offloaded(_) => Ok(false),
+        })
+    }
+
+    /// Moves things into a new folder of the trash; `is_spared` is asked for each of them
+    /// while the store is locked.
+    pub(crate) fn move_to_trash(
+        &self,
+        items: Vec<StoreItem>,
+        is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
+    ) -> Result<RemovalReport, StoreError> {
+        if items.is_empty() {
+            return Ok(RemovalReport::default());
+        }
+        self.move_into("gc", &self.trash(), items, is_spared)
+    }
+
+    /// Moves things into a new folder of `dir`, which is the trash or looks like it.
+    pub(crate) fn move_into(
+        &self,
+        op: &'static str,
+        dir: &Path,
+        items: Vec<StoreItem>,
+        is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
+    ) -> Result<RemovalReport, StoreError> {
+        let mut removal = Removal::begin(self, op, None, &items)?;
+        let bin = self.new_bin(dir)?;
+        let mut changed = BTreeSet::new();
+        removal.each(items, |item| {
+            match is_spared(&item) {
+                Ok(true) => return None,
+                Ok(false) => {}
+                Err(error) => return Some((item, Err(error))),
+            }
+            let moved = match &item {
+                StoreItem::Snapshot(id) => {
+                    changed.extend([self.snapshots(), bin.clone()]);
+                    // Whoever empties the trash meanwhile removes it when it is empty.
+                    make_dirs(&bin).and_then(|()| self.move_snapshot(id, &bin))
+                }
+                StoreItem::Offloaded(file) => {
+                    let to = bin.join(OFFLOADED).join(file.session.as_str());
+                    changed.extend([self.offloaded().join(file.session.as_str()), to.clone()]);
+                    make_dirs(&to).and_then(|()| self.move_offloaded(file, &to))
+                }
+            };
+            Some((item, moved))
+        });
+        for folder in changed {
+            removal.uncertain(sync_removal(&folder))?;
+        }
+        // Fails when something is in it.
+        let _ = fs::remove_dir(&bin);
+        removal.done()
+    }
+
+    /// Deletes the files of a snapshot, if they are there, the commit record first.
+    pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let names = names_of(id);
+        let mut paths = names.iter().map(|name| self.snapshots().join(name));
+        paths.try_for_each(|path| remove(&path))
+    }
+
+    /// Moves the files, if they are there; the commit record first, so that
+    /// nothing ever claims bytes that are elsewhere.
+    fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<(), StoreError> {
+        for name in names_of(id) {
+            let from = self.snapshots().join(&name);
+            let moved = fs::rename(&from, bin.join(name));
+            if_there(moved.or_cannot("move to the trash", &from))?;
+        }
+        Ok(())
+    }
+
+    /// A new folder, named by the time that the grace counts from.
+    pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf, StoreError> {
+        make_dirs(dir)?;
+        let (mut sequence, time) = (0, self.grace_begins()?);
+        loop {
+            let bin = dir.join(Stamp { sequence, time }.to_string());
+            match DirBuilder::new().mode(0o700).create(&bin) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => sequence += 1,
+                other => {
+                    other.or_cannot("create", &bin)?;
+                    sync_dir(dir)?;
+                    return Ok(bin);
+                }
+            }
+        }
+    }
+
+    /// Items that were moved to the trash at `deadline` or before, or all of them. Foreign files
+    /// are not listed.
+    pub(crate) fn trashed(
+        &self,
+        deadline: Option<DateTime<Utc>>,
+    ) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+        files_in_bins(bins(&self.trash(), deadline)?)
+    }
+
+    /// The damaged items that were set aside.
+    pub(crate) fn set_aside(&self) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+        files_in_bins(bins(&self.damaged(), None)?)
+    }
+
+    /// Removes a folder of the trash, and those above it, as far as they are empty.
+    pub(crate) fn remove_empty_from(&self, folder: &Path) {
+        let ends = [self.trash(), self.damaged()];
+        let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
+        for folder in folder.ancestors().take_while(inside) {
+            // Fails when something is in it.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// The names of the files that a snapshot has or may have, its commit record first.
+fn names_of(id: &SnapshotId) -> [String; 3] {
+    [meta_name(id), data_name(id), packed_name(id)]
+}
+
+/// The folders of the trash, the oldest first.
+pub(crate) fn bins(
+    trash: &Path,
+    deadline: Option<DateTime<Utc>>,
+) -> Result<Vec<PathBuf>, StoreError> {
+    let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
+    let mut names = file_names(trash)?;
+    names.retain(|name| Stamp::parse(name).is_some_and(due));
+    names.sort();
+    Ok(names.iter().map(|name| trash.join(name)).collect())
+}
+
+/// The files in folders of the trash. Files that we did not put there are not listed.
+fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+    let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
+    for bin in bins {
+        for file in snapshot_files(&bin)? {
+            let files = found.entry(StoreItem::Snapshot(file.id)).or_default();
+            if file.is_meta {
+                files.meta.push(file.path);
+            } else {
+                files.data.push(file.path);
+            }
+        }
+        for (file, path) in offloaded_in(&bin)? {
+            let files = found.entry(StoreItem::Offloaded(file)).or_default();
+            files.data.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// The offloaded files in a folder of the trash, with their paths.
+fn offloaded_in(bin: &Path) -> Result<Vec<(OffloadedFile, PathBuf)>, StoreError> {
+    let mut files = Vec::new();
+    let sessions = entries(&bin.join(OFFLOADED), |name| name.parse::<SessionId>().ok())?;
+    for (session, folder) in sessions {
+        for (name, path) in entries(&folder, OffloadName::parse)? {
+            let session = session.clone();
+            files.push((OffloadedFile { session, name }, path));
+        }
+    }
+    Ok(files)
+}
+
+/// The entries of this folder whose names `parse` can read, with their paths; none if the path is
+/// not a folder.
+fn entries<T>(
+    folder: &Path,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<(T, PathBuf)>, StoreError> {
+    let there = if_there(fs::symlink_metadata(folder).or_cannot("read", folder))?;
+    if !there.is_some_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
+    }
+    let names = file_names(folder)?.into_iter();
+    let entries = names.filter_map(|name| Some((parse(&name)?, folder.join(name))));
+    Ok(entries.collect())
+}
+
+/// Makes a removal durable.
+pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
+    // A folder that is not there any more was empty.
+    let synced = if_there(sync_dir(dir)).map(|_| ());
+    synced.map_err(|error| error.after("the removal"))
+}
+
+/// Deletes a file, if it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
+    if_there(fs::remove_file(path).or_cannot("remove", path)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::tests::Bench;
+    use crate::{StoreError, StoreItem};
+
+    #[test]
+    fn what_was_removed_twice_is_one_thing() {
+        let bench = Bench::new();
+        let live = bench.file("s.jsonl", "");
+        let deadline = bench.store.now() + chrono::TimeDelta::days(1);
+        for _ in 0..2 {
+            let file = bench.offload("demo", "a result", &live);
+            let removed = bench.store.discard_offloaded(&[file], deadline);
+            assert_eq!(removed.expect("removed").items.len(), 1);
+        }
+        let expired = bench.store.expired(None).expect("listed");
+        let [item] = &expired[..] else {
+            panic!("one thing: {expired:?}");
+        };
+        bench.store.undelete(item).expect("brought back");
+        assert!(bench.store.expired(None).expect("listed").is_empty());
+        assert_eq!(fs::read_dir(bench.store.trash()).expect("a folder").count(), 0);
+        let gone = bench.store.undelete(item);
+        assert!(matches!(gone, Err(StoreError::NotInTrash(_))), "{gone:?}");
+    }
+
+    #[test]
+    fn a_name_that_fits_several_things_names_none() {
+        let bench = Bench::new();
+        let ids: Vec<_> = (0..7).map(|_| bench.take("demo", b"1\n")).collect();
+        bench.store.discard(&ids, &[]).expect("removed");
+        let find = |wanted| bench.store.find_deleted(None, wanted);
+        assert_eq!(find("7").expect("one"), StoreItem::Snapshot(ids[6].clone()));
+        let Err(StoreError::Ambiguous { matches, .. }) = find("demo-") else {
+            panic!("ambiguous");
+        };
+        assert_eq!(matches.len(), 6);
+        assert_eq!(matches[5], "and 2 more");
+        assert!(matches!(find("8"), Err(StoreError::NotInTrash(_))));
+        let other = crate::tests::id("other");
+        let found = bench.store.find_deleted(Some(&other), "7");
+        assert!(matches!(found, Err(StoreError::NotInTrash(_))));
+    }
+
+    #[test]
+    fn a_commit_record_alone_or_bytes_alone_can_be_purged() {
+        let bench = Bench::new();
+        for half in [1, 2] {
+            let id = bench.take("demo", b"1\n");
+            if half == 1 {
+                fs::remove_file(bench.store.meta_path(&id)).expect("removed");
+                bench.store.discard(&[], std::slice::from_ref(&id))
+            } else {
+                fs::remove_file(bench.store.data_path(&id)).expect("removed");
+                bench.store.discard(std::slice::from_ref(&id), &[])
+            }
+            .expect("removed");
+            let purged = bench.store.purge(None).expect("purged");
+            assert_eq!(purged.items, [StoreItem::Snapshot(id)]);
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! What the tools did: each call in short, its file, command or tasks, and its error.
+
+use std::sync::LazyLock;
+
+use ctx_format::files::{Access, FileUse};
+use ctx_format::{Call, Object, Part, ToolResult};
+use ctx_redact::redact;
+use ctx_text::{ascii_regex, first_chars, one_line, plain_line, shorten};
+use regex::Regex;
+use serde_json::Value;
+
+use crate::ledger::item::State;
+use crate::ledger::json::Leaf;
+use crate::ledger::runtime;
+
+/// Longest digest, in characters.
+pub const DIGEST_MAX: usize = 160;
+
+/// Arguments that say most about a call, best first.
+const MAIN: &str = "\
+    command cmd script code file_path filepath path file filename notebook_path pattern query q \
+    search url prompt question title subject description name id input text";
+
+/// `Bash: cargo test`: the tool and its main argument.
+pub fn digest(call: &Call<'_>) -> String {
+    let argument = main_argument(&call.arguments)
+        // Before the names of members and the ends of lines are gone: they give secrets away.
+        .unwrap_or_else(|| all_arguments(&redact(&call.arguments).0));
+    line(call, &argument)
+}
+
+/// The same, from the arguments without their secrets.
+pub(crate) fn digest_of(call: &Call<'_>, clean: &str) -> String {
+    line(call, &main_argument(clean).unwrap_or_else(|| all_arguments(clean)))
+}
+
+fn line(call: &Call<'_>, argument: &str) -> String {
+    let mut line = plain_line(&call.name);
+    if !argument.is_empty() {
+        line = format!("{line}: {argument}");
+    }
+    // Before the cut: half a key is not recognised.
+    shorten(redact(&line).0.into_owned(), DIGEST_MAX)
+}
+
+/// The argument that says most, without secrets; `None` where no name is known.
+fn main_argument(arguments: &str) -> Option<String> {
+    let object = Object::parse(arguments).ok()?;
+    let mut main = MAIN
+        .split(' ')
+        .filter_map(|name| object.text_of(name))
+        .map(|text| plain_line(&redact(&text).0));
+    main.find(|text| !text.is_empty())
+}
+
+/// All plain values in their order.
+fn all_arguments(clean: &str) -> String {
+    let Ok(object) = Object::parse(clean) else {
+        // Free text, or JSON that the model did not finish.
+        return plain_line(clean);
+    };
+    let mut plain = Vec::new();
+    for member in object.members() {
+        let value = serde_json::from_str(member.value).unwrap_or_default();
+        collect_plain(&value, &mut plain);
+    }
+    plain.join(", ")
+}
+
+fn collect_plain(value: &Value, plain: &mut Vec<String>) {
+    match value {
+        Value::String(text) => plain.push(plain_line(&redact(text).0)),
+        Value::Number(number) => plain.push(number.to_string()),
+        Value::Bool(flag) => plain.push(flag.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| collect_plain(value, plain)),
+        Value::Object(members) => members.values().for_each(|value| collect_plain(value, plain)),
+        Value::Null => {}
+    }
+}
+
+/// The error a result reports, on one line; `None` when it reports none.
+///
+/// Few formats mark errors, so the first lines are looked at: a tool says at
+/// once that it failed. Words like "error" further down are mostly content.
+pub fn error(result: &ToolResult<'_>) -> Option<String> {
+    let texts = result.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_ref()),
+        _ => None,
+    });
+    let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
+    let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
+    // Most results are none, and long: secrets are looked for in errors only.
+    if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
+        return None;
+    }
+    // Together: the name of a secret may be on the line before.
+    let head = head.join("\n");
+    let head = redact(&head).0;
+    let head: Vec<&str> = head.lines().map(str::trim).collect();
+    let found = head.iter().position(|line| says_error(line));
+    let at = found.or(result.is_error.then_some(0))?;
+    let Some(first) = head.get(at) else {
+        return Some("error without a text".to_owned());
+    };
+    let rest = head[at + 1..].iter().copied();
+    let message = if first.starts_with("Traceback (") {
+        // Python names the error at the end.
+        let end = rest.chain(lines.map(str::trim)).find(|line| names_exception(line));
+        end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
+    } else if is_bare(first) {
+        // "Exit code 1" alone says little.
+        rest.take(1).fold((*first).to_owned(), |text, next| format!("{text}: {next}"))
+    } else {
+        (*first).to_owned()
+    };
+    let message = message.replace("<tool_use_error>", "").replace("</tool_use_error>", "");
+    Some(shorten(plain_line(&redact(&message).0), DIGEST_MAX))
+}
+
+/// How many lines of a result are looked at.
+const LOOKED_AT: usize = 3;
+
+/// How the line of an error looks. Case is kept: "error" in the middle of a listing and
+/// "Errors are handled …" in a document are no errors.
+static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        r"^(?:[Ee]rror:|ERROR:|Error |error\[|ERROR |\[ERROR\]|\[error\]|[Ff]atal:|FATAL|错误：|错误:|报错)",
+        r"^(?:Traceback \(|panic:|thread '|Exception:|Exception in|Unhandled|Uncaught|<tool_use_error>)",
+        r"^(?:[Pp]ermission denied|No such file|Segmentation fault|command not found|Command failed)",
+        r"^(?:[Ff]ailed to|Cannot |npm ERR!)",
+        ": (?:command not found|No such file or directory|Permission denied)$",
+        EXCEPTION,
+    ];
+    ascii_regex(&forms.join("|"))
+});
+
+/// `ValueError: …`, `java.io.IOException: …`: one word that ends so, then a colon or nothing.
+const EXCEPTION: &str = "^[A-Za-z0-9._]*(?:[A-Za-z0-9._]Error|Exception)(?::|$)";
+
+fn says_error(line: &str) -> bool {
+    ERROR.is_match(line) || exit_code(line).is_some_and(|code| code != 0)
+}
+
+/// The code of `Exit code 1`, `exit status 1`, `Process exited with code 1`.
+fn exit_code(line: &str) -> Option<i64> {
+    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+        let words = "exit code|exit status|process exited with code|exited with code";
+        ascii_regex(&format!("^(?i-u:{words})[: =]*([0-9-]+)"))
+    });
+    EXIT.captures(line)?[1].parse().ok()
+}
+
+fn is_bare(line: &str) -> bool {
+    exit_code(line).is_some() || line.ends_with(':')
+}
+
+fn names_exception(line: &str) -> bool {
+    static NAME: LazyLock<Regex> = LazyLock::new(|| ascii_regex(EXCEPTION));
+    NAME.is_match(line)
+}
+
+/// Longest error, in characters.
+const ERROR_CHARS: usize = 240;
+
+/// The action of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Action {
+    /// The call's id.
+    pub(crate) id: Option<String>,
+    /// Tool and main argument: a call that is made again has the same.
+    pub(crate) digest: String,
+    pub(crate) target: Target,
+    /// The list of tasks that it writes down.
+    pub(crate) tasks: Option<Vec<Task>>,
+}
+
+/// The target of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    File { path: String, is_changed: bool },
+    Command,
+    Other,
+}
+
+impl Action {
+    /// `clean`: the call's arguments without secrets. `leaves`: those of the arguments; none if
+    /// they are not JSON.
+    pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
+        let target = match FileUse::of(&call.name, &call.arguments) {
+            Some(file) => {
+                Target::File { path: file.path, is_changed: file.access == Access::Write }
+            }
+            None if is_shell(&call.name) => Target::Command,
+            None => Target::Other,
+        };
+        Self {
+            id: call.id.as_ref().map(ToString::to_string),
+            digest: runtime::digest_of(call, clean),
+            target,
+            tasks: leaves.and_then(|leaves| tasks(call, leaves)),
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// The id of the call.
+    pub(crate) id: Option<String>,
+    /// The error that the result reports.
+    pub(crate) error: Option<String>,
+}
+
+impl Outcome {
+    pub(crate) fn of(result: &ToolResult<'_>) -> Self {
+        let error = runtime::error(result);
+        Self {
+            id: result.id.as_ref().map(ToString::to_string),
+            error: error.map(|error| first_chars(&one_line(&error), ERROR_CHARS).to_owned()),
+        }
+    }
+}
+
+/// Tools that run what they are given.
+fn is_shell(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["bash", "shell", "exec", "terminal", "command", "run"].iter().any(|word| tool.contains(word))
+}
+
+/// A task of a list, and how it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) text: String,
+    pub(crate) state: State,
+}
+
+/// The list that a call writes down, by the shape of its arguments: the names of
+/// tasks, each followed by its status.
+pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Task>> {
+    let name = call.name.to_ascii_lowercase();
+    if !(name.contains("todo") || name.contains("plan") || name.contains("task")) {
+        return None;
+    }
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut text: Option<String> = None;
+    let mut status: Option<State> = None;
+    for leaf in leaves {
+        match leaf.key.as_str() {
+            "content" | "step" | "task" | "title" => text = Some(one_line(&leaf.value)),
+            "status" => {
+                status = Some(match leaf.value.as_str() {
+                    "completed" | "done" => State::Done,
+                    "cancelled" => State::Superseded,
+                    "in_progress" => State::InProgress,
+                    _ => State::Current,
+                });
+            }
+            _ => {}
+        }
+        if let (Some(_), Some(state)) = (&text, status) {
+            let text = text.take().unwrap_or_default();
+            status = None;
+            tasks.push(Task { text, state });
+        }
+    }
+    (!tasks.is_empty()).then_some(tasks)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Call, ToolResult};
+
+    use super::{Action, DIGEST_MAX, ERROR_CHARS, Outcome, Target, Task, digest, error, tasks};
+    use crate::ledger::fixtures::{call, leaves, result};
+    use crate::ledger::item::State;
+    use crate::ledger::json::Leaf;
+
+    fn digest_of_call(name: &str, arguments: &str) -> String {
+        digest(&Call { id: None, name: name.into(), arguments: arguments.into(), slot: None })
+    }
+
+    #[test]
+    fn a_call_is_its_name_and_its_main_argument() {
+        for (arguments, digest) in [
+            (r#"{"description":"List","command":"ls\n -l"}"#, "Bash: ls -l"),
+            (r#"{"limit":3,"file_path":"/a/b.rs"}"#, "Bash: /a/b.rs"),
+            (r#"{"zeta":"z","n":1,"a":[{"b":true}],"c":null}"#, "Bash: z, 1, true"),
+            (r#"{"command":""}"#, "Bash"),
+            (" {} ", "Bash"),
+            ("", "Bash"),
+            ("free\ntext", "Bash: free text"),
+            (r#"{"command":"cut o"#, r#"Bash: {"command":"cut o"#),
+        ] {
+            assert_eq!(digest_of_call("Bash", arguments), digest);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_known_by_its_name_in_a_digest_too() {
+        let word = ["correct-", "horse"].concat();
+        for (arguments, digest) in [
+            (serde_json::json!({"host": "db", "password": word}), "login: db, [REDACTED]"),
+            (
+                serde_json::json!({"command": format!("cat a\npassword: >-\n  {word}\nuser: b")}),
+                "login: cat a password: >- [REDACTED] user: b",
+            ),
+        ] {
+            assert_eq!(digest_of_call("login", &arguments.to_string()), digest);
+        }
+    }
+
+    #[test]
+    fn a_digest_has_a_limit() {
+        let long = "决".repeat(500);
+        let digest =
+            digest(&Call { id: None, name: "t".into(), arguments: long.into(), slot: None });
+        assert_eq!(digest.chars().count(), DIGEST_MAX);
+        assert!(digest.ends_with('…'));
+    }
+
+    fn error_in(text: &str, is_error: bool) -> Option<String> {
+        error(&ToolResult { is_error, ..result(text) })
+    }
+
+    #[test]
+    fn errors_are_seen_in_the_first_lines() {
+        for (text, message) in [
+            ("Error: no such flight", "Error: no such flight"),
+            ("Exit code 1\n[lint] failed\nmore", "Exit code 1: [lint] failed"),
+            ("Exit code 2", "Exit code 2"),
+            ("\nbash: foo: command not found", "bash: foo: command not found"),
+            (
+                "running\nTraceback (most recent call last):\n  File \"a.py\", line 1\n    x\nValueError: bad",
+                "ValueError: bad",
+            ),
+            ("Traceback (most recent call last):\n  cut", "Traceback (most recent call last):"),
+            ("<tool_use_error>File has not been read</tool_use_error>", "File has not been read"),
+            ("error[E0308]: mismatched types", "error[E0308]: mismatched types"),
+            ("cat: x: No such file or directory", "cat: x: No such file or directory"),
+            ("java.io.IOException: gone", "java.io.IOException: gone"),
+            ("错误：文件不存在", "错误：文件不存在"),
+        ] {
+            assert_eq!(error_in(text, false).as_deref(), Some(message), "{text}");
+        }
+    }
+
+    #[test]
+    fn look_alikes_of_errors_are_none() {
+        for text in [
+            "",
+            "Exit code 0\nall fine",
+            "a\nb\nc\nError: far down",
+            "Errors are handled in src/error.rs",
+            "src/error.rs:10: fn error()",
+            "0 errors, 2 warnings",
+            "The word Error alone",
+            "Error",
+            "No error.",
+            "exit codes are listed below",
+        ] {
+            assert_eq!(error_in(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_marked_error_is_one_whatever_it_says() {
+        assert_eq!(error_in("the user said no\nmore", true).as_deref(), Some("the user said no"));
+        assert_eq!(error_in("", true).as_deref(), Some("error without a text"));
+    }
+
+    fn target(tool: &str, arguments: &str) -> Target {
+        let leaves = leaves(arguments);
+        Action::of(&call(Some("c"), tool, arguments), arguments, leaves.as_deref()).target
+    }
+
+    fn outcome(text: &str) -> Option<String> {
+        Outcome::of(&result(text)).error
+    }
+
+    #[test]
+    fn what_a_call_works_on_is_known_by_tool_and_arguments() {
+        let file = |is_changed| Target::File { path: "src/甲.rs".to_owned(), is_changed };
+        let path = r#"{"file_path":"./src/甲.rs"}"#;
+        assert_eq!(target("Read", path), file(false));
+        assert_eq!(target("Write", path), file(true));
+        assert_eq!(target("Bash", r#"{"command":"ls"}"#), Target::Command);
+        assert_eq!(target("run_in_TERMINAL", "{}"), Target::Command);
+        assert_eq!(target("get_weather", r#"{"city":"Oslo"}"#), Target::Other);
+        assert_eq!(target("", ""), Target::Other);
+    }
+
+    #[test]
+    fn arguments_that_are_no_json_are_quoted_and_hold_no_tasks() {
+        let call = call(None, "todo_bash", "ls -l");
+        let action = Action::of(&call, &call.arguments, None);
+        assert_eq!((action.id, action.digest.as_str()), (None, "todo_bash: ls -l"));
+        assert_eq!((action.target, action.tasks), (Target::Command, None));
+    }
+
+    #[test]
+    fn a_list_of_tasks_is_read() {
+        let list = r#"{"todos":[{"content":"one","status":"done"}]}"#;
+        let leaves = leaves(list);
+        let action = Action::of(&call(Some("c"), "TodoWrite", list), list, leaves.as_deref());
+        assert_eq!(action.id.as_deref(), Some("c"));
+        let tasks = action.tasks.expect("a list");
+        assert!(tasks.len() == 1 && tasks[0].state == State::Done && tasks[0].text == "one");
+    }
+
+    #[test]
+    fn an_error_is_on_one_line_and_not_too_long() {
+        assert_eq!(outcome("all is well"), None);
+        assert_eq!(outcome(""), None);
+        assert_eq!(outcome("Error: no\tsuch   file").as_deref(), Some("Error: no such file"));
+        for word in ["x", "错", "错 误 "] {
+            let text = format!("Error: {}", word.repeat(2 * ERROR_CHARS));
+            let error = outcome(&text).expect("an error");
+            assert!(error.chars().count() <= ERROR_CHARS, "{error}");
+            assert!(error.starts_with("Error: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_failure_without_a_text_is_one_all_the_same() {
+        let mut failed = result("");
+        failed.is_error = true;
+        let outcome = Outcome::of(&failed);
+        assert_eq!(outcome.id.as_deref(), Some("c"));
+        assert!(outcome.error.is_some_and(|error| !error.is_empty()));
+    }
+
+    fn of(tool: &str, arguments: &str) -> Option<Vec<(String, State)>> {
+        let leaves: Vec<Leaf> = leaves(arguments).expect("JSON");
+        let found = tasks(&call(None, tool, arguments), &leaves)?;
+        Some(found.into_iter().map(|Task { text, state }| (text, state)).collect())
+    }
+
+    fn expected(list: &[(&str, State)]) -> Vec<(String, State)> {
+        list.iter().map(|(text, state)| ((*text).to_owned(), *state)).collect()
+    }
+
+    #[test]
+    fn a_list_is_known_by_its_tool_and_its_shape() {
+        let list = r#"{"todos":[
+            {"content":"build  it\n now","status":"completed","id":"1"},
+            {"content":"测试它","status":"in_progress"},
+            {"content":"drop it","status":"cancelled"}]}"#;
+        let found = Some(expected(&[
+            ("build it now", State::Done),
+            ("测试它", State::InProgress),
+            ("drop it", State::Superseded),
+        ]));
+        assert_eq!(of("TodoWrite", list), found);
+        assert_eq!(of("update_plan", list), found);
+        assert_eq!(of("Bash", list), None);
+    }
+
+    #[test]
+    fn the_status_may_come_first() {
+        let list = r#"{"plan":[{"status":"done","step":"one"},{"status":"pending","step":"two"}]}"#;
+        assert_eq!(
+            of("update_plan", list),
+            Some(expected(&[("one", State::Done), ("two", State::Current)]))
+        );
+    }
+
+    #[test]
+    fn what_has_no_status_or_no_name_is_no_task() {
+        assert_eq!(of("TodoWrite", "{}"), None);
+        assert_eq!(of("TodoWrite", r#"{"todos":[]}"#), None);
+        assert_eq!(of("TodoWrite", r#"{"content":"alone"}"#), None);
+        assert_eq!(of("TodoWrite", r#"{"status":"done"}"#), None);
+        // Of two names the last one before the status is the task's.
+        let list = r#"{"title":"a list","tasks":[{"task":"one","status":"open"}]}"#;
+        assert_eq!(of("tasks", list), Some(expected(&[("one", State::Current)])));
+    }
+}

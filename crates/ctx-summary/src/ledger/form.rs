@@ -1,0 +1,350 @@
+//! The form of an extractive summary: how it is written, and how it is read when it is part of a
+//! session that is summarized again.
+
+use std::borrow::Cow;
+
+use crate::ledger::{Item, ItemKind, Kind, Origin, State};
+
+/// The speaker of a line in a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// The user.
+    User,
+    /// The model.
+    Agent,
+    /// The model, in a summary of what was before.
+    Earlier,
+    /// A call of the model's.
+    Call,
+    /// A line of a long argument of the call above.
+    Part,
+    /// A tool, or whom the user or the model quotes.
+    Quote,
+}
+
+impl Label {
+    const ALL: [Self; 6] =
+        [Self::User, Self::Agent, Self::Earlier, Self::Call, Self::Part, Self::Quote];
+
+    /// The label of a segment.
+    pub fn of(origin: Origin, kind: Kind) -> Self {
+        match (origin, kind) {
+            (_, Kind::Quoted) | (Origin::Pasted | Origin::Result, _) => Self::Quote,
+            (Origin::User, _) => Self::User,
+            (Origin::Said, _) => Self::Agent,
+            (Origin::Earlier, _) => Self::Earlier,
+            (Origin::Call, Kind::Name | Kind::Line | Kind::Reason) => Self::Part,
+            (Origin::Call, _) => Self::Call,
+        }
+    }
+
+    /// The label before the words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user: ",
+            Self::Agent => "agent: ",
+            Self::Earlier => "earlier: ",
+            Self::Call => "call: ",
+            Self::Part => "+ ",
+            Self::Quote => "> ",
+        }
+    }
+
+    /// Whether one who says more goes on without another label.
+    pub fn goes_on(self) -> bool {
+        matches!(self, Self::User | Self::Agent | Self::Earlier)
+    }
+}
+
+/// A line with a label, perhaps with the line of the session before it: `[12] user: fix it`.
+pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
+    let number = || {
+        let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
+        Some((number.parse().ok()?, rest))
+    };
+    let (number, line) = number().map_or((None, line), |(number, rest)| (Some(number), rest));
+    let mut labels = Label::ALL.into_iter();
+    labels.find_map(|label| Some((label, number, line.strip_prefix(label.as_str())?)))
+}
+
+/// The heading of a kind's section.
+pub fn heading(kind: ItemKind) -> &'static str {
+    match kind {
+        ItemKind::Ask => "## Asks",
+        ItemKind::Constraint => "## Constraints",
+        ItemKind::Decision => "## Decisions",
+        ItemKind::Open => "## Open",
+        ItemKind::Error => "## Errors",
+        ItemKind::File => "## Files",
+        ItemKind::Command => "## Commands",
+    }
+}
+
+/// Lines of the session, as a summary cites them.
+pub fn citation(first: u64, last: u64) -> String {
+    if first == last { format!("⟦{first}⟧") } else { format!("⟦{first}-{last}⟧") }
+}
+
+/// A text without the citation it ends with, and the first line that names.
+pub fn cited(text: &str) -> (&str, Option<u64>) {
+    let parse = || {
+        let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;
+        let first = lines.split('-').next()?;
+        Some((before.trim_end(), first.parse().ok()?))
+    };
+    match parse() {
+        Some((before, line)) => (before, Some(line)),
+        None => (text, None),
+    }
+}
+
+const REPAIRED: &str = " (repaired)";
+/// How a task of a list stands, in the words of the agents' own lists.
+const TASKS: [(State, &str); 3] = [
+    (State::Current, " (pending)"),
+    (State::InProgress, " (in_progress)"),
+    (State::Done, " (completed)"),
+];
+const FAILED: &str = " (failed)";
+const CHANGED: &str = "changed: ";
+const READ: &str = "read: ";
+
+/// The line of an item.
+pub fn line_of(item: &Item, cite: bool) -> String {
+    let (before, after) = match item.kind {
+        ItemKind::File if item.changed => (CHANGED, ""),
+        ItemKind::File => (READ, ""),
+        ItemKind::Error if item.state == State::Done => ("", REPAIRED),
+        ItemKind::Open if item.changed => {
+            let of_state = TASKS.iter().find(|(state, _)| *state == item.state);
+            ("", of_state.map_or("", |(_, word)| word))
+        }
+        ItemKind::Command if !item.changed => ("", FAILED),
+        _ => ("", ""),
+    };
+    let mut line = format!("- {before}{}{after}", item.text);
+    if cite && item.line > 0 {
+        line.push(' ');
+        line.push_str(&citation(item.line, item.line));
+    }
+    line
+}
+
+/// The item of a line that [`line_of`] wrote.
+pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
+    let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
+    let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
+    // For a list: the next list replaces it. For a command: it succeeded.
+    item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
+    match kind {
+        ItemKind::File => {
+            let changed = text.strip_prefix(CHANGED);
+            item.changed = changed.is_some();
+            text = changed.or(text.strip_prefix(READ)).unwrap_or(text);
+        }
+        ItemKind::Error => {
+            if let Some(error) = text.strip_suffix(REPAIRED) {
+                text = error;
+                item.state = State::Done;
+            }
+        }
+        ItemKind::Command => {
+            if let Some(command) = text.strip_suffix(FAILED) {
+                text = command;
+                item.changed = false;
+            }
+        }
+        ItemKind::Open => {
+            for (state, word) in TASKS {
+                if let Some(task) = text.strip_suffix(word) {
+                    text = task;
+                    item.state = state;
+                }
+            }
+        }
+        ItemKind::Ask | ItemKind::Constraint | ItemKind::Decision => {}
+    }
+    text.clone_into(&mut item.text);
+    Some(item)
+}
+
+const LEFT_OUT: &str = "⟦left out: ";
+
+/// How many items had no room, in a line of its own; empty when all had.
+pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
+    let counts: Vec<String> = counts.collect();
+    if counts.is_empty() {
+        return String::new();
+    }
+    format!("{LEFT_OUT}{}⟧", counts.join(", "))
+}
+
+fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
+    let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
+    let count = |part: &str| {
+        let (count, name) = part.split_once(' ')?;
+        let mut kinds = ItemKind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.as_str() == name)?;
+        Some((kind, count.parse().ok()?))
+    };
+    Some(counts.split(", ").filter_map(count).collect())
+}
+
+/// Older summaries had a section of quoted lines, each followed by its citation, and sessions
+/// contain such summaries. Now these lines come first and have no heading.
+const DETAILS: &str = "## Details (> quotes tool results)";
+
+/// One line of an earlier summary.
+pub enum Line<'t> {
+    /// A typed item.
+    Item(Item),
+    /// A statement of one or more lines, with its line in the session.
+    Block(Label, Option<u64>, Cow<'t, str>),
+    /// What earlier summaries left out, by kind.
+    LeftOut(Vec<(ItemKind, usize)>),
+}
+
+/// The kind of section under a heading.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    /// Statements, and output of tools.
+    Quotes,
+    Items(ItemKind),
+    /// A model's text under headings of its own.
+    Foreign,
+}
+
+impl Section {
+    fn of(line: &str) -> Self {
+        if line == DETAILS {
+            return Self::Quotes;
+        }
+        let mut kinds = ItemKind::ALL.into_iter();
+        let kind = kinds.find(|kind| heading(*kind) == line);
+        kind.map_or(Self::Foreign, Self::Items)
+    }
+}
+
+/// Reads an extractive summary; `None` if the text is not one.
+pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
+    let mut section = Section::Quotes;
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut known = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if line.starts_with("## ") {
+            section = Section::of(line);
+            known |= section != Section::Foreign;
+        } else if let Some(counts) = left_out_of(line) {
+            lines.push(Line::LeftOut(counts));
+        } else {
+            match section {
+                Section::Quotes => known |= add_quote(line, &mut lines),
+                Section::Items(kind) => lines.extend(item_of(kind, line).map(Line::Item)),
+                Section::Foreign => lines.push(Line::Block(Label::Agent, None, line.into())),
+            }
+        }
+    }
+    known.then_some(lines)
+}
+
+/// Adds a statement, or continues the previous one. Returns whether the line names its speaker.
+fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
+    let (text, cited) = cited(line);
+    let (label, number, words) = match labelled(text) {
+        Some((label, number, words)) => (Some(label), number, words),
+        None => (None, None, text),
+    };
+    match (label, lines.last_mut()) {
+        // Each line of a tool's is marked, though they are one text.
+        (Some(Label::Quote), Some(Line::Block(Label::Quote, _, block)))
+        | (None, Some(Line::Block(_, _, block))) => {
+            let block = block.to_mut();
+            block.push('\n');
+            block.push_str(words);
+        }
+        _ => {
+            let label = label.unwrap_or(Label::Agent);
+            lines.push(Line::Block(label, number.or(cited), words.into()));
+        }
+    }
+    label.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DETAILS, Label, Line, citation, cited, item_of, left_out, line_of, read};
+    use crate::ledger::{Item, ItemKind, State};
+
+    #[test]
+    fn items_are_read_as_they_were_written() {
+        for kind in ItemKind::ALL {
+            for (state, changed) in [
+                (State::Current, true),
+                (State::Current, false),
+                (State::Done, false),
+                (State::InProgress, false),
+            ] {
+                let item = Item {
+                    kind,
+                    text: "Bash: make all".to_owned(),
+                    line: 17,
+                    state: match (kind, state) {
+                        (ItemKind::Error, State::Done) | (ItemKind::Open, _) => state,
+                        _ => State::Current,
+                    },
+                    changed: match kind {
+                        ItemKind::File | ItemKind::Command => changed,
+                        ItemKind::Open => true,
+                        _ => false,
+                    },
+                };
+                assert_eq!(item_of(kind, &line_of(&item, true)).as_ref(), Some(&item));
+                let uncited = Item { line: 0, ..item };
+                assert_eq!(item_of(kind, &line_of(&uncited, true)).as_ref(), Some(&uncited));
+            }
+        }
+    }
+
+    #[test]
+    fn citations_are_read() {
+        assert_eq!(cited(&format!("a {}", citation(3, 9))), ("a", Some(3)));
+        assert_eq!(cited("a ⟦x⟧"), ("a ⟦x⟧", None));
+        assert_eq!(cited("a"), ("a", None));
+    }
+
+    #[test]
+    fn a_summary_is_read_by_its_sections() {
+        let counts = [(ItemKind::Ask, 2), (ItemKind::Error, 0), (ItemKind::File, 1)];
+        let text = format!(
+            "[3] user: fix it\nagent: one\ntwo\n> three\n> four\ncall: Bash command: make\n## Decisions\n- use it ⟦4⟧\n{}",
+            left_out(&counts)
+        );
+        let lines = read(&text).expect("a summary");
+        let [user, agent, quote, call, Line::Item(item), Line::LeftOut(left_out)] =
+            lines.as_slice()
+        else {
+            panic!("{}", lines.len());
+        };
+        for (line, label, number, text) in [
+            (user, Label::User, Some(3), "fix it"),
+            (agent, Label::Agent, None, "one\ntwo"),
+            (quote, Label::Quote, None, "three\nfour"),
+            (call, Label::Call, None, "Bash command: make"),
+        ] {
+            assert!(
+                matches!(line, Line::Block(of, at, words) if (*of, *at, words.as_ref()) == (label, number, text)),
+                "{text}"
+            );
+        }
+        assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
+        assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
+        // The quoted lines in a section of their own.
+        let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
+        let old = read(&old).expect("a summary");
+        assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));
+        assert!(read("## Goal\n- build it").is_none());
+        assert!(read("it was so").is_none());
+    }
+}

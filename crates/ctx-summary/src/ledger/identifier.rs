@@ -1,0 +1,448 @@
+//! Identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, names out of code.
+//! A later tool call needs them to the letter, and no paraphrase gives them back.
+//!
+//! The scan is written by hand over bytes, since it runs over everything that a session holds.
+
+use std::ops::Range;
+
+pub(crate) const LOWER: u8 = 1;
+pub(crate) const UPPER: u8 = 1 << 1;
+pub(crate) const DIGIT: u8 = 1 << 2;
+pub(crate) const UNDERSCORE: u8 = 1 << 3;
+/// `/` and `~` join the names of a path.
+pub(crate) const SLASH: u8 = 1 << 4;
+/// `.`, `@` and `+` join words that also count alone.
+pub(crate) const DOT: u8 = 1 << 5;
+pub(crate) const DASH: u8 = 1 << 6;
+
+pub(crate) const LETTER: u8 = LOWER | UPPER;
+pub(crate) const WORD: u8 = LETTER | DIGIT | UNDERSCORE;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte: u8 = 0;
+    loop {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'/' | b'~' => SLASH,
+            b'.' | b'@' | b'+' => DOT,
+            b'-' => DASH,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
+
+/// The class of a byte, by a table: every byte of a session is asked several times. 0 for bytes
+/// that no identifier has.
+pub(crate) fn class(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
+}
+
+/// The class of the byte at `at`; 0 after the end.
+pub(crate) fn class_at(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).map_or(0, |byte| class(*byte))
+}
+
+/// The classes of all bytes together.
+pub(crate) fn classes(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |all, byte| all | class(*byte))
+}
+
+/// Length of the run of these classes at `at`.
+pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
+    let rest = &bytes[at..];
+    let length = rest.iter().position(|byte| class(*byte) & wanted == 0);
+    length.unwrap_or(rest.len())
+}
+
+/// The form of an identifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `https://…`
+    Url,
+    /// With a slash in it.
+    Path,
+    /// A file name with a known extension.
+    File,
+    /// `2026-11-22`, perhaps with a time.
+    Date,
+    /// Capitals and digits: `ZFA04Y`, `HAT-030`.
+    Code,
+    /// A name with a number: `user_123`, `gift_card_7091239`.
+    Keyed,
+    /// Other letters and digits: `gpt-4o`, `250ms`.
+    Mixed,
+    /// Hex digits only: a hash, a UUID.
+    Hash,
+    /// A name out of code: `snake_case`, `camelCase`.
+    Name,
+    /// Digits with punctuation: `1,204.50`, `10.0.0.1`, `08:30`.
+    Number,
+    /// A name or a figure in prose.
+    Term,
+    /// The whole of a short argument of a tool call, whatever its form.
+    #[default]
+    Argument,
+}
+
+/// Shorter ones are everywhere.
+pub(crate) const SHORTEST: usize = 4;
+/// Git abbreviates hashes to no fewer digits.
+const SHORTEST_HASH: usize = 7;
+/// Codes are made to be read aloud.
+const LONGEST_CODE: usize = 12;
+/// Longer runs are data such as base64.
+const LONGEST: usize = 300;
+
+/// Calls `found` for each identifier in `text`, in order. Parts of a path or of a dotted name
+/// follow the whole.
+pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !begins(bytes, at) {
+            at += 1;
+            continue;
+        }
+        let url = url(bytes, at);
+        let end = url.unwrap_or_else(|| run_end(bytes, at));
+        if end - at <= LONGEST {
+            if url.is_some() {
+                report(at..end, Shape::Url, &mut found);
+            } else {
+                classify(bytes, at..end, &mut found);
+            }
+        }
+        at = end.max(at + 1);
+    }
+}
+
+fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>, Shape)) {
+    if range.len() >= SHORTEST {
+        found(range, shape);
+    }
+}
+
+/// Whether a run may begin here. The middle of a longer run is never asked about, since
+/// [`run_end`] has passed it.
+fn begins(bytes: &[u8], at: usize) -> bool {
+    match bytes[at] {
+        b'/' | b'~' | b'.' | b'@' => {
+            class_at(bytes, at + 1) & WORD != 0
+                || matches!(bytes.get(at + 1), Some(b'/' | b'.' | b'@'))
+        }
+        b'$' => class_at(bytes, at + 1) == DIGIT,
+        byte => class(byte) & WORD != 0,
+    }
+}
+
+/// The end of the URL at `at`.
+fn url(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = &bytes[at..];
+    if rest[0] != b'h' || !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
+        return None;
+    }
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"'\"<>)]},`\\|".contains(b) || *b >= 0x80;
+    let end = rest.iter().position(ends).unwrap_or(rest.len());
+    Some(at + trimmed(&rest[..end]))
+}
+
+/// The end of the run at `at`: letters, digits and what joins them. A colon or a comma joins
+/// only digits; a percent sign ends a number.
+fn run_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at + 1;
+    loop {
+        end += run(bytes, end, WORD | SLASH | DOT | DASH);
+        let after_digit = class(bytes[end - 1]) == DIGIT;
+        match bytes.get(end) {
+            Some(b':' | b',') if after_digit && class_at(bytes, end + 1) == DIGIT => end += 1,
+            Some(b'%') if after_digit => return end + 1,
+            _ => break,
+        }
+    }
+    at + trimmed(&bytes[at..end]).max(1)
+}
+
+/// Length without the punctuation of the surrounding sentence.
+fn trimmed(run: &[u8]) -> usize {
+    let joins = |b: &u8| matches!(b, b'.' | b',' | b';' | b':' | b'-' | b'+' | b'@' | b'~');
+    let ends = run.iter().rposition(|b| !joins(b));
+    ends.map_or(0, |last| last + 1)
+}
+
+fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
+    let run = &bytes[range.clone()];
+    // Most runs are plain words.
+    if run[1..].iter().all(u8::is_ascii_lowercase) && run[0].is_ascii_alphabetic() {
+        return;
+    }
+    if is_number(run) {
+        let shape = if is_date(run) { Shape::Date } else { Shape::Number };
+        report(range, shape, found);
+    } else if is_path(run) {
+        report(range.clone(), Shape::Path, found);
+        let name = run.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+        if name > 0 && name < run.len() {
+            simple(bytes, range.start + name..range.end, found);
+        }
+    } else {
+        // `yes/no` is prose: each side counts alone.
+        for part in parts(run, range.start, SLASH) {
+            simple(bytes, part, found);
+        }
+    }
+}
+
+/// Reports a run without a slash: a file name, or the words in it.
+fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
+    let run = &bytes[range.clone()];
+    if is_file(run) {
+        report(range, Shape::File, found);
+        return;
+    }
+    for part in parts(run, range.start, DOT) {
+        let word = &bytes[part.clone()];
+        if let Some(shape) = word_shape(word) {
+            report(part, shape, found);
+            continue;
+        }
+        for part in parts(word, part.start, DASH) {
+            if let Some(shape) = word_shape(&bytes[part.clone()]) {
+                report(part, shape, found);
+            }
+        }
+    }
+}
+
+/// The shape of a word of letters, digits, underscores and dashes.
+fn word_shape(word: &[u8]) -> Option<Shape> {
+    let classes = classes(word);
+    if classes & DIGIT != 0 {
+        return if classes & LETTER != 0 {
+            Some(mixed_shape(word, classes))
+        } else {
+            is_number(word).then_some(Shape::Number)
+        };
+    }
+    if classes & DASH != 0 {
+        return None;
+    }
+    let inner = word.strip_prefix(b"_").unwrap_or(word);
+    let is_snake =
+        classes & UNDERSCORE != 0 && inner[..inner.len().saturating_sub(1)].contains(&b'_');
+    // `camelCase`, or `HTTPServer`: capitals before a capitalised word.
+    let is_camel = |three: &[u8]| match [class_at(three, 0), class_at(three, 1)] {
+        [LOWER, UPPER] => true,
+        [UPPER, UPPER] => class_at(three, 2) == LOWER,
+        _ => false,
+    };
+    let is_named = is_snake || (0..word.len()).any(|at| is_camel(&word[at..]));
+    is_named.then_some(Shape::Name)
+}
+
+/// The shape of letters with digits among them.
+fn mixed_shape(word: &[u8], classes: u8) -> Shape {
+    let hex = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-');
+    let lower = classes & LOWER != 0;
+    if word.len() >= SHORTEST_HASH && word.iter().all(hex) {
+        Shape::Hash
+    } else if !lower && word.len() <= LONGEST_CODE {
+        Shape::Code
+    } else if lower && word[1..].contains(&b'_') {
+        Shape::Keyed
+    } else {
+        Shape::Mixed
+    }
+}
+
+fn is_number(run: &[u8]) -> bool {
+    let run = run.strip_prefix(b"$").unwrap_or(run);
+    let digits = run.strip_suffix(b"%").unwrap_or(run);
+    digits.first().is_some_and(u8::is_ascii_digit)
+        && digits.iter().all(|b| b.is_ascii_digit() || b".,:/-".contains(b))
+}
+
+/// Whether a number begins with a date, which a time may follow.
+fn is_date(run: &[u8]) -> bool {
+    let form = b"dddd-dd-dd";
+    run.len() >= form.len()
+        && run.iter().zip(form).all(|(byte, form)| match form {
+            b'd' => byte.is_ascii_digit(),
+            form => byte == form,
+        })
+}
+
+/// Whether a run is a path. `and/or` is prose, so a path has a slash at its start, a second one,
+/// or a dot, digit or underscore.
+fn is_path(run: &[u8]) -> bool {
+    let mut slashes = run.iter().filter(|b| **b == b'/');
+    let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
+    let classes = classes(run);
+    let is_marked = || classes & (UNDERSCORE | DIGIT) != 0 || run.contains(&b'.');
+    let is_rooted = matches!(run[0], b'/' | b'~');
+    classes & WORD != 0 && is_joined && (has_more || is_rooted || is_marked())
+}
+
+/// Whether a run is a name, a dot and a known extension.
+fn is_file(run: &[u8]) -> bool {
+    let Some(dot) = run.iter().rposition(|b| *b == b'.') else {
+        return false;
+    };
+    dot > 0 && EXTENSIONS.binary_search(&&run[dot + 1..]).is_ok()
+}
+
+#[rustfmt::skip]
+const EXTENSIONS: &[&[u8]] = &[
+    b"bash", b"c", b"cc", b"cfg", b"class", b"conf", b"cpp", b"cs", b"css", b"csv", b"db", b"diff", b"dll", b"doc", b"docx",
+    b"env", b"exe", b"gif", b"go", b"gradle", b"gz", b"h", b"hpp", b"html", b"ini", b"ipynb", b"jar", b"java", b"jpeg",
+    b"jpg", b"js", b"json", b"jsonl", b"jsx", b"kt", b"lock", b"log", b"lua", b"md", b"mjs", b"mod", b"mp4", b"parquet",
+    b"patch", b"pdf", b"php", b"png", b"properties", b"proto", b"ps1", b"py", b"rb", b"rs", b"rst", b"scala", b"scss",
+    b"sh", b"so", b"sql", b"sqlite", b"sum", b"svg", b"swift", b"tar", b"tex", b"tf", b"toml", b"ts", b"tsv", b"tsx",
+    b"txt", b"vue", b"wav", b"xls", b"xlsx", b"xml", b"yaml", b"yml", b"zip", b"zsh",
+];
+
+/// The parts of a run between separators of a class, without empty ones.
+fn parts(run: &[u8], start: usize, separator: u8) -> impl Iterator<Item = Range<usize>> {
+    let mut begin = start;
+    let parts = run.split(move |b| class(*b) & separator != 0);
+    parts.filter_map(move |part| {
+        let range = begin..begin + part.len();
+        begin = range.end + 1;
+        (!part.is_empty()).then_some(range)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{DASH, DIGIT, LETTER, LOWER, Shape, WORD, class, class_at, classes, run, scan};
+
+    #[test]
+    fn letters_and_digits_are_those_of_ascii() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(class(byte) & LETTER != 0, byte.is_ascii_alphabetic());
+            assert_eq!(class(byte) & DIGIT != 0, byte.is_ascii_digit());
+            let is_word = byte.is_ascii_alphanumeric() || byte == b'_';
+            assert_eq!(class(byte) & WORD != 0, is_word);
+            assert!(class(byte).count_ones() <= 1);
+        }
+    }
+
+    #[test]
+    fn runs_end_with_another_class_or_with_the_text() {
+        assert_eq!(run(b"ab-Cd", 0, LOWER), 2);
+        assert_eq!(run(b"ab-Cd", 2, LOWER), 0);
+        assert_eq!(run(b"ab-Cd", 3, LETTER), 2);
+        assert_eq!(run(b"ab", 2, LOWER), 0);
+        assert_eq!(classes(b"a-1"), LOWER | DASH | DIGIT);
+        assert_eq!((classes(b""), class_at(b"a", 1)), (0, 0));
+    }
+
+    fn found(text: &str) -> Vec<(&str, Shape)> {
+        let mut found = Vec::new();
+        scan(text, |range, shape| found.push((&text[range], shape)));
+        found
+    }
+
+    #[test]
+    fn extensions_are_in_order() {
+        assert!(super::EXTENSIONS.is_sorted());
+    }
+
+    #[test]
+    fn each_shape_is_found() {
+        assert_eq!(
+            found("see https://x.org/a?b=1, then (/etc/nginx/site.conf)."),
+            [
+                ("https://x.org/a?b=1", Shape::Url),
+                ("/etc/nginx/site.conf", Shape::Path),
+                ("site.conf", Shape::File),
+            ]
+        );
+        assert_eq!(
+            found("edit main.rs: parse_args, newParser or HTTPServer; not plain words"),
+            [
+                ("main.rs", Shape::File),
+                ("parse_args", Shape::Name),
+                ("newParser", Shape::Name),
+                ("HTTPServer", Shape::Name),
+            ]
+        );
+        assert_eq!(
+            found("ZFA04Y on 2026-11-22, $1,204.50 at 08:30; commit 9f3c2e1a, 250ms, 12.5%"),
+            [
+                ("ZFA04Y", Shape::Code),
+                ("2026-11-22", Shape::Date),
+                ("$1,204.50", Shape::Number),
+                ("08:30", Shape::Number),
+                ("9f3c2e1a", Shape::Hash),
+                ("250ms", Shape::Mixed),
+                ("12.5%", Shape::Number),
+            ]
+        );
+    }
+
+    #[test]
+    fn parts_of_dotted_and_dashed_names_count_alone() {
+        assert_eq!(
+            found("self.max_tokens() in gpt-4o-mini by jane_doe@mail.example"),
+            [("max_tokens", Shape::Name), ("gpt-4o-mini", Shape::Mixed), ("jane_doe", Shape::Name),]
+        );
+        assert_eq!(found("re-use_it"), [("use_it", Shape::Name)]);
+    }
+
+    #[test]
+    fn prose_has_none() {
+        for text in [
+            "",
+            "and/or, yes/no",
+            "A plain sentence - nothing in it.",
+            "12 a1 3.5",
+            "…",
+            "决定用它",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn chinese_around_it_does_no_harm() {
+        assert_eq!(
+            found("请看src/main.rs，预算是12000元，编号A1B2C3。"),
+            [
+                ("src/main.rs", Shape::Path),
+                ("main.rs", Shape::File),
+                ("12000", Shape::Number),
+                ("A1B2C3", Shape::Code),
+            ]
+        );
+    }
+
+    #[test]
+    fn data_is_no_identifier() {
+        assert_eq!(found(&"QUJD0".repeat(200)), []);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_whole_words_of_the_text(text in "[ -~é决\n]{0,80}") {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            scan(&text, |range, _| {
+                let inside = &text[range.clone()];
+                assert!(inside.len() >= super::SHORTEST);
+                let before = text[..range.start].chars().next_back();
+                let after = text[range.end..].chars().next();
+                assert!(!(before.is_some_and(word) && inside.starts_with(word)), "{text}");
+                assert!(!(after.is_some_and(word) && inside.ends_with(word)), "{text}");
+            });
+        }
+    }
+}

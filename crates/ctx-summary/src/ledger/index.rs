@@ -1,0 +1,421 @@
+//! Every identifier of a session with what is known of it, and the segments that
+//! hold one: what a summary can quote.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use ctx_text::hash;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::ledger::identifier::Shape;
+use crate::ledger::item::Identifier;
+use crate::ledger::reading::{Id, Mark, Mention, Quote, Reading, Source};
+use crate::ledger::relevance::{Facts, Now};
+use crate::ledger::scan::Scan;
+use crate::ledger::segment::Origin;
+use crate::ledger::segment::{Kind, Segment, segments};
+
+/// Identifiers and segments, gathered in one pass.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// The numbers of the identifiers, found by the hash of the name.
+    pub(crate) ids: HashTable<Id>,
+    pub(crate) known: Vec<Entry>,
+    /// The names of all identifiers.
+    pub(crate) names: String,
+    /// How well kept texts cover each identifier: 0 for not at all, else one more than the words
+    /// around it.
+    pub(crate) told: Vec<u8>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) marks: Vec<Mark>,
+    /// The texts of all segments.
+    pub(crate) arena: String,
+    /// The numbers of all segments by their hashes.
+    pub(crate) seen: HashMap<u64, usize, RandomState>,
+    turn: u32,
+    now: Now,
+}
+
+/// An identifier that was seen.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The start of its name in the names; the facts have the length.
+    pub(crate) start: usize,
+    /// The line that had it last; 0 for the system's own.
+    pub(crate) line: u64,
+    pub(crate) facts: Facts,
+    /// Whether a system message has it: always there, so never missing.
+    pub(crate) is_given: bool,
+}
+
+impl Entry {
+    pub(crate) fn name(&self) -> Range<usize> {
+        self.start..self.start + self.facts.length()
+    }
+}
+
+impl Index {
+    /// The identifiers of a system message.
+    pub(crate) fn absorb_given(&mut self, reading: &Reading) {
+        for mention in &reading.mentions.list {
+            let id = self.id(mention.hash, reading.mentions.name(mention), mention.shape);
+            self.known[id as usize].is_given = true;
+        }
+    }
+
+    /// A message, or an earlier summary; `first_request`: whether only one request of
+    /// the user came so far.
+    ///
+    /// Returns the numbers of the segments that its quotes are.
+    pub(crate) fn absorb(
+        &mut self,
+        line: u64,
+        reading: &Reading,
+        first_request: bool,
+    ) -> Vec<usize> {
+        self.now.messages += 1;
+        self.now.first_request = first_request;
+        let now = self.now;
+        let mentions = &reading.mentions;
+        let is_seen = |mention: &&Mention| !mention.origins.is_empty();
+        let crowd = mentions.list.iter().filter(is_seen).count();
+        // The numbers of the mentions here.
+        let mut ids = Vec::with_capacity(mentions.list.len());
+        for mention in &mentions.list {
+            // An identifier that is only covered has no mark.
+            let mut id = Id::MAX;
+            if !mention.origins.is_empty() {
+                id = self.id(mention.hash, mentions.name(mention), mention.shape);
+                let known = &mut self.known[id as usize];
+                known.facts.seen(mention.origins, mention.shape, crowd, now);
+                known.line = line;
+            }
+            ids.push(id);
+        }
+        let mut marks = reading.marks.as_slice();
+        let mut numbers: Vec<usize> = Vec::with_capacity(reading.quotes.len());
+        for quote in &reading.quotes {
+            let (own, others) = marks.split_at(quote.marks);
+            marks = others;
+            self.turn += u32::from(quote.begins_turn);
+            if let Some(number) = self.known_segment(quote) {
+                numbers.push(number);
+                continue;
+            }
+            let number = self.segments.len();
+            self.seen.insert(quote.hash, number);
+            numbers.push(number);
+            let (start, first_mark) = (self.arena.len(), self.marks.len());
+            self.arena.push_str(mentions.text(&quote.text));
+            self.marks.extend(
+                own.iter().map(|mark| Mark { id: ids[mark.id as usize], words: mark.words }),
+            );
+            self.segments.push(Segment {
+                line: quote.line.unwrap_or(line),
+                origin: quote.origin,
+                kind: quote.kind,
+                // A repeated quote keeps its place.
+                head: quote.head.map(|head| numbers[head]),
+                turn: self.turn,
+                is_covered: false,
+                is_earlier: reading.source == Source::Earlier,
+                text: start..self.arena.len(),
+                marks: first_mark..self.marks.len(),
+            });
+        }
+        numbers
+    }
+
+    /// A repeated text is known, except that a user who repeats himself means it again.
+    fn known_segment(&self, quote: &Quote) -> Option<usize> {
+        let number = *self.seen.get(&quote.hash)?;
+        (quote.origin != Origin::User).then_some(number)
+    }
+
+    /// The segments of a result stand under its call; whether it changed or read a file, in
+    /// which lines are no outcomes.
+    pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
+        for number in segments.iter().filter(|number| **number > call) {
+            let says_itself = self.has_what_was_asked(*number, call);
+            let segment = &mut self.segments[*number];
+            if !says_itself {
+                segment.head = segment.head.or(Some(call));
+            }
+            if is_file && segment.kind == Kind::Outcome {
+                segment.kind = Kind::Line;
+            }
+        }
+    }
+
+    /// Whether a record has everything that was requested, so that it is clear on its own.
+    fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
+        let text = |number: usize| &self.arena[self.segments[number].text.clone()];
+        let pairs = text(call).split("; ").filter_map(|it| it.split_once(": "));
+        let mut values = pairs.map(|(_, value)| value);
+        self.segments[number].kind == Kind::Record && values.all(|it| text(number).contains(it))
+    }
+
+    /// Removes these segments from the candidates.
+    pub(crate) fn hide(&mut self, segments: &[usize]) {
+        for number in segments {
+            self.segments[*number].is_covered = true;
+        }
+    }
+
+    /// Content of a kept message need not be quoted.
+    pub(crate) fn tell(&mut self, reading: &Reading) {
+        let mentions = reading.mentions.list.iter();
+        for mention in mentions.filter(|mention| mention.told > 0) {
+            if let Some(id) = self.find(mention.hash, reading.mentions.name(mention)) {
+                let told = &mut self.told[id as usize];
+                *told = (*told).max(mention.told);
+            }
+        }
+        for kept in &reading.kept {
+            if let Some(number) = self.seen.get(kept) {
+                self.segments[*number].is_covered = true;
+            }
+        }
+    }
+
+    /// Adds the coverage of a text to `told`, for a single use.
+    pub fn tell_in(&self, text: &str, told: &mut [u8]) {
+        let mut scan = Scan::default();
+        for segment in segments(text) {
+            let segment = &text[segment];
+            for found in scan.read(segment, true, true) {
+                let name = &segment[found.place.clone()];
+                if let Some(id) = self.find(hash(name), name) {
+                    let known = &mut told[id as usize];
+                    *known = (*known).max(1 + found.words);
+                }
+            }
+        }
+    }
+
+    fn find(&self, hash: u64, name: &str) -> Option<Id> {
+        let is_same = |id: &Id| self.names[self.known[*id as usize].name()] == *name;
+        self.ids.find(hash, is_same).copied()
+    }
+
+    fn id(&mut self, hash: u64, name: &str, shape: Shape) -> Id {
+        if let Some(id) = self.find(hash, name) {
+            return id;
+        }
+        let known = Entry {
+            start: self.names.len(),
+            line: 0,
+            facts: Facts::new(shape, name.len(), self.now),
+            is_given: false,
+        };
+        self.names.push_str(name);
+        self.told.push(0);
+        self.insert(hash, known)
+    }
+
+    /// The number of an identifier that is not there yet.
+    pub(crate) fn insert(&mut self, of_name: u64, known: Entry) -> Id {
+        let id = Id::try_from(self.known.len()).unwrap_or(Id::MAX);
+        self.known.push(known);
+        let (known, names) = (&self.known, &self.names);
+        let rehash = |id: &Id| hash(&names[known[*id as usize].name()]);
+        self.ids.insert_unique(of_name, id, rehash);
+        id
+    }
+
+    /// Bytes of all segments.
+    pub fn bytes(&self) -> u64 {
+        self.arena.len() as u64
+    }
+
+    /// The segments.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Its words.
+    pub fn text(&self, segment: &Segment) -> &str {
+        &self.arena[segment.text.clone()]
+    }
+
+    /// The identifiers in it.
+    pub fn marks(&self, segment: &Segment) -> &[Mark] {
+        &self.marks[segment.marks.clone()]
+    }
+
+    /// For each identifier the chance that it is needed again.
+    pub fn chances(&self) -> Vec<f64> {
+        let chance = |known: &Entry| {
+            if known.is_given { 0.0 } else { known.facts.chance(self.now) }
+        };
+        self.known.iter().map(chance).collect()
+    }
+
+    /// Each identifier that is not the system's, with the line that had it last and
+    /// the chance that it is needed again; the greatest chance first.
+    pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
+        let all = self.known.iter().zip(self.chances());
+        let all = all.map(|(known, chance)| Identifier {
+            text: &self.names[known.name()],
+            line: known.line,
+            chance,
+        });
+        let mut found: Vec<_> = all.filter(|identifier| identifier.chance > 0.0).collect();
+        found.sort_by(|a, b| {
+            let by_place = || a.line.cmp(&b.line).then_with(|| a.text.cmp(b.text));
+            b.chance.total_cmp(&a.chance).then_with(by_place)
+        });
+        found
+    }
+
+    /// Whether it was seen.
+    pub fn knows(&self, identifier: &str) -> bool {
+        self.find(hash(identifier), identifier).is_some()
+    }
+
+    /// How well kept texts cover each identifier: 0 for not at all, else one more than the words
+    /// around it, up to two.
+    pub fn told(&self) -> &[u8] {
+        &self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Role, Zone};
+
+    use super::Index;
+    use crate::ledger::fixtures::{answers, calls, says};
+    use crate::ledger::reading::Reading;
+
+    fn read(role: Role, text: &str) -> Reading {
+        Reading::of(&says(role, text), Zone::Old)
+    }
+
+    fn names(index: &Index) -> Vec<&str> {
+        let found = index.identifiers();
+        found.iter().map(|identifier| identifier.text).collect()
+    }
+
+    #[test]
+    fn an_empty_index_knows_nothing() {
+        let mut index = Index::default();
+        for text in ["", " \n", "..."] {
+            index.absorb(1, &read(Role::User, text), true);
+        }
+        assert_eq!(index.bytes(), 0);
+        assert!(index.segments().is_empty() && index.chances().is_empty());
+        assert!(names(&index).is_empty() && !index.knows(""));
+        index.tell_in("user_1 is not known", &mut []);
+    }
+
+    #[test]
+    fn a_segment_is_kept_once_with_its_first_line() {
+        let mut index = Index::default();
+        index.absorb(3, &read(Role::Assistant, "订单 W8123 已发货"), true);
+        index.absorb(7, &read(Role::Assistant, "订单 W8123 已发货"), false);
+        let [segment] = index.segments() else {
+            panic!("{:?}", index.segments());
+        };
+        assert_eq!(segment.line, 3);
+        assert_eq!(index.text(segment), "订单 W8123 已发货");
+        assert_eq!(index.marks(segment).len(), 1);
+        assert_eq!(index.bytes(), "订单 W8123 已发货".len() as u64);
+        // The identifier was seen again, though.
+        assert_eq!(index.identifiers()[0].line, 7);
+    }
+
+    #[test]
+    fn what_a_user_says_again_he_means_again() {
+        let mut index = Index::default();
+        for line in [3, 7] {
+            index.absorb(line, &read(Role::User, "run the tests"), true);
+        }
+        let turns = index.segments().iter().map(|segment| segment.turn);
+        assert_eq!(turns.collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn marks_name_the_identifiers_of_the_whole_session() {
+        let mut index = Index::default();
+        index.absorb(1, &read(Role::User, "call user_1"), true);
+        index.absorb(2, &read(Role::Assistant, "user_2 and user_1 are called"), false);
+        let of = |number: usize| -> Vec<u32> {
+            let marks = index.marks(&index.segments()[number]).iter();
+            marks.map(|mark| mark.id).collect()
+        };
+        assert_eq!(of(0), [0]);
+        assert_eq!(of(1), [1, 0]);
+    }
+
+    #[test]
+    fn what_the_system_gives_is_never_missing() {
+        let mut index = Index::default();
+        let system = Reading::of(&says(Role::System, "you serve user_1"), Zone::Old);
+        index.absorb_given(&system);
+        index.absorb(2, &read(Role::User, "user_1 asks for user_2"), true);
+        assert!(index.knows("user_1"));
+        assert_eq!(names(&index), ["user_2"]);
+        let chances = index.chances();
+        assert!(chances[0].abs() < 1e-12 && chances[1] > 0.0, "{chances:?}");
+    }
+
+    #[test]
+    fn the_likeliest_comes_first_and_equals_by_their_place() {
+        let mut index = Index::default();
+        index.absorb(1, &answers_of("name_of_b name_of_a"), false);
+        index.absorb(2, &Reading::of(&calls("get", r#"{"id":"user_9"}"#), Zone::Old), false);
+        assert_eq!(names(&index), ["user_9", "name_of_a", "name_of_b"]);
+        assert!(index.identifiers().is_sorted_by(|a, b| a.chance >= b.chance));
+    }
+
+    #[test]
+    fn a_record_that_has_what_was_asked_for_needs_no_call_above_it() {
+        let mut index = Index::default();
+        let call = Reading::of(&calls("get", r#"{"order":"W8123"}"#), Zone::Old);
+        let call = index.absorb(1, &call, false)[0];
+        let text = r#"[{"order":"W8123","item":"item_17"},{"order":"W9999","item":"item_18"}]"#;
+        let found = index.absorb(2, &answers_of(text), false);
+        index.answer(call, &found, false);
+        let heads = index.segments().iter().map(|segment| segment.head);
+        assert_eq!(heads.collect::<Vec<_>>(), [None, None, Some(call)]);
+    }
+
+    fn answers_of(text: &str) -> Reading {
+        Reading::of(&answers(text), Zone::Old)
+    }
+
+    #[test]
+    fn what_stays_tells_what_is_known_and_nothing_else() {
+        let mut index = Index::default();
+        index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
+        index.tell(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
+        // One more than the words around it.
+        assert_eq!(index.told(), [3, 0]);
+        assert!(!index.knows("user_7"));
+        // A weaker mention does not reduce the coverage.
+        index.tell(&Reading::of_stay(&says(Role::User, "W8123")));
+        assert_eq!(index.told(), [3, 0]);
+    }
+
+    #[test]
+    fn a_text_may_be_looked_at_for_one_use() {
+        let mut index = Index::default();
+        index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
+        let mut told = index.told().to_vec();
+        index.tell_in("W8123\n\nand user_7", &mut told);
+        assert_eq!(told, [1, 0]);
+        assert_eq!(index.told(), [0, 0]);
+    }
+
+    #[test]
+    fn very_long_words_are_cut_and_hide_no_names() {
+        let mut index = Index::default();
+        let data = "aB3".repeat(2_000);
+        index.absorb(1, &answers_of(&format!("id_17 {data}")), false);
+        let names = names(&index);
+        assert_eq!(names[0], "id_17");
+        assert!(names.iter().all(|name| name.len() < 300), "{names:?}");
+    }
+}

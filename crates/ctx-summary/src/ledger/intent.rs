@@ -1,0 +1,188 @@
+//! Requests, demands and decisions of the user, and decisions and open items of the model.
+
+use std::sync::LazyLock;
+
+use ctx_format::Role;
+use ctx_text::{HintedRegex, first_chars, one_line, regex};
+
+use crate::ledger::item::ItemKind;
+use crate::ledger::rules::{MemoryKind, Sentence};
+use crate::ledger::sentence::sentences;
+
+/// A request up to this length, in characters, is one item.
+const WHOLE_ASK: usize = 320;
+/// How many sentences stand for a longer request.
+const ASK_SENTENCES: usize = 6;
+/// Shorter messages ask for nothing by themselves: "ok", "go on". In columns of ASCII; other
+/// characters count three.
+const LEAST_ASK: usize = 12;
+/// Longest sentence, in characters.
+const LONGEST: usize = 400;
+
+/// A pattern of words that end where ASCII words do. In Chinese no blank precedes an English word,
+/// and Unicode's word boundaries make a search several times slower.
+fn words(hints: &str, pattern: &'static str) -> HintedRegex {
+    HintedRegex::new(hints, pattern, |pattern| regex(&pattern.replace(r"\b", r"(?-u:\b)")))
+}
+
+/// Words for what must or must not be done.
+static CONSTRAINT: LazyLock<HintedRegex> = LazyLock::new(|| {
+    words(
+        "not|don|never|must|always|avoid|make sure|be sure|ensure|no |forbidden|required|at most|\
+         only|不|必须|务必|禁止|只能|切勿|千万|别再|至少",
+        r"(?i)\b(?:do not|don['’]t|never|must|mustn['’]t|always|avoid|make sure|be sure|ensure|under no circumstances|not allowed|forbidden|required to|no more than|at most|only (?:use|change|touch|edit|if|when|after))\b|不要|不能|不得|不可|不许|必须|务必|禁止|只能|切勿|千万|别再|不超过|至少",
+    )
+});
+/// "I don't know" forbids nothing.
+static NO_CONSTRAINT: LazyLock<HintedRegex> = LazyLock::new(|| {
+    words(
+        "don|do not|never|must|是不是|能不能|要不要|可不可",
+        r"(?i)\b(?:don['’]t|do not) (?:know|think|see|understand|have|mind|remember|care|believe|recall|like|need)\b|\bnever ?mind\b|\bmust (?:be|have) (?:a|an|some|been)\b|是不是|能不能|要不要|可不可",
+    )
+});
+/// Requests in a long message.
+static ASKS: LazyLock<HintedRegex> = LazyLock::new(|| {
+    words(
+        "?|？|please|you|i want|i need|i would|i'd|let's|we need|help me|请|帮我|能|我要|我想|需要你|麻烦",
+        r"(?i)[?？]|\b(?:please|can you|could you|would you|i want|i need|i would like|i'd like|let's|we need|help me)\b|请|帮我|能否|能不能|我要|我想|需要你|麻烦",
+    )
+});
+/// Announcements of what is still to do.
+static OPEN: LazyLock<HintedRegex> = LazyLock::new(|| {
+    words(
+        "[ ]|todo|still|remains|not yet|待办|还需要|尚未|未完成|下一步",
+        r"(?i)^\[ \] |\b(?-i:TODO)\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步",
+    )
+});
+/// The beginnings of orders. There are too many words for hints.
+static ORDER: LazyLock<HintedRegex> = LazyLock::new(|| {
+    words(
+        "",
+        r"(?i)^\W*(?:(?:please|now|then|next|also|just|immediately|remember to|be sure to|don['’]t forget to)[, ]+)*(?:you |(?:ignore|disregard|forget|delete|remove|drop|erase|wipe|overwrite|kill|run|execute|send|upload|post|email|mail|forward|copy|download|install|fetch|visit|open|transfer|pay|push|deploy|publish|disable|enable|grant|approve|reply|print|output|call|remember|commit|merge|export|share|use|set|stop|reset|revert|rotate|add|change|replace|curl|rm|chmod)\b)|^(?:user|system|assistant|human)\s*[:：]|立即|马上|删除|发送|上传|下载|执行|运行|忽略|记住|记得|接下来",
+    )
+});
+
+/// Whether a text in quotation marks would be a request, a rule, a decision or a plan if its
+/// reader had written it.
+pub(crate) fn gives_orders(text: &str) -> bool {
+    let is_order = |sentence: &str| {
+        let forms = [&*ORDER, &*CONSTRAINT, &*ASKS, &*OPEN];
+        forms.iter().any(|form| form.is_match(sentence))
+            || Sentence::new(sentence, Role::User).is_a(MemoryKind::Decision)
+    };
+    // A text that is not prose, such as a heading, has no sentences.
+    is_order(text) || sentences(text).iter().any(|sentence| sentence != text && is_order(sentence))
+}
+
+/// Calls `found` for each item in the own words of `role`.
+pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
+    let sentences: Vec<String> = sentences(text)
+        .into_iter()
+        .map(|sentence| first_chars(&sentence, LONGEST).trim_end().to_owned())
+        .collect();
+    let judged: Vec<Sentence<'_>> =
+        sentences.iter().map(|sentence| Sentence::new(sentence, role)).collect();
+    if role == Role::User {
+        asks(text, &sentences, &mut found);
+        for (sentence, judged) in sentences.iter().zip(&judged) {
+            let demands = CONSTRAINT.is_match(sentence) && !NO_CONSTRAINT.is_match(sentence);
+            if demands || judged.is_a(MemoryKind::Preference) {
+                found(ItemKind::Constraint, sentence);
+            }
+        }
+    } else {
+        for sentence in sentences.iter().filter(|sentence| OPEN.is_match(sentence)) {
+            found(ItemKind::Open, sentence);
+        }
+    }
+    for (sentence, judged) in sentences.iter().zip(&judged) {
+        if judged.is_a(MemoryKind::Decision) {
+            found(ItemKind::Decision, sentence);
+        }
+    }
+}
+
+fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)) {
+    if !text.contains(char::is_alphanumeric) {
+        return;
+    }
+    let line = one_line(text);
+    let width = line.chars().map(|c| if c.is_ascii() { 1 } else { 3 });
+    if width.sum::<usize>() < LEAST_ASK {
+        return;
+    }
+    if line.chars().count() <= WHOLE_ASK {
+        found(ItemKind::Ask, &line);
+        return;
+    }
+    let Some(first) = sentences.first() else {
+        found(ItemKind::Ask, first_chars(&line, WHOLE_ASK).trim_end());
+        return;
+    };
+    found(ItemKind::Ask, first);
+    let asking = sentences[1..].iter().filter(|sentence| ASKS.is_match(sentence));
+    for sentence in asking.take(ASK_SENTENCES - 1) {
+        found(ItemKind::Ask, sentence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Role;
+
+    use super::read;
+    use crate::ledger::item::ItemKind;
+
+    fn found(role: Role, text: &str) -> Vec<(ItemKind, String)> {
+        let mut items = Vec::new();
+        read(text, role, |kind, text| items.push((kind, text.to_owned())));
+        items
+    }
+
+    fn kinds(role: Role, text: &str) -> Vec<ItemKind> {
+        found(role, text).into_iter().map(|(kind, _)| kind).collect()
+    }
+
+    #[test]
+    fn a_short_request_is_whole_and_a_long_one_is_its_questions() {
+        assert_eq!(
+            found(Role::User, "fix the\nlogin bug"),
+            [(ItemKind::Ask, "fix the login bug".to_owned())]
+        );
+        assert_eq!(found(Role::User, "ok"), []);
+        let long =
+            format!("Here is the log. {} Can you find the cause?", "It goes on. ".repeat(40));
+        let asks = found(Role::User, &long);
+        assert_eq!(asks[0].1, "Here is the log.");
+        assert!(asks.contains(&(ItemKind::Ask, "Can you find the cause?".to_owned())));
+    }
+
+    #[test]
+    fn constraints_are_the_users() {
+        for text in [
+            "Never push to main.",
+            "Do not touch the tests, please.",
+            "You must keep the API.",
+            "不要修改配置文件。",
+            "所有输出必须是中文。",
+            "脚本里never用rm。",
+        ] {
+            assert!(kinds(Role::User, text).contains(&ItemKind::Constraint), "{text}");
+            assert!(!kinds(Role::Assistant, text).contains(&ItemKind::Constraint), "{text}");
+        }
+        for text in ["I don't know why.", "Never mind that one.", "我们要不要试试这个？"]
+        {
+            assert!(!kinds(Role::User, text).contains(&ItemKind::Constraint), "{text}");
+        }
+    }
+
+    #[test]
+    fn decisions_and_open_ends() {
+        assert!(kinds(Role::User, "We decided to use SQLite.").contains(&ItemKind::Decision));
+        assert!(
+            kinds(Role::Assistant, "We still need to add tests for it.").contains(&ItemKind::Open)
+        );
+        assert!(kinds(Role::Assistant, "下一步：补充文档。").contains(&ItemKind::Open));
+        assert_eq!(kinds(Role::Assistant, "The file has 3 lines."), []);
+    }
+}

@@ -1,0 +1,441 @@
+//! The items of a ledger, each once with its latest state, and the decisions that supersede earlier
+//! ones.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use ctx_format::Role;
+use ctx_text::regex;
+use regex::Regex;
+
+use crate::ledger::call::Task;
+use crate::ledger::item::{Item, ItemKind, State};
+use crate::ledger::rules::{MemoryKind, find, simplified};
+
+/// So many items of a kind; beyond, the oldest that are done or superseded leave,
+/// then the oldest.
+const MOST: usize = 5_000;
+/// A decision may supersede one of this many before it.
+const LOOKED_BACK: usize = 200;
+
+/// All items.
+#[derive(Debug, Default)]
+pub(crate) struct Items {
+    list: Vec<Item>,
+    places: HashMap<(ItemKind, String), usize>,
+    /// The last unrepaired error, by what failed.
+    failing: HashMap<String, usize>,
+    counts: [usize; ItemKind::ALL.len()],
+    /// Items that left because there were too many.
+    crowded_out: [usize; ItemKind::ALL.len()],
+    /// Errors out of an earlier summary that are not repaired yet.
+    carried_errors: Vec<usize>,
+}
+
+impl Items {
+    pub(crate) fn all(&self) -> &[Item] {
+        &self.list
+    }
+
+    /// Items of a kind that left because there were too many.
+    pub(crate) fn crowded_out(&self, kind: ItemKind) -> usize {
+        self.crowded_out[kind as usize]
+    }
+
+    /// A stated item, perhaps from an earlier summary; it may supersede an earlier decision.
+    pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
+        if takes_back {
+            self.supersede(&item);
+        }
+        let is_error = item.kind == ItemKind::Error && item.state == State::Current;
+        let at = self.list.len();
+        self.add(item);
+        if is_error && self.list.len() > at {
+            self.carried_errors.push(at);
+        }
+    }
+
+    /// One more, or news of a known one: its place stays the first one, its state
+    /// is the last one.
+    pub(crate) fn add(&mut self, item: Item) {
+        if item.text.is_empty() {
+            return;
+        }
+        let key = (item.kind, item.text.clone());
+        if let Some(at) = self.places.get(&key) {
+            let known = &mut self.list[*at];
+            known.state = item.state;
+            known.changed = match item.kind {
+                ItemKind::File => known.changed || item.changed,
+                _ => item.changed,
+            };
+            return;
+        }
+        self.counts[item.kind as usize] += 1;
+        if self.counts[item.kind as usize] > MOST {
+            self.crowd_out(item.kind);
+        }
+        self.places.insert(key, self.list.len());
+        self.list.push(item);
+    }
+
+    fn supersede(&mut self, later: &Item) {
+        let decisions = self.list.iter_mut().rev();
+        let decisions = decisions.filter(|item| item.kind == ItemKind::Decision);
+        for earlier in decisions.take(LOOKED_BACK) {
+            if earlier.state == State::Current
+                && earlier.text != later.text
+                && share_a_subject(&later.text, &earlier.text)
+            {
+                earlier.state = State::Superseded;
+            }
+        }
+    }
+
+    /// A new list of tasks takes the place of the one before.
+    pub(crate) fn tasks(&mut self, tasks: Vec<Task>, line: u64) {
+        let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
+        for item in &mut self.list {
+            let gone =
+                item.kind == ItemKind::Open && item.changed && !names.contains(&item.text.as_str());
+            if gone {
+                item.state = State::Superseded;
+            }
+        }
+        for task in tasks {
+            let mut item = Item::new(ItemKind::Open, task.text, line);
+            item.state = task.state;
+            // For a list: the next list has its state.
+            item.changed = true;
+            self.add(item);
+        }
+    }
+
+    /// `subject` went wrong.
+    pub(crate) fn failed(&mut self, subject: &str, digest: &str, error: &str, line: u64) {
+        let text = format!("{digest}: {error}");
+        self.add(Item::new(ItemKind::Error, text.clone(), line));
+        let at = self.places.get(&(ItemKind::Error, text)).copied();
+        if let Some(before) = at.and_then(|at| self.failing.insert(subject.to_owned(), at)) {
+            // The same thing, with another error now.
+            if Some(before) != at {
+                self.list[before].state = State::Superseded;
+            }
+        }
+    }
+
+    /// `subject` went well: its last error is repaired.
+    pub(crate) fn succeeded(&mut self, subject: &str) {
+        if let Some(at) = self.failing.remove(subject) {
+            self.list[at].state = State::Done;
+        }
+        // An earlier summary has what failed and the error in one line.
+        let items = &mut self.list;
+        self.carried_errors.retain(|at| {
+            let text = &items[*at].text;
+            let rest = text.strip_prefix(subject);
+            let repaired = rest.is_some_and(|rest| rest.starts_with(": "));
+            if repaired {
+                items[*at].state = State::Done;
+            }
+            !repaired
+        });
+    }
+
+    fn crowd_out(&mut self, kind: ItemKind) {
+        let mut half = MOST / 2;
+        let before = self.list.len();
+        for settled_only in [true, false] {
+            self.list.retain(|item| {
+                let goes = half > 0
+                    && item.kind == kind
+                    && (item.state != State::Current || !settled_only);
+                half -= usize::from(goes);
+                !goes
+            });
+        }
+        self.crowded_out[kind as usize] += before - self.list.len();
+        self.counts[kind as usize] -= before - self.list.len();
+        self.places = (self.list.iter().enumerate())
+            .map(|(at, item)| ((item.kind, item.text.clone()), at))
+            .collect();
+        // Rare, and an error that is not seen to be repaired stays listed.
+        self.failing.clear();
+        self.carried_errors.clear();
+    }
+}
+
+/// Words that say so.
+static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:instead|no longer|rather than|switch(?:ed|ing)? (?:\w+ ){0,3}to|changed? (?:my|our) mind|not .{1,40} any ?more|replac(?:e|es|ed|ing))\b|改用|改为|不再|换成|改成",
+    )
+});
+
+/// Whether a decision supersedes an earlier one, each with its speaker: both have a word for
+/// deciding and a subject in common.
+pub fn supersedes(later: (&str, Role), earlier: (&str, Role)) -> bool {
+    let is_decided = |(text, role): (&str, Role)| find(MemoryKind::Decision, text, role).is_some();
+    takes_back(later.0)
+        && share_a_subject(later.0, earlier.0)
+        && is_decided(later)
+        && is_decided(earlier)
+}
+
+/// Whether a decision says that it takes something back.
+pub(crate) fn takes_back(decision: &str) -> bool {
+    TAKES_BACK.is_match(&simplified(decision))
+}
+
+/// Whether two decisions are about one of the same things.
+pub(crate) fn share_a_subject(later: &str, earlier: &str) -> bool {
+    subjects(later).any(|word| subjects(earlier).any(|w| w == word))
+}
+
+/// The subjects of a decision: longer words, without those for deciding. Chinese has no blanks
+/// between words: there they are all sequences of three characters, and a pair that is alone.
+fn subjects(sentence: &str) -> impl Iterator<Item = String> {
+    let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
+    words.flat_map(scripts).flat_map(|word| {
+        if word.starts_with(is_wide) {
+            of_chinese(word)
+        } else {
+            of_latin(word).into_iter().collect()
+        }
+    })
+}
+
+fn of_latin(word: &str) -> Option<String> {
+    const OF_DECIDING: [&str; 20] = [
+        "about", "chose", "choose", "decide", "decided", "decision", "going", "instead", "longer",
+        "rather", "replace", "should", "switch", "switched", "there", "these", "using", "which",
+        "will", "would",
+    ];
+    let word = word.trim_matches('.').to_lowercase();
+    let is_subject = word.chars().count() >= 4 && !OF_DECIDING.contains(&word.as_str());
+    is_subject.then_some(word)
+}
+
+fn of_chinese(run: &str) -> Vec<String> {
+    static OF_DECIDING: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            "我们|咱们|我|决定|改用|改为|改成|不再|换成|换用|选择|选用|使用|采用|确定|还是|最终|最后|现在|已经|就|不用|用|了|吧|的|那|把|将|由|而|来|做|作为|因为|所以",
+        )
+    });
+    let run = simplified(run);
+    let pieces = OF_DECIDING.split(&run).map(|piece| piece.chars().collect::<Vec<_>>());
+    let threes = |piece: Vec<char>| -> Vec<String> {
+        match piece.len() {
+            0 | 1 => Vec::new(),
+            2 => vec![piece.iter().collect()],
+            _ => piece.windows(3).map(|three| three.iter().collect()).collect(),
+        }
+    };
+    pieces.flat_map(threes).collect()
+}
+
+/// The parts of a word in one script each: `用SQLite存` has three.
+fn scripts(word: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_wide(c) != is_wide(first));
+        let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        parts.push(part);
+        rest = behind;
+    }
+    parts
+}
+
+/// Characters that are written without blanks between words.
+fn is_wide(c: char) -> bool {
+    ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{f900}'..='\u{faff}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Items, LOOKED_BACK, MOST, share_a_subject, takes_back};
+    use crate::ledger::call::Task;
+    use crate::ledger::item::{Item, ItemKind, State};
+
+    fn item(kind: ItemKind, text: &str, line: u64) -> Item {
+        Item::new(kind, text.to_owned(), line)
+    }
+
+    fn texts(items: &Items) -> Vec<&str> {
+        items.all().iter().map(|item| item.text.as_str()).collect()
+    }
+
+    fn states(items: &Items) -> Vec<State> {
+        items.all().iter().map(|item| item.state).collect()
+    }
+
+    fn decide(items: &mut Items, text: &str, takes_back: bool) {
+        items.say(item(ItemKind::Decision, text, 1), takes_back);
+    }
+
+    fn task(text: &str, is_done: bool) -> Task {
+        Task { text: text.to_owned(), state: if is_done { State::Done } else { State::Current } }
+    }
+
+    #[test]
+    fn nothing_and_empty_texts_are_no_items() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Ask, "", 1));
+        assert!(items.all().is_empty());
+        for kind in ItemKind::ALL {
+            assert_eq!(items.crowded_out(kind), 0);
+        }
+    }
+
+    #[test]
+    fn news_of_a_known_item_change_its_state_and_not_its_place() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Ask, "做完它", 1));
+        items.add(item(ItemKind::Open, "做完它", 2));
+        let done = State::Done;
+        items.add(Item { state: done, ..item(ItemKind::Ask, "做完它", 9) });
+        assert_eq!(texts(&items), ["做完它", "做完它"]);
+        assert_eq!(states(&items), [State::Done, State::Current]);
+        assert_eq!(items.all()[0].line, 1);
+    }
+
+    #[test]
+    fn a_changed_file_stays_changed_and_a_command_is_as_it_ended_last() {
+        let mut items = Items::default();
+        for kind in [ItemKind::File, ItemKind::Command] {
+            for changed in [true, false] {
+                items.add(Item { changed, ..item(kind, "a", 1) });
+            }
+        }
+        let changed: Vec<bool> = items.all().iter().map(|item| item.changed).collect();
+        assert_eq!(changed, [true, false]);
+    }
+
+    #[test]
+    fn a_later_decision_takes_back_those_about_the_same() {
+        let mut items = Items::default();
+        decide(&mut items, "use sqlite for the cache", false);
+        decide(&mut items, "use tabs", false);
+        items.add(item(ItemKind::Open, "try sqlite", 1));
+        decide(&mut items, "use redis instead of sqlite", true);
+        assert_eq!(
+            states(&items),
+            [State::Superseded, State::Current, State::Current, State::Current]
+        );
+        // Said again, it holds again, and does not take itself back.
+        decide(&mut items, "use redis instead of sqlite", true);
+        assert_eq!(states(&items)[3], State::Current);
+    }
+
+    #[test]
+    fn a_decision_looks_back_only_so_far() {
+        for (between, state) in
+            [(LOOKED_BACK - 1, State::Superseded), (LOOKED_BACK, State::Current)]
+        {
+            let mut items = Items::default();
+            decide(&mut items, "use sqlite", false);
+            for number in 0..between {
+                decide(&mut items, &format!("number {number}"), false);
+            }
+            decide(&mut items, "no longer sqlite", true);
+            assert_eq!(states(&items)[0], state, "{between}");
+        }
+    }
+
+    #[test]
+    fn a_new_list_of_tasks_takes_the_place_of_the_old_one() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Open, "of no list", 1));
+        items.tasks(vec![task("one", false), task("two", false), task("three", true)], 2);
+        items.tasks(vec![task("two", true), task("four", false)], 3);
+        assert_eq!(texts(&items), ["of no list", "one", "two", "three", "four"]);
+        assert_eq!(
+            states(&items),
+            [State::Current, State::Superseded, State::Done, State::Superseded, State::Current]
+        );
+        items.tasks(vec![], 4);
+        assert_eq!(states(&items)[4], State::Superseded);
+    }
+
+    #[test]
+    fn of_one_subject_only_the_last_error_holds() {
+        let mut items = Items::default();
+        items.failed("a.rs", "Read: a.rs", "no such file", 1);
+        items.failed("b.rs", "Read: b.rs", "no such file", 2);
+        items.failed("a.rs", "Edit: a.rs", "no match", 3);
+        items.failed("a.rs", "Edit: a.rs", "no match", 4);
+        assert_eq!(states(&items), [State::Superseded, State::Current, State::Current]);
+        items.succeeded("a.rs");
+        items.succeeded("a.rs");
+        assert_eq!(states(&items), [State::Superseded, State::Current, State::Done]);
+        // It fails again.
+        items.failed("a.rs", "Edit: a.rs", "no match", 5);
+        assert_eq!(states(&items)[2], State::Current);
+    }
+
+    #[test]
+    fn an_error_of_an_earlier_summary_is_repaired_by_its_beginning() {
+        let mut items = Items::default();
+        items.say(item(ItemKind::Error, "Bash: make: exit code 2", 1), false);
+        items.say(item(ItemKind::Error, "Bash: make all: exit code 1", 2), false);
+        items.succeeded("Bash: mak");
+        items.succeeded("Bash: make: exit code 2");
+        assert_eq!(states(&items), [State::Current, State::Current]);
+        items.succeeded("Bash: make");
+        assert_eq!(states(&items), [State::Done, State::Current]);
+    }
+
+    #[test]
+    fn where_there_are_too_many_what_is_settled_leaves_first() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Ask, "of another kind", 0));
+        for number in 0..MOST {
+            // The last hundred are settled.
+            let state = if number >= MOST - 100 { State::Done } else { State::Current };
+            items.add(Item { state, ..item(ItemKind::Open, &format!("task {number}"), 1) });
+        }
+        assert_eq!(items.crowded_out(ItemKind::Open), 0);
+        items.add(item(ItemKind::Open, "one more", 2));
+        assert_eq!(items.crowded_out(ItemKind::Open), MOST / 2);
+        assert_eq!(items.crowded_out(ItemKind::Ask), 0);
+        let left = texts(&items);
+        assert_eq!(left.len(), 1 + MOST / 2 + 1);
+        let oldest = format!("task {}", MOST / 2 - 100);
+        let newest = format!("task {}", MOST - 101);
+        assert_eq!((left[0], left[1]), ("of another kind", oldest.as_str()));
+        assert_eq!(left[left.len() - 2..], [newest.as_str(), "one more"]);
+        // The rest is still known.
+        let count = left.len();
+        items.add(item(ItemKind::Open, &newest, 3));
+        assert_eq!(items.all().len(), count);
+    }
+
+    fn supersedes(later: &str, earlier: &str) -> bool {
+        takes_back(later) && share_a_subject(later, earlier)
+    }
+
+    #[test]
+    fn a_decision_takes_back_what_is_about_the_same() {
+        let earlier = "We decided to use SQLite for the cache.";
+        assert!(supersedes("Let's use Redis instead of SQLite.", earlier));
+        assert!(!supersedes("Let's use Redis for queues.", earlier));
+        assert!(!supersedes("Let's use tabs instead of spaces.", earlier));
+    }
+
+    /// Chinese has no blanks between words, and two scripts.
+    #[test]
+    fn a_decision_in_chinese_takes_back_what_is_about_the_same() {
+        let earlier = "我们决定用SQLite存候补名单。";
+        for later in [
+            "候补名单改用Postgres。",
+            "不再用SQLite了，换成Postgres",
+            "還是從 SQLite 換成 Postgres",
+        ] {
+            assert!(supersedes(later, earlier), "{later}");
+        }
+        for later in ["我们决定改用英文写文档。", "日志改为每天一个文件"] {
+            assert!(!supersedes(later, earlier), "{later}");
+        }
+    }
+}

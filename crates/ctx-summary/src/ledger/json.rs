@@ -1,0 +1,530 @@
+//! JSON in arguments and results.
+//!
+//! [`Arguments`] has the keys and leaves of a call's arguments. [`records`] puts a JSON result
+//! into lines without quotes and braces: `S61CZX flights: origin LAX, flight_number HAT228`. A
+//! line cut out of the middle of a JSON text says neither whose value it has nor under which key;
+//! so the members of an object have lines of their own, and each object inside it has others,
+//! which begin with the name of the outer one.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::ledger::identifier;
+
+/// A value that is neither an object nor a list.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// The nearest key; empty at the top.
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+/// The keys and the plain values of a JSON text, in their order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    /// The keys of all members, outer ones before inner ones.
+    pub(crate) keys: Vec<String>,
+    pub(crate) leaves: Vec<Leaf>,
+}
+
+impl Arguments {
+    /// `None` when the text is not JSON.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut found = Self::default();
+        let mut json = serde_json::Deserializer::from_str(text);
+        Collector { key: "", found: &mut found }.deserialize(&mut json).ok()?;
+        json.end().ok()?;
+        Some(found)
+    }
+}
+
+struct Collector<'a> {
+    key: &'a str,
+    found: &'a mut Arguments,
+}
+
+impl Collector<'_> {
+    fn leaf(self, value: &impl ToString) {
+        self.found.leaves.push(Leaf { key: self.key.to_owned(), value: value.to_string() });
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Collector<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Collector<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.leaf(&"null");
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            self.found.keys.push(key.clone());
+            let found = &mut *self.found;
+            map.next_value_seed(Collector { key: &key, found })?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let (key, found) = (self.key, self.found);
+        while list.next_element_seed(Collector { key, found: &mut *found })?.is_some() {}
+        Ok(())
+    }
+}
+
+/// A longer string, in bytes, is cut: no more of a value is judged by its name.
+const LONG: usize = 300;
+
+/// A JSON text with its long strings cut, which is enough to see the secrets that names give away;
+/// `None` when no string is long.
+pub(crate) fn with_short_values(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut short = String::new();
+    // The text before `copied` is in `short`.
+    let (mut copied, mut at) = (0, 0);
+    while let Some(quote) = memchr::memchr(b'"', &bytes[at..]) {
+        let start = at + quote + 1;
+        let end = start + length_of_string(&bytes[start..])?;
+        if end - start > LONG {
+            let cut = boundary(text, start + LONG);
+            // Half an escape is another text, or not JSON at all.
+            short.push_str(text[copied..cut].trim_end_matches('\\'));
+            copied = end;
+        }
+        at = end + 1;
+    }
+    (copied > 0).then(|| {
+        short.push_str(&text[copied..]);
+        short
+    })
+}
+
+/// The start of the character at `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Length of a string whose opening quote precedes `bytes`; `None` when it is not closed.
+fn length_of_string(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// Deeper objects are written unchanged.
+const DEEPEST: usize = 4;
+/// Widest line of members, in bytes.
+const WIDEST: usize = 120;
+/// A longer value, in bytes, is a text of its own.
+const LONGEST_VALUE: usize = 120;
+
+/// A piece of a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Members of an object; whether the line has the name of the object.
+    Members(String, bool),
+    /// A long value, or one outside of objects.
+    Text(String),
+}
+
+/// The pieces of a JSON text in order; `None` when it is neither an object nor a list of objects.
+pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
+    let text = text.trim();
+    // Most texts are not JSON, which their ends show.
+    let is_closed = match text.as_bytes() {
+        [b'{', .., b'}'] => true,
+        [b'[', inside @ .., b']'] => inside.trim_ascii_start().starts_with(b"{"),
+        _ => false,
+    };
+    let raw: &RawValue = is_closed.then(|| serde_json::from_str(text).ok())??;
+    let mut writer = Writer::default();
+    writer.value(raw, &Label::default(), 0);
+    Some(writer.found)
+}
+
+/// The text before the members of an object.
+#[derive(Clone, Debug, Default)]
+struct Label {
+    /// The name of the object, or of the one around it.
+    name: String,
+    /// The keys that lead from the named object to this one.
+    keys: String,
+}
+
+impl Label {
+    fn below(&self, key: &str) -> Self {
+        let keys = match self.keys.as_str() {
+            "" => key.to_owned(),
+            keys => format!("{keys} {key}"),
+        };
+        Self { name: self.name.clone(), keys }
+    }
+
+    /// The text before its members; empty without name and keys.
+    fn before(&self) -> String {
+        match (self.name.as_str(), self.keys.as_str()) {
+            ("", "") => String::new(),
+            ("", one) | (one, "") => format!("{one}: "),
+            (name, keys) => format!("{name} {keys}: "),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    found: Vec<Piece>,
+}
+
+impl Writer {
+    fn value(&mut self, raw: &RawValue, label: &Label, depth: usize) {
+        match raw.get().as_bytes().first() {
+            Some(b'{') if depth < DEEPEST => self.object(raw, label, depth),
+            Some(b'[') if depth < DEEPEST => {
+                let items: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+                for item in items {
+                    self.value(item, label, depth + 1);
+                }
+            }
+            _ => {
+                let text = format!("{}{}", label.before(), plain(raw));
+                self.found.push(Piece::Text(text));
+            }
+        }
+    }
+
+    fn object(&mut self, raw: &RawValue, label: &Label, depth: usize) {
+        let Ok(Members(members)) = serde_json::from_str(raw.get()) else {
+            return;
+        };
+        let short: Vec<(&str, String)> = members
+            .iter()
+            .filter_map(|(key, value)| Some((key.as_ref(), in_a_line(value)?)))
+            .collect();
+        let own = short.iter().find(|(_, value)| is_name(value));
+        let inner = own.map_or_else(
+            || label.clone(),
+            |(_, name)| Label { name: name.clone(), keys: String::new() },
+        );
+        self.members(&short, label, &inner);
+        for (key, value) in &members {
+            if in_a_line(value).is_none() {
+                self.value(value, &inner.below(key), depth + 1);
+            }
+        }
+    }
+
+    /// Writes lines of short members; the first one has the object's own name among them.
+    fn members(&mut self, members: &[(&str, String)], label: &Label, inner: &Label) {
+        let is_news = |(key, value): &&(&str, String)| {
+            // `cards card_17: id card_17` repeats the id.
+            let again = key.ends_with("id") && label.keys.ends_with(value.as_str());
+            !value.is_empty() && !again
+        };
+        let mut line = label.before();
+        let mut start = line.len();
+        let mut begin = line.len();
+        for (key, value) in members.iter().filter(is_news) {
+            if line.len() > begin && line.len() + key.len() + value.len() > start + WIDEST {
+                let whole = std::mem::replace(&mut line, inner.before());
+                self.found.push(Piece::Members(whole, !inner.name.is_empty()));
+                (start, begin) = (0, line.len());
+            }
+            if line.len() > begin {
+                line.push_str(", ");
+            }
+            line.push_str(key);
+            line.push(' ');
+            line.push_str(value);
+        }
+        if line.len() > begin {
+            self.found.push(Piece::Members(line, !inner.name.is_empty()));
+        }
+    }
+}
+
+/// A value that is short enough to share a line: no object, no long text.
+fn in_a_line(raw: &RawValue) -> Option<String> {
+    let text = raw.get();
+    match text.as_bytes().first()? {
+        b'{' => (text.len() == 2).then(String::new),
+        b'[' => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+            let items: Option<Vec<String>> = items.into_iter().map(scalar).collect();
+            let joined = items?.join(" ");
+            (joined.len() <= LONGEST_VALUE).then_some(joined)
+        }
+        _ => scalar(raw).filter(|value| value.len() <= LONGEST_VALUE && !value.contains('\n')),
+    }
+}
+
+/// A number, a boolean or a string. A string with a comma keeps its quotation marks.
+fn scalar(raw: &RawValue) -> Option<String> {
+    let text = raw.get();
+    match text.as_bytes().first()? {
+        b'{' | b'[' => None,
+        b'"' if text.contains(", ") => Some(text.to_owned()),
+        _ => Some(plain(raw).into_owned()),
+    }
+}
+
+/// A string without its quotation marks, any other value unchanged.
+fn plain(raw: &RawValue) -> Cow<'_, str> {
+    match serde_json::from_str::<String>(raw.get()) {
+        Ok(value) => Cow::Owned(value),
+        Err(_) => Cow::Borrowed(raw.get()),
+    }
+}
+
+/// Whether a value is a single identifier, which names its object.
+fn is_name(value: &str) -> bool {
+    let mut is_whole = false;
+    identifier::scan(value, |place, _| {
+        is_whole |= place == (0..value.len()) && value.contains(|c: char| c.is_ascii_alphabetic());
+    });
+    is_whole
+}
+
+/// The members of an object, in their order.
+struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some((key, value)) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
+            members.push((key, value));
+        }
+        Ok(Members(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::assert_linear;
+    use proptest::prelude::*;
+
+    use super::{Arguments, LONG, Piece, WIDEST, boundary, records, with_short_values};
+    use crate::ledger::fixtures::leaves;
+
+    #[test]
+    fn leaves_come_in_the_order_of_the_text() {
+        let found = leaves(r#"{"z":"1","a":{"n":2.5,"l":["x",true,null]}}"#).expect("JSON");
+        let found: Vec<_> =
+            found.iter().map(|leaf| (leaf.key.as_str(), leaf.value.as_str())).collect();
+        assert_eq!(found, [("z", "1"), ("n", "2.5"), ("l", "x"), ("l", "true"), ("l", "null")]);
+        assert_eq!(leaves("ls -l"), None);
+        assert_eq!(leaves("{"), None);
+        assert_eq!(leaves("{} {}"), None);
+    }
+
+    #[test]
+    fn keys_come_outer_before_inner() {
+        let found = Arguments::parse(r#"{"z":{"a":1,"b":[{"c":2}]},"y":[]}"#).expect("JSON");
+        assert_eq!(found.keys, ["z", "a", "b", "c", "y"]);
+        assert_eq!(Arguments::parse("7").expect("JSON").keys, [""; 0]);
+    }
+
+    #[test]
+    fn long_values_are_cut_and_names_stay() {
+        let long = "é\\n".repeat(LONG);
+        let text = format!(r#"{{"path":"a","content":"{long}","password":"b"}}"#);
+        let short = with_short_values(&text).expect("one is long");
+        assert!(short.starts_with(r#"{"path":"a","content":"é"#), "{short}");
+        assert!(short.ends_with(r#"","password":"b"}"#), "{short}");
+        assert!(short.len() < LONG + 50, "{short}");
+        serde_json::from_str::<serde_json::Value>(&short).expect("still JSON");
+    }
+
+    #[test]
+    fn what_has_no_long_values_or_is_broken_is_left_alone() {
+        let open = format!(r#"{{"a":"{}"#, "x".repeat(2 * LONG));
+        for text in ["", "{}", r#"{"a":"b\"c\\"}"#, r#"{"a":"b\"#, &open] {
+            assert_eq!(with_short_values(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn names_and_short_values_are_the_same(
+            keys in proptest::collection::vec("[a-z]{1,5}", 1..6),
+            values in proptest::collection::vec("(\\PC|\n|\"|\\\\){0,400}", 6),
+        ) {
+            let pairs = keys.iter().zip(&values);
+            let object: serde_json::Map<_, _> =
+                pairs.map(|(key, value)| (key.clone(), value.as_str().into())).collect();
+            let text = serde_json::to_string(&object).expect("JSON");
+            let short = with_short_values(&text).unwrap_or_else(|| text.clone());
+            // The last of a cut escape may be missing, nothing else.
+            for (key, value) in &object {
+                let raw = value.to_string();
+                if raw.len() <= LONG + 2 {
+                    prop_assert!(short.contains(&format!("\"{key}\":{raw}")), "{short}");
+                } else {
+                    let start = format!("\"{key}\":{raw}");
+                    let start = &start[..boundary(&start, LONG - 10)];
+                    prop_assert!(short.contains(start), "{short}");
+                }
+            }
+        }
+    }
+
+    fn lines(text: &str) -> Vec<String> {
+        let pieces = records(text).expect("records").into_iter();
+        pieces
+            .map(|piece| match piece {
+                Piece::Members(line, _) | Piece::Text(line) => line,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn members_stand_in_lines_and_say_whose_they_are() {
+        let text = r#"{"id": "S61CZX", "cabin": "economy", "flights": [{"origin": "LAX", "price": 131},
+            {"origin": "EWR", "price": 1.50}], "bags": {}, "seats": ["1A", "1B"], "paid": {"by": "card_17", "amount": 667}}"#;
+        assert_eq!(
+            lines(text),
+            [
+                "id S61CZX, cabin economy, seats 1A 1B",
+                "S61CZX flights: origin LAX, price 131",
+                "S61CZX flights: origin EWR, price 1.50",
+                "S61CZX paid: by card_17, amount 667",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_has_no_name_has_its_keys_before_it() {
+        assert_eq!(
+            lines(
+                r#"{"name": {"first": "Ann"}, "cards": {"card_17": {"amount": 3, "id": "card_17"}}}"#
+            ),
+            ["name: first Ann", "cards card_17: amount 3"]
+        );
+        let named = r#"[{"id": "A1717", "x": {"y": 1}}, {"x": 2}]"#;
+        assert_eq!(
+            records(named),
+            Some(vec![
+                Piece::Members("id A1717".to_owned(), true),
+                Piece::Members("A1717 x: y 1".to_owned(), true),
+                Piece::Members("x 2".to_owned(), false),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_value_with_a_comma_keeps_its_marks_and_a_long_one_is_a_text() {
+        let long = "word ".repeat(40);
+        let text = format!(r#"{{"a": "x, y", "b": "{long}", "c": "one\ntwo"}}"#);
+        assert_eq!(
+            lines(&text),
+            [r#"a "x, y""#.to_owned(), format!("b: {long}"), "c: one\ntwo".to_owned()]
+        );
+    }
+
+    #[test]
+    fn many_members_stand_in_several_lines() {
+        let members: Vec<String> = (0..30).map(|n| format!(r#""key_{n}": {n}"#)).collect();
+        let text = format!(r#"{{"id": "A1717", {}}}"#, members.join(", "));
+        let lines = lines(&text);
+        assert!(lines.len() > 2);
+        assert!(lines[1..].iter().all(|line| line.starts_with("A1717: key_")));
+    }
+
+    #[test]
+    fn what_is_deep_stands_as_it_is() {
+        let text = r#"{"a":{"b":{"c":{"d":{"e":1}}}}}"#;
+        assert_eq!(lines(text), [r#"a b c d: {"e":1}"#]);
+    }
+
+    #[test]
+    fn other_texts_are_no_records() {
+        for text in ["", "{", "{}x", "[1, 2]", "[]", "{a}", "text", "\"a\"", "7"] {
+            assert_eq!(records(text), None, "{text}");
+        }
+        assert_eq!(records("{}"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        for piece in ["[", "{\"a\":", "[{\"a\":1},", "{\"a\":[1,2]}"] {
+            assert_linear(piece, |text| {
+                let closed = format!("[{{\"a\":0}},{}]", text.trim_end_matches(','));
+                assert!(records(&closed).is_none_or(|found| found.len() <= text.len() + 1));
+            });
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_invented(members in prop::collection::vec(("[a-z_]{1,9}", "[A-Za-z0-9 ,.]{0,30}"), 0..12)) {
+            let text: serde_json::Map<_, _> = members
+                .into_iter()
+                .map(|(key, value)| (key, serde_json::Value::from(value)))
+                .collect();
+            let text = serde_json::Value::from(text).to_string();
+            for line in lines(&text) {
+                prop_assert!(line.len() <= WIDEST + 60);
+                prop_assert!(line.split([' ', ':', ',', '"']).all(|word| text.contains(word)));
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The ledger: what a session contains that must not be lost, the rules for finding it, and the
+//! score of what survived.
+//!
+//! The modules are layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
+//! `scan` cut and scan texts; [`rules`], `intent`, `harness` and `own_words` judge statements;
+//! [`call`] judges what a tool did. A [`Reading`] has all of this for one message; the [`Ledger`]
+//! gathers readings as typed [`Item`]s and an [`Index`] of segments and identifiers. [`form`]
+//! writes items in a summary so that they can be read back when the summary is summarized.
+//! [`score`] looks up the ledger of one session in another.
+
+pub mod call;
+mod calls;
+#[cfg(test)]
+mod fixtures;
+pub mod form;
+mod harness;
+mod identifier;
+mod index;
+mod intent;
+mod item;
+mod items;
+mod json;
+mod output;
+mod own_words;
+mod reading;
+mod relevance;
+pub mod rules;
+mod scan;
+pub mod score;
+mod segment;
+pub mod sentence;
+mod shrink;
+mod statement;
+mod term;
+pub mod text;
+
+pub use call as runtime;
+pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};
+pub use index::Index;
+pub use item::{Identifier, Item, ItemKind, State};
+pub use items::supersedes;
+pub use output::is_frame;
+pub use own_words::own_words;
+pub use reading::{Id, Mark, Reading};
+pub use segment::{Kind, Origin, Segment};
+
+use ctx_format::{Message, Zone};
+
+use calls::Calls;
+use items::Items;
+use reading::{Event, Source};
+
+/// Gathers what a session's messages say, in their order.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    index: Index,
+    items: Items,
+    calls: Calls,
+    /// Items that earlier summaries had no room for.
+    left_out: Vec<(ItemKind, usize)>,
+    requests: u32,
+    redacted: usize,
+}
+
+impl Ledger {
+    /// An empty ledger.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next message, from this line of the session: [`Self::absorb`] of
+    /// [`Reading::of`].
+    pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
+        self.absorb(line, Reading::of(message, zone));
+    }
+
+    /// The next reading, of the record in this line of the session.
+    pub fn absorb(&mut self, line: u64, reading: Reading) {
+        self.redacted += reading.secrets;
+        let mut numbers = Vec::new();
+        match reading.source {
+            Source::System => self.index.absorb_given(&reading),
+            Source::Message { is_request } => {
+                self.requests += u32::from(is_request);
+                numbers = self.index.absorb(line, &reading, self.requests == 1);
+                self.index.tell(&reading);
+            }
+            // It has no line, or the line is unknown.
+            Source::Earlier => numbers = self.index.absorb(0, &reading, false),
+            Source::Stays => self.index.tell(&reading),
+        }
+        for event in reading.events {
+            self.event(line, event, &numbers);
+        }
+        if self.index.is_full() {
+            self.index.shrink();
+            // Their numbers are others now.
+            self.calls.forget_segments();
+        }
+    }
+
+    /// `numbers`: those of the segments of the message.
+    fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
+        match event {
+            Event::Item(mut item, takes_back) => {
+                // An earlier summary has no line, but its items have their own.
+                if line > 0 {
+                    item.line = line;
+                }
+                self.items.say(item, takes_back);
+            }
+            Event::Call(action, quote) => {
+                let segment = quote.map(|quote| numbers[quote]);
+                self.calls.begin(action, segment, line, &mut self.items);
+            }
+            Event::Result(outcome, quotes) => {
+                let Some(call) = self.calls.end(outcome, line, &mut self.items) else {
+                    return;
+                };
+                if call.is_list {
+                    self.index.hide(&numbers[quotes]);
+                } else if let Some(segment) = call.segment {
+                    self.index.answer(segment, &numbers[quotes], call.is_file);
+                }
+            }
+            Event::LeftOut(counts) => self.left_out.extend(counts),
+        }
+    }
+
+    /// A summary of what was before: [`Self::absorb`] of [`Reading::of_earlier`].
+    pub fn push_earlier(&mut self, text: &str) {
+        self.absorb(0, Reading::of_earlier(text));
+    }
+
+    /// Adds to `counts` what earlier summaries left out, and what exceeded the limits.
+    pub fn add_left_out(&self, counts: &mut [(ItemKind, usize)]) {
+        for (kind, count) in counts {
+            let before = self.left_out.iter().filter(|(of, _)| of == kind);
+            *count += before.map(|(_, count)| count).sum::<usize>();
+            *count += self.items.crowded_out(*kind);
+        }
+    }
+
+    /// A message that was read before and stays: [`Self::absorb`] of
+    /// [`Reading::of_stay`].
+    pub fn stays(&mut self, message: &Message<'_>) {
+        self.absorb(0, Reading::of_stay(message));
+    }
+
+    /// Every identifier with what is known of it, and the segments that hold one.
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Requests, decisions, open items, errors, and files read and changed, in the order of the
+    /// session.
+    pub fn items(&self) -> &[Item] {
+        self.items.all()
+    }
+
+    /// Each identifier with the line that had it last and the chance that it is
+    /// needed again, the greatest chance first; without those of the system messages,
+    /// which never leave.
+    pub fn identifiers(&self) -> Vec<Identifier<'_>> {
+        self.index.identifiers()
+    }
+
+    /// The number of redacted secrets.
+    pub fn redacted(&self) -> usize {
+        self.redacted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Message, Role, Zone};
+
+    use super::{ItemKind, Ledger, State};
+    use crate::ledger::fixtures::{answers, calls, says};
+
+    fn ledger(messages: &[Message<'_>]) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (line, message) in (1..).zip(messages) {
+            ledger.push(line, message, Zone::Old);
+        }
+        ledger
+    }
+
+    fn found(ledger: &Ledger, kind: ItemKind) -> Vec<(&str, u64, State)> {
+        let items = ledger.items().iter().filter(|item| item.kind == kind);
+        items.map(|item| (item.text.as_str(), item.line, item.state)).collect()
+    }
+
+    #[test]
+    fn a_session_without_words_holds_nothing() {
+        let ledger =
+            ledger(&[Message::new(Role::User, vec![]), says(Role::Assistant, ""), answers("\n\n")]);
+        assert!(ledger.items().is_empty() && ledger.identifiers().is_empty());
+        assert_eq!((ledger.index().bytes(), ledger.redacted()), (0, 0));
+        let mut counts = [(ItemKind::Ask, 0), (ItemKind::File, 2)];
+        ledger.add_left_out(&mut counts);
+        assert_eq!(counts, [(ItemKind::Ask, 0), (ItemKind::File, 2)]);
+    }
+
+    #[test]
+    fn items_have_the_lines_of_their_records() {
+        let ledger = ledger(&[
+            says(Role::User, "Please fix the login of user_0017."),
+            calls("Read", r#"{"path":"src/login.rs"}"#),
+            answers("Error: no such file"),
+            calls("Read", r#"{"path":"src/login.rs"}"#),
+            answers("fn login() {}"),
+        ]);
+        let asks = found(&ledger, ItemKind::Ask);
+        assert_eq!(asks.len(), 1);
+        assert_eq!(asks[0].1, 1);
+        assert_eq!(found(&ledger, ItemKind::File), [("src/login.rs", 2, State::Current)]);
+        let errors = found(&ledger, ItemKind::Error);
+        assert_eq!((errors[0].1, errors[0].2), (3, State::Done));
+        let user = ledger.identifiers().into_iter().find(|id| id.text == "user_0017");
+        assert_eq!(user.map(|user| user.line), Some(1));
+    }
+
+    #[test]
+    fn a_list_of_tasks_is_items_and_nothing_of_it_is_quoted() {
+        let list = r#"{"todos":[{"content":"fix user_0017","status":"completed"},{"content":"test src/login.rs","status":"in_progress"}]}"#;
+        let ledger = ledger(&[
+            calls("TodoWrite", list),
+            answers("Todos have been modified, go on with src/login.rs."),
+            calls("Read", r#"{"path":"src/login.rs"}"#),
+        ]);
+        assert_eq!(
+            found(&ledger, ItemKind::Open),
+            [("fix user_0017", 1, State::Done), ("test src/login.rs", 1, State::InProgress)]
+        );
+        let told = ledger.index().segments().iter();
+        let told: Vec<u64> = told.filter(|it| !it.is_covered).map(|told| told.line).collect();
+        assert_eq!(told, [3]);
+    }
+
+    #[test]
+    fn a_message_that_is_kept_gives_no_items() {
+        let mut ledger = Ledger::new();
+        ledger.push(1, &says(Role::User, "Please fix user_0017."), Zone::Keep);
+        assert!(ledger.items().is_empty() && ledger.index().segments().is_empty());
+        // It is known and covered.
+        assert!(ledger.index().knows("user_0017"));
+        assert!(ledger.index().told()[0] > 0);
+    }
+
+    #[test]
+    fn an_earlier_summary_is_read_back() {
+        let mut ledger = Ledger::new();
+        ledger.push_earlier(
+            "## Asks\n- 修好登录 ⟦12⟧\n## Errors\n- Bash: make: exit code 2\n⟦left out: 2 asks, 1 files⟧",
+        );
+        assert_eq!(found(&ledger, ItemKind::Ask), [("修好登录", 12, State::Current)]);
+        // What an earlier summary left out stays left out, also in the next one.
+        ledger.push_earlier("## Asks\n- more\n⟦left out: 3 asks⟧");
+        let mut counts = [(ItemKind::Ask, 1), (ItemKind::File, 0), (ItemKind::Open, 0)];
+        ledger.add_left_out(&mut counts);
+        assert_eq!(counts, [(ItemKind::Ask, 6), (ItemKind::File, 1), (ItemKind::Open, 0)]);
+        // A successful call repairs an error that the summary reports.
+        ledger.push(20, &calls("Bash", r#"{"command":"make"}"#), Zone::Old);
+        ledger.push(21, &answers("done"), Zone::Old);
+        assert_eq!(found(&ledger, ItemKind::Error)[0].2, State::Done);
+    }
+
+    #[test]
+    fn what_stays_is_told_and_no_news() {
+        let mut ledger = ledger(&[says(Role::User, "the order W8123 was shipped")]);
+        let before = ledger.identifiers().len();
+        ledger.stays(&says(Role::User, "the order W8123 and W9999"));
+        assert_eq!(ledger.identifiers().len(), before);
+        assert!(ledger.index().told()[0] > 0);
+    }
+
+    #[test]
+    fn secrets_are_counted_over_all_messages() {
+        let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
+        let text = format!("the key is {secret}");
+        let ledger = ledger(&[says(Role::User, &text), says(Role::Assistant, &text)]);
+        assert_eq!(ledger.redacted(), 2);
+        assert!(!format!("{ledger:?}").contains(&secret));
+    }
+}

@@ -1,0 +1,417 @@
+//! The pieces of what a tool printed: lines, whole or cut. A comment is one piece, and prose is
+//! cut at the ends of its sentences. The form of a line says whether it is an outcome, a reason or
+//! a name, as compilers, test runners and git print them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use ctx_text::{HintedRegex, ascii_regex, bytes_regex, is_prose};
+use regex::bytes::Regex;
+
+use crate::ledger::json::{Piece, records};
+use crate::ledger::segment::{Kind, numbered, segments};
+use crate::ledger::sentence::ends;
+
+/// A longer comment or sentence, in bytes, is several pieces.
+const LONGEST: usize = 480;
+/// A shorter line, in bytes, is one piece whatever it says.
+const SHORT: usize = 120;
+
+/// The pieces of a text in order, each with its kind.
+pub(crate) fn pieces(text: &str) -> Vec<(Kind, Cow<'_, str>)> {
+    if let Some(found) = records(text) {
+        return found.into_iter().flat_map(of_record).collect();
+    }
+    let mut cutter = Cutter::default();
+    for line in text.lines() {
+        if let Some(found) = records(line) {
+            cutter.end_comment();
+            cutter.found.extend(found.into_iter().flat_map(of_record));
+        } else {
+            cutter.line(line);
+        }
+    }
+    cutter.end_comment();
+    cutter.found
+}
+
+fn of_record<'t>(piece: Piece) -> Vec<(Kind, Cow<'t, str>)> {
+    match piece {
+        Piece::Members(line, true) => vec![(Kind::Record, line.into())],
+        Piece::Members(line, false) => vec![(Kind::Line, line.into())],
+        Piece::Text(text) => {
+            let pieces = pieces(&text).into_iter();
+            let owned = pieces.map(|(kind, piece)| (kind, piece.into_owned().into()));
+            owned.collect()
+        }
+    }
+}
+
+#[derive(Default)]
+struct Cutter<'t> {
+    found: Vec<(Kind, Cow<'t, str>)>,
+    /// Lines of a comment.
+    comment: Cow<'t, str>,
+    /// The piece with the last frame of a traceback, where the error was raised.
+    frame: Option<usize>,
+}
+
+impl<'t> Cutter<'t> {
+    fn line(&mut self, line: &'t str) {
+        let (number, code) = numbered(line.trim());
+        if is_tag(code) {
+            self.end_comment();
+            return;
+        }
+        if is_comment(code) {
+            self.add_comment(code);
+            return;
+        }
+        if defines(without_place(code)) {
+            self.end_comment();
+            self.definition(number, code);
+            return;
+        }
+        self.end_comment();
+        if is_frame(code) {
+            self.frame = Some(self.found.len());
+            self.cut(code, Kind::Line);
+        } else if is_outcome(code) {
+            if let Some(frame) = self.frame.take() {
+                self.found[frame].0 = Kind::Outcome;
+            }
+            self.cut(code, Kind::Outcome);
+        } else if code.len() > SHORT && is_prose(code) {
+            for sentence in ends(code) {
+                self.sentence(code, sentence);
+            }
+        } else {
+            self.cut(code, Kind::Line);
+        }
+    }
+
+    fn add_comment(&mut self, line: &'t str) {
+        if self.comment.len() + line.len() > LONGEST {
+            self.end_comment();
+        }
+        if line.len() > LONGEST {
+            self.cut(line, Kind::Line);
+        } else if self.comment.is_empty() {
+            self.comment = line.into();
+        } else {
+            let comment = self.comment.to_mut();
+            comment.push('\n');
+            comment.push_str(line);
+        }
+    }
+
+    fn end_comment(&mut self) {
+        let comment = std::mem::take(&mut self.comment);
+        if !comment.is_empty() {
+            self.found.push((kind_of(&comment), comment));
+        }
+    }
+
+    /// Adds a definition with its line number, which says where to look.
+    fn definition(&mut self, number: &str, code: &'t str) {
+        if code.len() > LONGEST {
+            self.cut(code, Kind::Line);
+        } else if number.is_empty() {
+            self.found.push((Kind::Name, code.into()));
+        } else {
+            self.found.push((Kind::Name, format!("{number}→{code}").into()));
+        }
+    }
+
+    fn sentence(&mut self, text: &'t str, sentence: Range<usize>) {
+        let sentence = text[sentence].trim();
+        if sentence.len() > LONGEST {
+            self.cut(sentence, Kind::Line);
+        } else if sentence.contains(char::is_alphanumeric) {
+            self.found.push((kind_of(sentence), sentence.into()));
+        }
+    }
+
+    fn cut(&mut self, line: &'t str, kind: Kind) {
+        for piece in segments(line) {
+            self.found.push((kind, line[piece].into()));
+        }
+    }
+}
+
+/// The kind of a comment or a sentence.
+fn kind_of(text: &str) -> Kind {
+    let is_text = is_prose(text) || text.contains(|c| c >= '\u{2e80}');
+    if is_text && gives_reason(text) { Kind::Reason } else { Kind::Line }
+}
+
+/// Whether a line is a bare tag such as `</task_list>`, which means nothing on its own.
+fn is_tag(line: &str) -> bool {
+    let name = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    name.is_some_and(|name| name.strip_prefix('/').unwrap_or(name).bytes().all(is_name))
+}
+
+/// Whether a line is a comment in prose.
+fn is_comment(line: &str) -> bool {
+    let begins = ["// ", "/// ", "//! ", "# ", "* ", "-- "];
+    let words = begins.iter().find_map(|begin| line.strip_prefix(begin));
+    words.is_some_and(|words| words.split(' ').filter(|word| is_word(word)).take(2).count() == 2)
+}
+
+fn is_word(text: &str) -> bool {
+    text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+        || text.contains(|c| c >= '\u{2e80}')
+}
+
+/// Whether a line of a file defines something. A line with `#` may be a comment.
+fn defines(line: &str) -> bool {
+    !line.starts_with('#') && names_something(line)
+}
+
+/// Whether a line of a result says how a command, a build or a test ended.
+///
+/// A line too many only takes room. Whether a call failed is decided by [`super::call::error`], by
+/// the first lines and by narrower forms.
+pub(crate) fn is_outcome(line: &str) -> bool {
+    static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
+        let forms = [
+            // Test runners: Go, Rust, pytest, jest, Maven.
+            r"^(?:ok|FAIL|PASS|FAILED|PASSED|---\s+(?:FAIL|PASS):)(?:[ \t]|$)|\[no test files\]$",
+            r"\b[0-9]+ (?:passed|failed|passing|failing|tests?|errors?|warnings?|issues?|problems?)\b",
+            r"^(?:test result:|Tests?:|Test Suites:|BUILD (?:SUCCESS|FAILURE|FAILED))",
+            r"(?i:\ball (?:tests|checks)(?: have)? pass)",
+            // Git: a commit, its size, an empty commit, a branch, a merge request.
+            r"^\[[A-Za-z0-9_./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] ",
+            r"^\s*[0-9]+ files? changed\b",
+            r"^nothing to commit|^Already up to date|^On branch |^Switched to ",
+            r"https://[A-Za-z0-9.-]+/\S+/(?:pull|merge_requests|issues)/[0-9]+",
+            // Compilers and linters: a position and a message.
+            r"^\S+:[0-9]+:[0-9]+:? \S",
+            r"^(?:error|warning|fatal|panic|note)(?:\[[A-Z0-9]+\])?: ",
+            r"^(?:Error|ERROR|Fatal|Exception|Traceback|AssertionError|[A-Z][A-Za-z]+(?:Error|Exception))\b",
+            // SWE-agent: the size of a file, matches, an edit that was refused.
+            r"^\[File: .* \([0-9]+ lines total\)\]$|^Found [0-9]+ match|\bNOT been applied\b|^- [EFW][0-9]{3} ",
+            r"^(?i:exit code|exit status|command failed|permission denied)\b",
+            r"\b(?:[Ff]ailed to|[Cc]annot|[Cc]ould not|not found|No such file|undefined:|has been updated|successfully)\b",
+        ];
+        bytes_regex(&forms.join("|"))
+    });
+    OUTCOME.is_match(line.as_bytes())
+}
+
+/// Whether a line is a frame of a Python traceback.
+pub fn is_frame(line: &str) -> bool {
+    line.starts_with("File \"") && line.contains("\", line ")
+}
+
+/// Whether a text says why something is so, or what must or cannot be.
+pub(crate) fn gives_reason(text: &str) -> bool {
+    static REASON: LazyLock<HintedRegex> = LazyLock::new(|| {
+        HintedRegex::new(
+            "because|since|so that|otherwise|in order|to |ensure|prevent|avoid|due to|even if|\
+             instead|rather|must|never|can|do|would|always|only |因为|以便|避免|否则|必须|防止",
+            r"(?i)\b(?:because|since|so that|otherwise|in order to|to (?:avoid|prevent|ensure|make sure)|ensures?|prevents?|avoids?|due to|even if|instead of|rather than|must|never|cannot|can't|do(?:es)? not|don't|doesn't|would|always|only (?:if|when|for))\b|因为|以便|避免|否则|必须|防止",
+            ascii_regex,
+        )
+    });
+    REASON.is_match(text)
+}
+
+/// Whether a line of code or Markdown names something: a function, a type, a test, a heading.
+pub(crate) fn names_something(line: &str) -> bool {
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        let before = "export|default|pub(?:\\([a-z]+\\))?|async|static|public|private|protected|abstract|final|declare|override|unsafe|extern";
+        let names = "func|fn|def|class|struct|type|interface|enum|trait|impl|const|function|module|namespace|record|protocol|mod";
+        bytes_regex(&format!(
+            "^(?:(?:{before})\\s+)*(?:{names})\\s+\\(?[A-Za-z_]|^#{{1,6}} \\S|^(?:it|test|describe)\\("
+        ))
+    });
+    NAME.is_match(line.as_bytes())
+}
+
+/// A line of a search or a listing without its position: `fn a()` of `src/a.rs:12:fn a()` and of
+/// `12: fn a()`.
+pub(crate) fn without_place(line: &str) -> &str {
+    static PLACE: LazyLock<Regex> =
+        LazyLock::new(|| bytes_regex(r"^(?:[^\s:]+[:-])?[0-9]+[:-]\s*"));
+    PLACE.find(line.as_bytes()).map_or(line, |place| &line[place.end()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{gives_reason, is_outcome, names_something, pieces, without_place};
+    use crate::ledger::segment::Kind;
+
+    fn found(text: &str) -> Vec<(Kind, String)> {
+        let found = pieces(text).into_iter();
+        found.map(|(kind, text)| (kind, text.into_owned())).collect()
+    }
+
+    fn of(kind: Kind, text: &str) -> (Kind, String) {
+        (kind, text.to_owned())
+    }
+
+    #[test]
+    fn a_comment_is_one_piece_and_a_definition_says_where_it_stands() {
+        let listing = "  11→// Saves the index in a\n  12→// file of its own.\n  13→fn save() {\n  14→\n  15→    let a = b(c);\n";
+        assert_eq!(
+            found(listing),
+            [
+                of(Kind::Line, "// Saves the index in a\n// file of its own."),
+                of(Kind::Name, "13→fn save() {"),
+                of(Kind::Line, "let a = b(c);"),
+            ]
+        );
+        assert_eq!(
+            found("# reads the whole file\nopen(path)"),
+            [of(Kind::Line, "# reads the whole file"), of(Kind::Line, "open(path)")]
+        );
+        // For programs.
+        assert_eq!(found("//go:build unix"), [of(Kind::Line, "//go:build unix")]);
+    }
+
+    #[test]
+    fn a_search_shows_where_things_are_defined() {
+        assert_eq!(found("src/a.rs:12:fn a() {"), [of(Kind::Name, "src/a.rs:12:fn a() {")]);
+        assert_eq!(found("src/a.rs:12:    a();"), [of(Kind::Line, "src/a.rs:12:    a();")]);
+    }
+
+    #[test]
+    fn prose_is_cut_where_sentences_end() {
+        let text = "The delay lets the agent settle before the difference is computed, since it may write more. Then it is read by another one.";
+        assert_eq!(
+            found(text),
+            [
+                of(
+                    Kind::Reason,
+                    "The delay lets the agent settle before the difference is computed, since it may write more."
+                ),
+                of(Kind::Line, "Then it is read by another one."),
+            ]
+        );
+        let rows = "{\"id\":1,\"name\":\"one\"}, ".repeat(10);
+        assert!(found(&rows).len() > 1);
+    }
+
+    #[test]
+    fn of_a_traceback_the_last_place_is_an_outcome() {
+        let text = "Traceback (most recent call last):\n  File \"/a/b.py\", line 7, in run\n    go()\n  File \"/a/c.py\", line 9, in go\n    x()\nKeyError: 'k'";
+        let outcomes = found(text).into_iter();
+        let outcomes = outcomes.filter(|(kind, _)| *kind == Kind::Outcome);
+        assert_eq!(
+            outcomes.map(|(_, text)| text).collect::<Vec<_>>(),
+            [
+                "Traceback (most recent call last):",
+                "File \"/a/c.py\", line 9, in go",
+                "KeyError: 'k'"
+            ]
+        );
+    }
+
+    #[test]
+    fn json_is_told_by_its_members() {
+        assert_eq!(
+            found("2 rows\n{\"order\": \"W8123\", \"note\": \"one\\nthree\"}"),
+            [
+                of(Kind::Line, "2 rows"),
+                of(Kind::Record, "order W8123"),
+                of(Kind::Line, "W8123 note: one"),
+                of(Kind::Line, "three"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_bare_tag_is_nothing_and_one_with_words_is() {
+        assert_eq!(
+            found("<task_list>\n<b>one_two</b>\n</task_list>"),
+            [of(Kind::Line, "<b>one_two</b>")]
+        );
+    }
+
+    #[test]
+    fn outcomes_are_known() {
+        assert_eq!(found("3 passed in 2 s"), [of(Kind::Outcome, "3 passed in 2 s")]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_invented_and_nothing_is_long(text in "(// |\\PC|\\n|fn |12→|\\. |word ){0,200}") {
+            for (_, piece) in pieces(&text) {
+                prop_assert!(piece.len() <= super::LONGEST + 16);
+                prop_assert!(piece.split(['\n', ' ', '→']).all(|word| text.contains(word)));
+            }
+        }
+    }
+
+    #[test]
+    fn places_stand_before_the_code() {
+        for (line, code) in [
+            ("src/a.rs:12:fn a() {", "fn a() {"),
+            ("src/a.rs-12-fn a() {", "fn a() {"),
+            ("12: fn a() {", "fn a() {"),
+            ("fn a() {", "fn a() {"),
+            ("", ""),
+        ] {
+            assert_eq!(without_place(line), code);
+        }
+    }
+
+    #[test]
+    fn reasons_have_words_that_give_them() {
+        for text in [
+            "// Return at once: more output would corrupt the JSON.",
+            "# kept, because the child has a copy of its own",
+            "// 保留它，因为子进程也要用",
+        ] {
+            assert!(gives_reason(text), "{text}");
+        }
+        for text in ["// Saves the index in a file.", "# the mustard", ""] {
+            assert!(!gives_reason(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn outcomes_are_known_by_their_shape() {
+        for line in [
+            "ok  \texample.com/cli\t2.1s",
+            "--- FAIL: TestLogin (0.00s)",
+            "test result: ok. 12 passed; 0 failed",
+            "[main 1a2b3c4d] fix the login",
+            " 3 files changed, 21 insertions(+), 10 deletions(-)",
+            "[File: /a/b.py (372 lines total)]",
+            "Your changes have NOT been applied. Please fix your edit command and try again.",
+            "src/a.go:5:2: \"os\" imported and not used",
+            "error[E0382]: borrow of moved value",
+            "ValueError: bad",
+            "https://example.com/a/b/pull/42",
+            "[lint:go] 0 issues.",
+        ] {
+            assert!(is_outcome(line), "{line}");
+        }
+        for line in ["func main() {", "okay then", "passed := 1", "", "the error is handled"] {
+            assert!(!is_outcome(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_line_names() {
+        for line in [
+            "func (s *Server) Run() error {",
+            "pub(crate) fn is_outcome(line: &str)",
+            "export default class Login {",
+            "def test_login(self):",
+            "## Known limits",
+            "it(\"logs in\", () => {",
+        ] {
+            assert!(names_something(line), "{line}");
+        }
+        for line in ["return 1", "x := func() {}", "#include <a>", "typed", ""] {
+            assert!(!names_something(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Calls: a line that says what one does, and its long arguments as texts.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use ctx_format::Call;
+use ctx_text::first_chars;
+use serde_json::{Map, Value};
+
+use crate::ledger::call::{Action, Target};
+use crate::ledger::identifier;
+use crate::ledger::identifier::Shape;
+use crate::ledger::json::with_short_values;
+use crate::ledger::json::{Arguments, Leaf};
+use crate::ledger::output::names_something;
+use crate::ledger::reading::Event;
+use crate::ledger::reading::quotes::Reader;
+use crate::ledger::segment::Origin;
+use crate::ledger::segment::{Kind, segments};
+
+/// Arguments up to this length, in bytes, share a line with their call.
+const SHORT_ARGUMENT: usize = 120;
+/// Paths and addresses are whole up to this length, in bytes.
+const LONGEST_NAME: usize = 400;
+/// Several arguments share a line up to this length, in bytes.
+const LINE: usize = 260;
+/// A longer argument, in bytes, is cut.
+const LONGEST_LINE: usize = LONGEST_NAME + 80;
+/// Longer values, in bytes, are no single thing.
+const LONGEST_VALUE: usize = 40;
+
+impl Reader {
+    pub(super) fn call(&mut self, call: &Call<'_>) {
+        // While each name still precedes its value.
+        let mut clean = self.clean_arguments(&call.arguments);
+        let mut parsed = Arguments::parse(&clean);
+        if parsed.is_none() {
+            clean = self.clean(&call.arguments);
+        }
+        // A value that has its own line, or is in quotes, is visible only now.
+        for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
+            if let Cow::Owned(value) = self.clean(&leaf.value) {
+                leaf.value = value;
+            }
+        }
+        let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
+        let action = self.leaves.then(|| Action::of(call, &clean, leaves));
+        let kind = action.as_ref().map_or(Kind::Call, kind_of);
+        let is_list = action.as_ref().is_some_and(|it| it.tasks.is_some());
+        let quote = if let Some(leaves) = leaves.filter(|_| is_list) {
+            // Its tasks are items with their states.
+            self.values(leaves);
+            None
+        } else if let Some(leaves) = leaves {
+            self.arguments(&call.name, leaves, kind)
+        } else {
+            let text = format!("{} {clean}", call.name);
+            self.call_lines(&text, kind)
+        };
+        if let Some(action) = action {
+            self.reading.events.push(Event::Call(action, quote));
+        }
+    }
+
+    /// A call on one line, `Read path: a.rs; limit: 20`, followed by its long arguments as texts.
+    pub(super) fn arguments(&mut self, name: &str, leaves: &[Leaf], kind: Kind) -> Option<usize> {
+        let mut short = name.to_owned();
+        let mut long = Vec::new();
+        // Lines of a replacement that are not new.
+        let mut old = HashSet::new();
+        self.values(leaves);
+        for leaf in leaves {
+            let value = leaf.value.as_str();
+            let is_long = is_long(value);
+            if is_long && kind == Kind::Command && long.is_empty() {
+                // The call is what it runs.
+                let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
+                let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
+                let _ = write!(short, " {}: {first} …;", leaf.key);
+            }
+            if is_long {
+                if leaf.key.starts_with("old") {
+                    old.extend(value.lines().map(str::trim));
+                }
+                long.push(value);
+            } else if tells(value) {
+                let _ = write!(short, " {}: {value};", leaf.key);
+            }
+        }
+        let call = self.call_lines(short.trim_end_matches(';'), kind);
+        for text in long {
+            let may_name = kind == Kind::Change && !old.contains(text.trim());
+            for segment in segments(text) {
+                let line = &text[segment];
+                self.parts(line, may_name && !old.contains(line), call);
+            }
+        }
+        call
+    }
+
+    /// The arguments that are values of their own.
+    fn values(&mut self, leaves: &[Leaf]) {
+        for value in leaves.iter().map(|leaf| leaf.value.as_str()) {
+            if is_value(value) {
+                let mentions = &mut self.reading.mentions;
+                mentions.seen(value, Shape::Argument, None, Origin::Call);
+            }
+        }
+    }
+
+    /// A line of a long argument; if it may name something, its form decides.
+    pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
+        let kind = if may_name && names_something(line) { Kind::Name } else { Kind::Line };
+        self.quote(line, Origin::Call, kind, call);
+    }
+
+    /// A call in one or more lines; the first one represents it.
+    pub(super) fn call_lines(&mut self, text: &str, kind: Kind) -> Option<usize> {
+        let mut first = None;
+        for line in argument_lines(text) {
+            let kind = if first.is_none() { kind } else { Kind::Line };
+            let quote = self.quote(line, Origin::Call, kind, first);
+            first = first.or(quote);
+        }
+        first
+    }
+
+    /// A call as a summary tells it: `Edit path: a.rs; limit: 20`.
+    pub(super) fn call_again(&mut self, text: &str) {
+        let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
+        let arguments: Map<String, Value> =
+            pairs.map(|(key, value)| (key.to_owned(), Value::from(value))).collect();
+        let arguments = Value::from(arguments).to_string();
+        let call =
+            Call { id: None, name: name.into(), arguments: arguments.as_str().into(), slot: None };
+        let action = Action::of(&call, &arguments, None);
+        self.call = self.call_lines(text, kind_of(&action));
+        self.reading.events.push(Event::Call(action, self.call));
+    }
+
+    /// Arguments without the secrets that names give away: long values are searched by
+    /// themselves.
+    pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
+        match with_short_values(arguments) {
+            Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
+            _ => self.clean(arguments),
+        }
+    }
+}
+
+/// Whether an argument is a text of its own, not a part of the call's line.
+fn is_long(value: &str) -> bool {
+    let most = if value.contains(char::is_whitespace) { SHORT_ARGUMENT } else { LONGEST_NAME };
+    value.len() > most || value.contains('\n')
+}
+
+/// A call in lines of whole arguments, as many as there is room for in each.
+fn argument_lines(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ends = rest.match_indices("; ").map(|(at, _)| at);
+        let mut ends = ends.chain([rest.len()]);
+        let first = ends.next().unwrap_or_default();
+        let end = ends.take_while(|end| *end <= LINE).last();
+        let (line, after) = rest.split_at(end.unwrap_or(first));
+        rest = after.trim_start_matches("; ");
+        if line.len() > LONGEST_LINE || line.contains('\n') {
+            lines.extend(segments(line).into_iter().map(|segment| &line[segment]));
+        } else {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The kind of a call.
+fn kind_of(action: &Action) -> Kind {
+    match action.target {
+        Target::File { is_changed: true, .. } => Kind::Change,
+        Target::Command => Kind::Command,
+        Target::File { .. } | Target::Other => Kind::Call,
+    }
+}
+
+/// Whether a line of a script only prepares what it does.
+fn is_prelude(line: &str) -> bool {
+    line.is_empty() || ["#", "set ", "cd ", "export "].iter().any(|begin| line.starts_with(begin))
+}
+
+/// Whether a short argument says what a call does.
+fn tells(value: &str) -> bool {
+    !matches!(value, "" | "true" | "false" | "null")
+}
+
+/// Whether an argument is a value of its own: a name, a number, an address.
+fn is_value(text: &str) -> bool {
+    let spaces = text.bytes().filter(|b| *b == b' ').count();
+    (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())
+        && spaces < 3
+        && !text.contains('\n')
+        && tells(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Zone;
+
+    use super::{LINE, LONGEST_NAME, LONGEST_VALUE, SHORT_ARGUMENT, argument_lines, is_value};
+    use crate::ledger::fixtures::calls;
+    use crate::ledger::identifier::SHORTEST;
+    use crate::ledger::reading::Reading;
+
+    #[test]
+    fn a_value_is_one_thing_of_a_few_words() {
+        for text in ["W812", "src/main.rs", "New York City", "订单十七"] {
+            assert!(is_value(text), "{text}");
+        }
+        assert!(is_value(&"x".repeat(SHORTEST)));
+        assert!(is_value(&"x".repeat(LONGEST_VALUE)));
+        for text in ["", "abc", "true", "null", "a b c d", "two\nlines", "订"] {
+            assert!(!is_value(text), "{text}");
+        }
+        assert!(!is_value(&"x".repeat(LONGEST_VALUE + 1)));
+    }
+
+    #[test]
+    fn a_long_path_is_whole_and_in_the_line_of_its_call() {
+        for length in [SHORT_ARGUMENT + 1, LONGEST_NAME, LONGEST_NAME + 1] {
+            let path = format!("/{}", "work/".repeat(length))[..length].to_owned();
+            let arguments = format!(r#"{{"file_path":"{path}","offset":120}}"#);
+            let reading = Reading::of(&calls("Read", &arguments), Zone::Old);
+            let first = reading.mentions.text(&reading.quotes[0].text);
+            let told = match length {
+                _ if length > LONGEST_NAME => "/work/",
+                LONGEST_NAME => &*format!("Read file_path: {path}"),
+                _ => &*format!("Read file_path: {path}; offset: 120"),
+            };
+            assert!(first.starts_with(told), "{first}");
+        }
+    }
+
+    #[test]
+    fn the_lines_of_a_call_end_with_arguments() {
+        let long = "x".repeat(LINE);
+        for (text, expected) in [
+            ("Read a: 1; b: 2", vec!["Read a: 1; b: 2"]),
+            ("", vec![]),
+            ("Bash ls\nnext line", vec!["Bash ls", "next line"]),
+            (
+                &format!("Read a: {long}; b: 2; c: 3"),
+                vec![&*format!("Read a: {long}"), "b: 2; c: 3"],
+            ),
+            (&format!("Read a: 1; b: {long}"), vec!["Read a: 1", &*format!("b: {long}")]),
+        ] {
+            assert_eq!(argument_lines(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_argument_stands_with_its_call_up_to_its_limit() {
+        for length in [1, SHORT_ARGUMENT, SHORT_ARGUMENT + 1] {
+            let value = &"word ".repeat(length)[..length];
+            let arguments = format!(r#"{{"path":"a.rs","text":"{value}"}}"#);
+            let reading = Reading::of(&calls("Write", &arguments), Zone::Old);
+            let first = reading.mentions.text(&reading.quotes[0].text);
+            if length > SHORT_ARGUMENT {
+                assert_eq!(first, "Write path: a.rs");
+            } else {
+                assert!(first.starts_with("Write path: a.rs; text: w"), "{first}");
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Reads a message part by part, or an earlier summary line by line.
+
+use ctx_format::{Message, Part, Role, Zone};
+
+use crate::ledger::call::Outcome;
+use crate::ledger::form::Label;
+use crate::ledger::harness::{
+    Writer, before_prompt, demonstration, is_empty, unwrapped, users_words, without_draft,
+    without_reminders, writer,
+};
+use crate::ledger::item::Item;
+use crate::ledger::own_words::{Run, own_words_and_runs};
+use crate::ledger::reading::quotes::Reader;
+use crate::ledger::reading::{Event, Reading, Source};
+use crate::ledger::segment::Origin;
+use crate::ledger::{form, identifier, intent};
+
+impl Reading {
+    /// Reads a message. One in [`Zone::Old`] will go and may be quoted; one in [`Zone::Keep`] shows
+    /// what need not be repeated.
+    pub fn of(message: &Message<'_>, zone: Zone) -> Self {
+        if message.role.is_system() {
+            return Self::of_system(message);
+        }
+        let says = |part: &Part<'_>| match part {
+            Part::Text(text) => writer(text) == Writer::User && !demonstrates(text),
+            _ => false,
+        };
+        let is_request = message.role == Role::User && message.parts.iter().any(says);
+        let mut reader = Reader::new(Source::Message { is_request }, zone == Zone::Old);
+        for part in &message.parts {
+            reader.part(part, message.role);
+        }
+        if zone == Zone::Keep {
+            reader.stays(message);
+        }
+        reader.finish()
+    }
+
+    /// Reads an earlier summary. An extractive one is read back: its items are items again, and its
+    /// quotes keep their speakers.
+    pub fn of_earlier(text: &str) -> Self {
+        let mut reader = Reader::new(Source::Earlier, true);
+        let clean = reader.clean(text);
+        match form::read(&clean) {
+            Some(lines) => lines.into_iter().for_each(|line| reader.line(line)),
+            None => reader.said(&clean, Origin::Said, None),
+        }
+        reader.finish()
+    }
+
+    /// Reads a kept message that was read before, perhaps with shorter results: only its coverage.
+    pub fn of_stay(message: &Message<'_>) -> Self {
+        let mut reader = Reader::new(Source::Stays, false);
+        reader.stays(message);
+        reader.finish()
+    }
+
+    fn of_system(message: &Message<'_>) -> Self {
+        let mut reader = Reader::new(Source::System, false);
+        for text in message.texts() {
+            identifier::scan(text, |place, shape| {
+                reader.reading.mentions.number(&text[place], shape, None);
+            });
+        }
+        reader.finish()
+    }
+}
+
+impl Reader {
+    fn part(&mut self, part: &Part<'_>, role: Role) {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => {
+                let clean = self.clean(text);
+                match role {
+                    Role::User => self.of_user(&clean),
+                    Role::Tool | Role::Function => {
+                        self.lines(&without_reminders(&clean), Origin::Result, None);
+                    }
+                    Role::Assistant => {
+                        self.items(&clean, role);
+                        self.said(&clean, Origin::Said, None);
+                    }
+                    _ => self.said(&clean, Origin::Said, None),
+                }
+            }
+            Part::Call(call) => self.call(call),
+            Part::Result(result) => {
+                let first = self.reading.quotes.len();
+                for text in result.parts.iter().filter_map(text_of) {
+                    let clean = self.clean(text);
+                    match users_words(result, result.name.as_deref(), &clean) {
+                        Some(said) => self.of_user(said),
+                        None => self.lines(&without_reminders(&clean), Origin::Result, None),
+                    }
+                }
+                if self.leaves {
+                    let quotes = first..self.reading.quotes.len();
+                    let outcome = Outcome::of(result);
+                    self.reading.events.push(Event::Result(outcome, quotes));
+                }
+            }
+            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    /// A text in a user's message.
+    fn of_user(&mut self, text: &str) {
+        let before = self.reading.quotes.len();
+        match writer(text) {
+            Writer::User => {
+                let text = unwrapped(text);
+                if demonstrates(&text) {
+                    self.lines(&text, Origin::Pasted, None);
+                    return;
+                }
+                let place = demonstration(&text).unwrap_or_default();
+                self.own(&text[..place.start]);
+                self.lines(&text[place.clone()], Origin::Pasted, None);
+                self.own(&text[place.end..]);
+                if let Some(first) = self.reading.quotes.get_mut(before) {
+                    first.begins_turn = true;
+                }
+            }
+            Writer::Program if is_empty(text) => {}
+            Writer::Program => self.lines(text, Origin::Pasted, None),
+            Writer::Tool => self.lines(before_prompt(text), Origin::Result, None),
+            Writer::Summary => self.said(&without_draft(text), Origin::Earlier, None),
+        }
+    }
+
+    /// A user's own text, perhaps with text that he passes on.
+    fn own(&mut self, text: &str) {
+        let (own, runs) = own_words_and_runs(text);
+        self.items(&own, Role::User);
+        self.runs(&runs);
+    }
+
+    /// Requests, decisions and plans in this role's own words.
+    fn items(&mut self, own: &str, role: Role) {
+        if !self.leaves {
+            return;
+        }
+        intent::read(own, role, |kind, text| {
+            self.item(Item::new(kind, text.to_owned(), 0));
+        });
+    }
+
+    /// A user's own text, and text that he passes on.
+    fn runs(&mut self, runs: &[Run<'_>]) {
+        for run in runs {
+            // Passed-on text belongs to what he says about it.
+            let head = self.lead();
+            if run.is_own {
+                self.said(run.text, Origin::User, None);
+            } else {
+                self.lines(run.text, Origin::Pasted, head);
+            }
+        }
+    }
+}
+
+/// Whether a text is a demonstration: the few words around it say how to read it.
+fn demonstrates(text: &str) -> bool {
+    demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
+}
+
+fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text),
+        _ => None,
+    }
+}
+
+impl Reader {
+    pub(super) fn line(&mut self, line: form::Line<'_>) {
+        match line {
+            form::Line::Item(item) => {
+                self.leaves = false;
+                self.said(&item.text, Origin::Said, None);
+                self.leaves = true;
+                self.item(item);
+            }
+            form::Line::Block(label, line, text) => self.block(label, line.unwrap_or(0), &text),
+            form::Line::LeftOut(counts) => self.reading.events.push(Event::LeftOut(counts)),
+        }
+    }
+
+    /// A statement in an earlier summary.
+    fn block(&mut self, label: Label, line: u64, text: &str) {
+        let first = self.reading.quotes.len();
+        match label {
+            Label::User | Label::Agent => {
+                let (role, origin) = match label {
+                    Label::User => (Role::User, Origin::User),
+                    _ => (Role::Assistant, Origin::Said),
+                };
+                intent::read(text, role, |kind, text| {
+                    self.item(Item::new(kind, text.to_owned(), line));
+                });
+                self.said(text, origin, None);
+            }
+            Label::Earlier => self.said(text, Origin::Earlier, None),
+            Label::Call => self.call_again(text),
+            Label::Part => self.parts(text, true, self.call),
+            Label::Quote => self.lines(text, self.quoted, self.call),
+        }
+        if !matches!(label, Label::Call | Label::Part | Label::Quote) {
+            self.call = None;
+        }
+        self.quoted = match label {
+            // Whatever it is, it is below his words and is not his.
+            Label::User => Origin::Pasted,
+            Label::Quote => self.quoted,
+            _ => Origin::Result,
+        };
+        for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
+            // The number is a line of the file that was summed up: the story does not cite it
+            // as one of this file. Items keep theirs, as all of an earlier summary do.
+            quote.line = Some(0);
+            quote.begins_turn = at == 0 && label == Label::User;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Message, Part, Role, Zone};
+
+    use crate::ledger::fixtures::{calls, result, says};
+    use crate::ledger::item::ItemKind;
+    use crate::ledger::reading::{Event, Reading};
+    use crate::ledger::segment::Origin;
+
+    fn quotes(reading: &Reading) -> Vec<&str> {
+        let quotes = reading.quotes.iter();
+        quotes.map(|quote| reading.mentions.text(&quote.text)).collect()
+    }
+
+    #[test]
+    fn reasoning_is_not_read_and_a_refusal_is_what_the_model_says() {
+        let message = Message::new(
+            Role::Assistant,
+            vec![
+                Part::Reasoning("secretly user_1".into()),
+                Part::Refusal("I will not call user_2".into()),
+            ],
+        );
+        let reading = Reading::of(&message, Zone::Old);
+        assert_eq!(quotes(&reading), ["I will not call user_2"]);
+        assert_eq!(reading.quotes[0].origin, Origin::Said);
+    }
+
+    #[test]
+    fn what_was_asked_is_read_from_what_leaves_only() {
+        let message = says(Role::User, "Please fix the login. Never touch the database.");
+        let kinds = |zone| -> Vec<ItemKind> {
+            let events = Reading::of(&message, zone).events;
+            let kinds = events.iter().filter_map(|event| match event {
+                Event::Item(item, _) => Some(item.kind),
+                _ => None,
+            });
+            kinds.collect()
+        };
+        assert!(kinds(Zone::Old).contains(&ItemKind::Constraint));
+        assert_eq!(kinds(Zone::Keep), []);
+    }
+
+    #[test]
+    fn a_result_of_a_user_message_is_the_tools() {
+        // In the form of the Anthropic API.
+        let message = Message::new(Role::User, vec![Part::Result(result("row W8123"))]);
+        let reading = Reading::of(&message, Zone::Old);
+        assert!(
+            matches!(reading.events.as_slice(), [Event::Result(_, quotes)] if *quotes == (0..1))
+        );
+        assert_eq!(reading.quotes[0].origin, Origin::Result);
+    }
+
+    #[test]
+    fn no_secret_of_a_call_is_quoted_wherever_it_stands() {
+        let key = ["ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"].concat();
+        let long = "word ".repeat(100);
+        for arguments in [
+            format!(r#"{{"content":"{long}\n{key}"}}"#),
+            format!(r#"{{"content":"{long}","password":"correct-horse"}}"#),
+            format!(r#"{{"content":"{long}\npassword: >-\n  correct-horse\n"}}"#),
+            // The model did not finish it.
+            format!(r#"{{"content":"{long}{key}","#),
+            format!(r#"{{"content":"{long}{key}"}} and"#),
+        ] {
+            let reading = Reading::of(&calls("Write", &arguments), Zone::Old);
+            assert_eq!(reading.secrets, 1, "{arguments}");
+            for quote in quotes(&reading) {
+                assert!(!quote.contains("ghp_") && !quote.contains("correct"), "{quote}");
+            }
+        }
+    }
+
+    /// Text that the user passes on is quoted as somebody else's.
+    #[test]
+    fn what_the_user_pasted_is_not_labelled_as_his() {
+        let text = "Please look at order_17.\n```\nrow order_18\n```\n> order_19 failed";
+        let reading = Reading::of(&says(Role::User, text), Zone::Old);
+        let origins: Vec<Origin> = reading.quotes.iter().map(|quote| quote.origin).collect();
+        assert_eq!(origins, [Origin::User, Origin::Pasted, Origin::Pasted]);
+    }
+
+    #[test]
+    fn what_a_system_message_names_is_listed_and_never_quoted() {
+        let reading = Reading::of(&says(Role::System, "serve user_1 at 10:30"), Zone::Old);
+        assert_eq!(reading.mentions.list.len(), 2);
+        assert!(reading.quotes.is_empty() && reading.events.is_empty());
+    }
+}

@@ -1,0 +1,414 @@
+//! Reads one message without knowing any other.
+//!
+//! That is most of the work: secrets are redacted, sentences judged, identifiers found. A
+//! [`Reading`] can be made on any thread; the ledger then absorbs the readings in the order of the
+//! session.
+
+mod calls;
+mod message;
+mod quotes;
+
+use std::ops::Range;
+
+use ctx_text::hash;
+use hashbrown::HashTable;
+
+use crate::ledger::call::{Action, Outcome};
+use crate::ledger::identifier::Shape;
+use crate::ledger::item::{Item, ItemKind};
+use crate::ledger::segment::Kind;
+use crate::ledger::segment::{Origin, Origins};
+
+/// One message, read.
+#[derive(Debug)]
+pub struct Reading {
+    pub(crate) source: Source,
+    pub(crate) events: Vec<Event>,
+    pub(crate) mentions: Mentions,
+    pub(crate) quotes: Vec<Quote>,
+    /// The identifiers of all quotes, in order; the id is the number of a mention here.
+    pub(crate) marks: Vec<Mark>,
+    /// The hashes of what stays, where the message stays: it need not be quoted.
+    pub(crate) kept: Vec<u64>,
+    /// Redacted secrets.
+    pub(crate) secrets: usize,
+}
+
+/// The source of a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A message of the system's: it never leaves.
+    System,
+    /// Any other message; whether the user says something in it.
+    Message { is_request: bool },
+    /// A summary of what was before.
+    Earlier,
+    /// A message that was read before and stays.
+    Stays,
+}
+
+/// A statement or an action.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A stated item, and whether it may supersede an earlier one. It has its own line if it comes
+    /// from an earlier summary.
+    Item(Item, bool),
+    /// A call, and the quote that tells it.
+    Call(Action, Option<usize>),
+    /// A result, and the quotes out of it.
+    Result(Outcome, Range<usize>),
+    /// What an earlier summary had no room for.
+    LeftOut(Vec<(ItemKind, usize)>),
+}
+
+/// A segment that may be quoted.
+#[derive(Debug)]
+pub(crate) struct Quote {
+    pub(crate) hash: u64,
+    /// Its range in the text of the mentions.
+    pub(crate) text: Range<usize>,
+    pub(crate) origin: Origin,
+    pub(crate) kind: Kind,
+    /// The number of the quote that it stands under.
+    pub(crate) head: Option<usize>,
+    /// How many marks are its own.
+    pub(crate) marks: usize,
+    /// Its line, if it comes from an earlier summary.
+    pub(crate) line: Option<u64>,
+    /// Whether it is the first of what a user asks.
+    pub(crate) begins_turn: bool,
+}
+
+/// Number of an identifier.
+pub type Id = u32;
+
+/// An identifier in a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// Which.
+    pub id: Id,
+    /// How many words around it describe it, up to two.
+    pub words: u8,
+}
+
+/// An identifier in a message.
+#[derive(Debug)]
+pub(crate) struct Mention {
+    pub(crate) hash: u64,
+    place: Range<usize>,
+    pub(crate) shape: Shape,
+    /// The speakers whose texts contain it; none if it is only covered.
+    pub(crate) origins: Origins,
+    /// How well the message covers it if the message is kept: 0 for not at all, else one more than
+    /// the words around it.
+    pub(crate) told: u8,
+}
+
+/// All identifiers of a message, in the order in which they first occur.
+#[derive(Debug, Default)]
+pub(crate) struct Mentions {
+    pub(crate) list: Vec<Mention>,
+    /// The quotes of the message, and identifiers outside quotes.
+    text: String,
+    numbers: HashTable<Id>,
+}
+
+impl Mentions {
+    pub(crate) fn name(&self, mention: &Mention) -> &str {
+        &self.text[mention.place.clone()]
+    }
+
+    pub(crate) fn text(&self, place: &Range<usize>) -> &str {
+        &self.text[place.clone()]
+    }
+
+    /// A text that may be quoted, and in which identifiers stand.
+    pub(super) fn push_text(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        start..self.text.len()
+    }
+
+    /// The number of an identifier; `place`: its range in the text, if it is there.
+    pub(super) fn number(&mut self, name: &str, shape: Shape, place: Option<Range<usize>>) -> Id {
+        let hash = hash(name);
+        let (list, text) = (&self.list, &self.text);
+        let is_same = |id: &Id| text[list[*id as usize].place.clone()] == *name;
+        if let Some(id) = self.numbers.find(hash, is_same) {
+            return *id;
+        }
+        let place = place.unwrap_or_else(|| self.push_text(name));
+        let id = Id::try_from(self.list.len()).unwrap_or(Id::MAX);
+        self.list.push(Mention { hash, place, shape, origins: Origins::default(), told: 0 });
+        let list = &self.list;
+        self.numbers.insert_unique(hash, id, |id| list[*id as usize].hash);
+        id
+    }
+
+    /// The number of an identifier in a text of this origin.
+    pub(super) fn seen(
+        &mut self,
+        name: &str,
+        shape: Shape,
+        place: Option<Range<usize>>,
+        origin: Origin,
+    ) -> Id {
+        let id = self.number(name, shape, place);
+        let mention = &mut self.list[id as usize];
+        mention.origins.add(origin);
+        // Any other shape says more.
+        if mention.shape == Shape::Argument {
+            mention.shape = shape;
+        }
+        id
+    }
+
+    /// No more will come: the table is not needed any longer.
+    pub(super) fn close(&mut self) {
+        self.numbers = HashTable::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Call, Denial, Message, Part, Role, ToolResult, Zone};
+
+    use super::{Event, Mentions, Reading, Source};
+    use crate::ledger::identifier::Shape;
+    use crate::ledger::segment::Origin;
+    use crate::ledger::{ItemKind, Ledger};
+
+    fn says(role: Role, text: &str) -> Message<'_> {
+        Message::new(role, vec![Part::Text(text.into())])
+    }
+
+    fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
+        let call = Call {
+            id: Some("c".into()),
+            name: name.into(),
+            arguments: arguments.into(),
+            slot: None,
+        };
+        Message::new(Role::Assistant, vec![Part::Call(call)])
+    }
+
+    fn answers(text: &str) -> Message<'_> {
+        let result = ToolResult {
+            id: Some("c".into()),
+            name: None,
+            is_error: false,
+            denial: Denial::None,
+            parts: vec![Part::Text(text.into())],
+            slot: None,
+        };
+        Message::new(Role::Tool, vec![Part::Result(result)])
+    }
+
+    fn names(reading: &Reading) -> Vec<&str> {
+        let mentions = reading.mentions.list.iter();
+        mentions.map(|mention| reading.mentions.name(mention)).collect()
+    }
+
+    fn quotes(reading: &Reading) -> Vec<(Origin, &str)> {
+        let quotes = reading.quotes.iter();
+        quotes.map(|quote| (quote.origin, reading.mentions.text(&quote.text))).collect()
+    }
+
+    #[test]
+    fn readings_made_in_another_thread_give_the_same_ledger() {
+        let messages = [
+            says(Role::System, "you serve user_0001"),
+            says(Role::User, "Please refund order W8123. Never call user_0001."),
+            calls("refund", r#"{"order":"W8123","note":"see src/main.rs"}"#),
+            answers("Error: order W8123 is closed"),
+        ];
+        let mut pushed = Ledger::new();
+        let mut absorbed = Ledger::new();
+        for (line, message) in (1..).zip(&messages) {
+            pushed.push(line, message, Zone::Old);
+            let reading = std::thread::scope(|scope| {
+                let reader = scope.spawn(|| Reading::of(message, Zone::Old));
+                reader.join().expect("it does not panic")
+            });
+            absorbed.absorb(line, reading);
+        }
+        assert_eq!(absorbed.items(), pushed.items());
+        assert!(absorbed.items().iter().any(|item| item.kind == ItemKind::Error));
+        assert_eq!(absorbed.identifiers(), pushed.identifiers());
+        assert_eq!(absorbed.identifiers().len(), 4);
+    }
+
+    #[test]
+    fn a_message_that_leaves_can_be_quoted_and_one_that_stays_tells() {
+        let message = says(Role::User, "the order W8123 was shipped\n\nnothing in here");
+        let old = Reading::of(&message, Zone::Old);
+        assert_eq!(
+            quotes(&old),
+            [(Origin::User, "the order W8123 was shipped"), (Origin::User, "nothing in here")]
+        );
+        assert!(old.mentions.list.iter().all(|mention| mention.told == 0));
+        let keep = Reading::of(&message, Zone::Keep);
+        assert_eq!(quotes(&keep), []);
+        assert!(keep.events.is_empty() && keep.marks.is_empty());
+        let told: Vec<u8> = keep.mentions.list.iter().map(|mention| mention.told).collect();
+        assert_eq!((names(&keep), told), (vec!["W8123"], vec![3]));
+    }
+
+    #[test]
+    fn what_stays_only_tells() {
+        let stay = Reading::of_stay(&calls("refund", r#"{"order":"W8123"}"#));
+        assert_eq!(stay.source, Source::Stays);
+        assert_eq!(names(&stay), ["W8123"]);
+        assert!(stay.mentions.list.iter().all(|mention| mention.origins.is_empty()));
+    }
+
+    #[test]
+    fn only_what_the_user_says_is_a_request() {
+        let source = |message| Reading::of(&message, Zone::Old).source;
+        let message = |is_request| Source::Message { is_request };
+        assert_eq!(source(says(Role::User, "go on")), message(true));
+        assert_eq!(source(says(Role::Assistant, "go on")), message(false));
+        let mut results = answers("done");
+        results.role = Role::User;
+        assert_eq!(source(results), message(false));
+        assert_eq!(source(says(Role::Developer, "go on")), Source::System);
+    }
+
+    #[test]
+    fn an_empty_message_reads_as_nothing() {
+        for message in [
+            Message::new(Role::User, vec![]),
+            says(Role::User, ""),
+            says(Role::Tool, " \n\t\n"),
+            says(Role::System, ""),
+        ] {
+            let reading = Reading::of(&message, Zone::Old);
+            assert!(reading.events.is_empty() && reading.quotes.is_empty());
+            assert_eq!(names(&reading), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn secrets_are_counted_and_stand_nowhere() {
+        let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
+        let text = format!("the key {secret} is for user_4711");
+        let arguments = format!(r#"{{"key":"{secret}"}}"#);
+        for message in [says(Role::User, &text), calls("login", &arguments), answers(&text)] {
+            let reading = Reading::of(&message, Zone::Old);
+            assert_eq!(reading.secrets, 1);
+            assert!(!format!("{reading:?}").contains(&secret));
+        }
+    }
+
+    #[test]
+    fn arguments_are_a_line_and_long_ones_are_texts() {
+        let arguments = format!(
+            r#"{{"path":"src/a.rs","limit":20,"empty":"","body":"fn one_fn() {{\n{}W8123"}}"#,
+            "word ".repeat(30)
+        );
+        let message = calls("Edit", &arguments);
+        let reading = Reading::of(&message, Zone::Old);
+        let found = quotes(&reading);
+        assert_eq!(found[0], (Origin::Call, "Edit path: src/a.rs; limit: 20"));
+        assert_eq!(found[1], (Origin::Call, "fn one_fn() {"));
+        assert!(found[2].1.ends_with("W8123"));
+        // Arguments are counted before their line.
+        assert_eq!(names(&reading), ["src/a.rs", "a.rs", "one_fn", "W8123"]);
+        let free = calls("Bash", "ls src/a.rs");
+        let free = Reading::of(&free, Zone::Old);
+        assert_eq!(quotes(&free), [(Origin::Call, "Bash ls src/a.rs")]);
+    }
+
+    #[test]
+    fn a_comment_that_gives_a_reason_is_quoted_without_any_name_in_it() {
+        let text = "// It must end here, so that nothing more is written.\n// It ends here and there is no more.";
+        let of = |text: &str| quotes(&Reading::of(&answers(text), Zone::Old)).len();
+        assert_eq!(of(text), 1);
+        assert_eq!(of("// It ends here and there is no more."), 0);
+    }
+
+    #[test]
+    fn each_mark_belongs_to_its_quote() {
+        let message = answers("user_1, user_2 and user_1\nuser_2 alone");
+        let reading = Reading::of(&message, Zone::Old);
+        let marks: Vec<usize> = reading.quotes.iter().map(|quote| quote.marks).collect();
+        assert_eq!(marks, [2, 1]);
+        let ids: Vec<u32> = reading.marks.iter().map(|mark| mark.id).collect();
+        assert_eq!(ids, [0, 1, 1]);
+    }
+
+    #[test]
+    fn an_earlier_summary_is_read_by_its_lines() {
+        let reading = Reading::of_earlier(
+            "## Decisions\n- use order_17 instead ⟦4⟧\n## Details (> quotes tool results)\n> row W8123\n⟦left out: 2 commands⟧",
+        );
+        assert_eq!(reading.source, Source::Earlier);
+        // Its items are items, and not quoted.
+        assert_eq!(quotes(&reading), [(Origin::Result, "row W8123")]);
+        assert_eq!(names(&reading), ["order_17", "W8123"]);
+        assert!(matches!(
+            reading.events.as_slice(),
+            [Event::Item(item, true), Event::LeftOut(counts)]
+                if item.line == 4 && *counts == [(ItemKind::Command, 2)]
+        ));
+        let free = Reading::of_earlier("it was about W8123");
+        assert_eq!(quotes(&free), [(Origin::Said, "it was about W8123")]);
+    }
+
+    fn names_of(mentions: &Mentions) -> Vec<&str> {
+        mentions.list.iter().map(|mention| mentions.name(mention)).collect()
+    }
+
+    #[test]
+    fn a_name_has_one_number_wherever_it_stands() {
+        let mut mentions = Mentions::default();
+        let quote = mentions.push_text("see user_1 and user_2");
+        let first = mentions.number("user_1", Shape::Keyed, Some(4..10));
+        let second = mentions.number("user_2", Shape::Keyed, Some(15..21));
+        assert_eq!((first, second), (0, 1));
+        assert_eq!(mentions.number("user_1", Shape::Keyed, None), first);
+        // It is in no quote.
+        let third = mentions.number("订单17", Shape::Mixed, None);
+        assert_eq!(third, 2);
+        assert_eq!(names_of(&mentions), ["user_1", "user_2", "订单17"]);
+        assert_eq!(mentions.text(&quote), "see user_1 and user_2");
+        mentions.close();
+        assert_eq!(names_of(&mentions).len(), 3);
+    }
+
+    #[test]
+    fn many_names_are_told_apart() {
+        let mut mentions = Mentions::default();
+        let names: Vec<String> = (0..2_000).map(|n| format!("name_{n}")).collect();
+        for _ in 0..2 {
+            for (number, name) in (0..).zip(&names) {
+                assert_eq!(mentions.number(name, Shape::Keyed, None), number);
+            }
+        }
+        assert_eq!(mentions.list.len(), names.len());
+    }
+
+    #[test]
+    fn only_an_argument_takes_another_shape() {
+        let mut mentions = Mentions::default();
+        let id = mentions.number("W812", Shape::Argument, None);
+        assert!(mentions.list[id as usize].origins.is_empty());
+        for (shape, expected) in [
+            (Shape::Argument, Shape::Argument),
+            (Shape::Code, Shape::Code),
+            (Shape::Number, Shape::Code),
+        ] {
+            assert_eq!(mentions.seen("W812", shape, None, Origin::Call), id);
+            assert_eq!(mentions.list[id as usize].shape, expected);
+        }
+        assert!(!mentions.list[id as usize].origins.is_empty());
+    }
+
+    #[test]
+    fn there_may_be_none() {
+        let mut mentions = Mentions::default();
+        assert_eq!(mentions.push_text(""), 0..0);
+        mentions.close();
+        assert_eq!(names_of(&mentions), [""; 0]);
+    }
+}

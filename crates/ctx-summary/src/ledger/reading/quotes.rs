@@ -1,0 +1,166 @@
+//! The segments of a message, and the identifiers in them.
+
+use std::borrow::Cow;
+
+use ctx_format::Message;
+use ctx_redact::redact;
+use ctx_text::{hash, head_and_tail};
+
+use crate::ledger::item::{Item, ItemKind};
+use crate::ledger::items::takes_back;
+use crate::ledger::json::Arguments;
+use crate::ledger::output::pieces;
+use crate::ledger::reading::{Event, Mark, Quote, Reading, Source};
+use crate::ledger::scan::Scan;
+use crate::ledger::segment::Origin;
+use crate::ledger::segment::{Kind, segments};
+use crate::ledger::statement::statements;
+
+/// Reads a message part by part.
+pub(super) struct Reader {
+    pub(super) reading: Reading,
+    pub(super) scan: Scan,
+    /// Whether the message leaves, and so may be quoted.
+    pub(super) leaves: bool,
+    /// The last call of an earlier summary.
+    pub(super) call: Option<usize>,
+    /// The speaker of the next quotes in an earlier summary.
+    pub(super) quoted: Origin,
+}
+
+impl Reader {
+    pub(super) fn new(source: Source, leaves: bool) -> Self {
+        Self {
+            reading: Reading {
+                source,
+                events: Vec::new(),
+                mentions: super::Mentions::default(),
+                quotes: Vec::new(),
+                marks: Vec::new(),
+                kept: Vec::new(),
+                secrets: 0,
+            },
+            scan: Scan::default(),
+            leaves,
+            call: None,
+            quoted: Origin::Result,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Reading {
+        self.reading.mentions.close();
+        self.reading
+    }
+
+    pub(super) fn item(&mut self, item: Item) {
+        let takes_back = item.kind == ItemKind::Decision && takes_back(&item.text);
+        self.reading.events.push(Event::Item(item, takes_back));
+    }
+
+    /// The last quote, if it leads to what comes.
+    pub(super) fn lead(&self) -> Option<usize> {
+        let last = self.reading.quotes.last()?;
+        matches!(last.kind, Kind::Lead | Kind::Heading).then(|| self.reading.quotes.len() - 1)
+    }
+
+    /// A statement, without secrets.
+    pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
+        let mut quotes: Vec<Option<usize>> = Vec::new();
+        for one in statements(text) {
+            let head = one.head.map_or(head, |head| quotes[head]);
+            quotes.push(self.quote(&one.text, origin, one.kind, head));
+        }
+    }
+
+    /// The lines of a text without a speaker, and without secrets.
+    pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
+        for (kind, piece) in pieces(text) {
+            let kind = if origin == Origin::Pasted { Kind::Quoted } else { kind };
+            self.quote(&piece, origin, kind, head);
+        }
+    }
+
+    /// A segment that may be quoted, if it is worth that; its number.
+    pub(super) fn quote(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        kind: Kind,
+        head: Option<usize>,
+    ) -> Option<usize> {
+        let prose = !matches!(origin, Origin::Call | Origin::Result);
+        let found = self.scan.read(text, prose, self.leaves);
+        let tells = kind.is_said()
+            || matches!(kind, Kind::Outcome | Kind::Change | Kind::Command | Kind::Reason);
+        if found.is_empty() && !(tells && self.leaves) {
+            return None;
+        }
+        let Reading { mentions, marks, quotes, .. } = &mut self.reading;
+        // Kept text is not quoted: its names are enough.
+        let quoted = self.leaves.then(|| mentions.push_text(text));
+        let first = marks.len();
+        for found in found {
+            let name = &text[found.place.clone()];
+            let place = quoted
+                .as_ref()
+                .map(|text| text.start + found.place.start..text.start + found.place.end);
+            let id = mentions.seen(name, found.shape, place, origin);
+            match marks[first..].iter_mut().find(|mark| mark.id == id) {
+                Some(mark) => mark.words = mark.words.max(found.words),
+                None => marks.push(Mark { id, words: found.words }),
+            }
+        }
+        let Some(text_place) = quoted else {
+            marks.truncate(first);
+            return None;
+        };
+        quotes.push(Quote {
+            hash: hash(text),
+            text: text_place,
+            origin,
+            kind,
+            head,
+            marks: marks.len() - first,
+            line: None,
+            begins_turn: false,
+        });
+        Some(quotes.len() - 1)
+    }
+
+    /// Without secrets, which are counted, and without the middle of what is too long.
+    pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let (clean, secrets) = redact(text);
+        self.reading.secrets += secrets;
+        head_and_tail(clean)
+    }
+}
+
+impl Reader {
+    /// The coverage of a kept message: its original texts and its calls.
+    pub(super) fn stays(&mut self, message: &Message<'_>) {
+        for text in message.texts() {
+            self.told(text);
+            let kept = &mut self.reading.kept;
+            kept.extend(statements(text).iter().map(|one| hash(&one.text)));
+            kept.extend(pieces(text).iter().map(|(_, piece)| hash(piece)));
+        }
+        for call in message.calls() {
+            let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
+            let values = arguments.leaves.iter().map(|leaf| leaf.value.as_str());
+            let text = std::iter::once(call.name.as_ref()).chain(values);
+            self.told(&text.collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    pub(super) fn told(&mut self, text: &str) {
+        for segment in segments(text) {
+            let segment = &text[segment];
+            let mentions = &mut self.reading.mentions;
+            for found in self.scan.read(segment, true, true) {
+                let number = mentions.number(&segment[found.place.clone()], found.shape, None);
+                let told = &mut mentions.list[number as usize].told;
+                *told = (*told).max(1 + found.words);
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Which sentence is a decision, a fact or a preference, by tables of patterns.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use ctx_format::Role;
+use ctx_text::{plain_line, shorten};
+use serde::Serialize;
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::Pattern;
+use table::{LazyRegex, PatternSet, Table};
+
+/// The kinds of statements worth remembering; each has a memory file of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum MemoryKind {
+    /// Settled questions
+    Decision,
+    /// Statements that name a project, a path or a setting
+    Fact,
+    /// How the user wants things
+    Preference,
+    /// Tool calls in short, and their errors
+    Runtime,
+}
+
+impl MemoryKind {
+    /// All kinds, in the order in which a sentence is tried.
+    pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
+
+    /// Its word on the command line and in an item.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Fact => "fact",
+            Self::Preference => "preference",
+            Self::Runtime => "runtime",
+        }
+    }
+}
+
+/// Longest quote, in characters. A sentence is judged and quoted up to here.
+pub const QUOTE_MAX: usize = 300;
+
+/// A sentence as it is judged and quoted: on one line, at most [`QUOTE_MAX`] characters.
+pub fn quote(sentence: &str) -> String {
+    shorten(plain_line(sentence), QUOTE_MAX)
+}
+
+/// All tables, with the hints of all of them in one automaton.
+struct Tables {
+    /// Two tables for each kind: for naming sentences, and for what only a memory keeps.
+    of_kinds: [[Table; 2]; 3],
+    /// Statements that no memory keeps, whatever their kind.
+    passing: LazyRegex,
+    hints: AhoCorasick,
+    /// For each hint, the patterns that it hints at.
+    hinted: Vec<Hinted>,
+    unhinted: Hinted,
+}
+
+/// Patterns of all tables, by kind and table.
+type Hinted = [[PatternSet; 2]; 3];
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let of_kinds = [
+        Table::read(include_str!("decision.txt")),
+        Table::read(include_str!("fact.txt")),
+        Table::read(include_str!("preference.txt")),
+    ];
+    let [_, any] = Table::read(include_str!("any.txt"));
+    let mut hinted: HashMap<&str, Hinted> = HashMap::new();
+    let mut unhinted = Hinted::default();
+    for (kind, tables) in of_kinds.iter().enumerate() {
+        for (number, table) in tables.iter().enumerate() {
+            unhinted[kind][number] = table.unhinted();
+            for (at, pattern) in table.patterns.iter().enumerate() {
+                for hint in &pattern.hints {
+                    hinted.entry(hint).or_default()[kind][number] |= 1 << at;
+                }
+            }
+        }
+    }
+    let (hints, hinted): (Vec<&str>, Vec<Hinted>) = hinted.into_iter().unzip();
+    let hints = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(hints)
+        .expect("a few hundred short hints");
+    Tables { of_kinds, passing: any.passing, hints, hinted, unhinted }
+});
+
+impl Tables {
+    fn of(&self, kind: MemoryKind) -> Option<&[Table; 2]> {
+        self.of_kinds.get(kind as usize)
+    }
+
+    #[cfg(test)]
+    fn all(&self) -> impl Iterator<Item = &Table> {
+        self.of_kinds.iter().flatten()
+    }
+
+    /// The patterns with a hint in the sentence, and those without hints.
+    fn hinted(&self, sentence: &str) -> Hinted {
+        // A full stop at the end is no sign of a file name.
+        let sentence = sentence.trim_end_matches('.');
+        // Some other letters have one of ASCII as their lower case.
+        let mut lower = Cow::Borrowed(sentence);
+        if !sentence.is_ascii() {
+            lower = Cow::Owned(sentence.to_lowercase());
+        }
+        let mut all = self.unhinted;
+        for hint in self.hints.find_overlapping_iter(lower.as_ref()) {
+            let sets = self.hinted[hint.pattern().as_usize()].iter().flatten();
+            for (all, set) in all.iter_mut().flatten().zip(sets) {
+                *all |= set;
+            }
+        }
+        all
+    }
+}
+
+/// Like [`Sentence::is_a`], for a single test.
+pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
+    Sentence::new(sentence, role).pattern(kind)
+}
+
+/// Like [`Sentence::is_kept_as`], for a single test.
+pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
+    Sentence::new(sentence, role).is_kept_as(kind)
+}
+
+/// A sentence of a speaker, prepared once for the tests of all kinds.
+pub struct Sentence<'s> {
+    text: &'s str,
+    role: Role,
+    /// The statement without code; for facts with code. `None` for a question.
+    plain: OnceCell<Option<Stated<'s>>>,
+    with_code: OnceCell<Option<Stated<'s>>>,
+}
+
+/// The statement of a sentence.
+struct Stated<'s> {
+    text: Cow<'s, str>,
+    hinted: Hinted,
+}
+
+impl<'s> Sentence<'s> {
+    /// A sentence by a speaker with this role.
+    pub fn new(text: &'s str, role: Role) -> Self {
+        Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
+    }
+
+    /// Whether it is of a kind: whether a pattern finds it by its words.
+    pub fn is_a(&self, kind: MemoryKind) -> bool {
+        self.pattern(kind).is_some()
+    }
+
+    /// Whether a memory keeps it as one of a kind: what [`Self::is_a`], and beyond it
+    /// conclusions with their reason as decisions, demands of the user as preferences, and who
+    /// people are as facts; but not what holds for the moment only.
+    pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
+        let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
+            return false;
+        };
+        let is_named = self.is_a(kind);
+        let hinted = stated.hinted[kind as usize][1];
+        if !is_named && more.find(&stated.text, self.role, hinted).is_none()
+            || TABLES.passing.is_match(self.text)
+        {
+            return false;
+        }
+        // A sentence with a word for deciding is kept whatever its form.
+        if kind == MemoryKind::Decision && (is_named || more.unnamed.is_match(self.text)) {
+            return is_named;
+        }
+        !more.passing.is_match(self.text)
+    }
+
+    fn pattern(&self, kind: MemoryKind) -> Option<&'static Pattern> {
+        let [named, _] = TABLES.of(kind)?;
+        let stated = self.stated(kind)?;
+        named.find(&stated.text, self.role, stated.hinted[kind as usize][0])
+    }
+
+    fn stated(&self, kind: MemoryKind) -> Option<&Stated<'s>> {
+        let stated = if kind == MemoryKind::Fact && self.text.contains('`') {
+            self.with_code.get_or_init(|| Stated::of(self.text.into()))
+        } else {
+            self.plain.get_or_init(|| Stated::of(without_code(self.text)))
+        };
+        stated.as_ref()
+    }
+}
+
+impl<'s> Stated<'s> {
+    fn of(text: Cow<'s, str>) -> Option<Self> {
+        let mut text = text;
+        if !text.is_ascii() {
+            text = simplified(&text).replace('’', "'").into();
+        }
+        if is_question(&text) {
+            // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In English the
+            // whole sentence does.
+            if text.is_ascii() {
+                return None;
+            }
+            let clause = text.rfind(['，', '；', '。'])?;
+            text.to_mut().truncate(clause);
+        }
+        let hinted = TABLES.hinted(&text);
+        Some(Self { text, hinted })
+    }
+}
+
+fn is_question(sentence: &str) -> bool {
+    let end =
+        sentence.trim_end_matches(['"', '”', ')', '）', '*', '_', '。', '.', '!', '！', ' ', '」']);
+    end.ends_with(['?', '？', '吗', '呢'])
+}
+
+/// Code in backticks says nothing about what its writer wants; a last lone backtick is no code.
+fn without_code(sentence: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed("");
+    let mut rest = sentence;
+    while let Some((before, behind)) = rest.split_once('`') {
+        plain += before;
+        rest = match behind.split_once('`') {
+            Some((_, behind)) => {
+                plain += "``";
+                behind
+            }
+            None => behind,
+        };
+    }
+    plain + rest
+}
+
+/// Traditional characters of the words of the patterns, each followed by its simplified one.
+const TRADITIONAL: &str = "\
+決决擇择選选確确歡欢慣惯習习傾倾願愿寧宁為为設设換换這这們们個个後后還还會会結结論论項项庫库團团隊队戶户終终於于綜综暫暂\
+時时據据統统採采棄弃請请麼么樣样辦办讓让幫帮無无沒没難难誰谁嗎吗來来開开從从總总絕绝對对應应該该務务須须許许準准過过別别\
+風风語语編编碼码愛爱區区預预認认環环變变倉仓號号徑径錄录負负責责監监聽听讀读寫写義义運运層层參参數数啟启關关閉闭將将標标\
+誌志並并實实現现當当發发佈布帶带記记錯错誤误規规則则儘尽維维護护師师學学醫医電电話话郵邮創创經经帳帐職职";
+
+/// The text with these characters in their simplified form, one for one: the patterns are
+/// written in simplified Chinese.
+pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
+    static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
+        let simple = TRADITIONAL.chars().skip(1).step_by(2);
+        TRADITIONAL.chars().step_by(2).zip(simple).collect()
+    });
+    if text.is_ascii() || !text.chars().any(|c| SIMPLIFIED.contains_key(&c)) {
+        return text.into();
+    }
+    let simple = |c: char| SIMPLIFIED.get(&c).copied().unwrap_or(c);
+    text.chars().map(simple).collect::<String>().into()
+}

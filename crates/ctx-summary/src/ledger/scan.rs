@@ -1,0 +1,252 @@
+//! The identifiers of a segment, in prose also names and figures, each with the number of words
+//! around it that say what it is.
+
+use std::ops::Range;
+
+use crate::ledger::identifier::{LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run};
+use crate::ledger::{identifier, term};
+
+/// An identifier in a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub(crate) place: Range<usize>,
+    pub(crate) shape: Shape,
+    /// How many words around it say what it is, up to [`ENOUGH`].
+    pub(crate) words: u8,
+}
+
+/// Scans segments, with buffers for all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    found: Vec<Match>,
+    words: Words,
+}
+
+impl Scan {
+    /// The identifiers of a segment; in `prose` they are followed by terms. The words around them
+    /// are counted on request only.
+    pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
+        self.found.clear();
+        let found = &mut self.found;
+        let words = 0;
+        identifier::scan(text, |place, shape| {
+            found.push(Match { place, shape, words });
+        });
+        if prose {
+            let identifiers = found.len();
+            term::scan(text, |place| {
+                let known = found[..identifiers].iter();
+                if !known.map(|known| &known.place).any(|known| *known == place) {
+                    let shape = Shape::Term;
+                    found.push(Match { place, shape, words });
+                }
+            });
+        }
+        if with_words && !found.is_empty() {
+            self.words.read(text);
+            for found in found.iter_mut() {
+                found.words = self.words.around(text, &found.place);
+            }
+        }
+        found
+    }
+}
+
+/// How many bytes on each side count as context: about a dozen words.
+const SPAN: usize = 70;
+/// How many words are enough to say what an identifier is.
+pub(crate) const ENOUGH: u8 = 2;
+/// Bytes of a Chinese character of the basic plane.
+const HAN_BYTES: usize = 3;
+/// Shorter words are articles and prepositions.
+const SHORTEST_WORD: usize = 4;
+const SHORTEST_KEY: usize = 3;
+
+/// Words that surround everything, in alphabetical order.
+#[rustfmt::skip]
+const STOP: &[&str] = &[
+    "about", "after", "also", "been", "before", "being", "both", "could", "does", "down", "during", "each", "from", "have",
+    "here", "into", "just", "like", "made", "make", "more", "most", "much", "once", "only", "other", "over", "same", "some",
+    "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "time", "very", "want",
+    "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
+];
+
+const LONGEST_STOP: usize = 6;
+
+/// The words of a text that say something about what they surround, as ranges.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    places: Vec<Range<usize>>,
+}
+
+impl Words {
+    /// Plain words, keys of JSON members, and runs of Chinese.
+    pub(crate) fn read(&mut self, text: &str) {
+        self.places.clear();
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            let start = at;
+            let class = class(*byte);
+            if class & WORD != 0 {
+                at += run(bytes, at, WORD);
+                if is_context(bytes, start..at) {
+                    self.places.push(start..at);
+                }
+            } else if byte.is_ascii() {
+                at += 1;
+            } else {
+                at = han_end(text, at);
+                // One character is a particle or a piece of a word.
+                if at - start >= 2 * HAN_BYTES {
+                    self.places.push(start..at);
+                }
+            }
+        }
+    }
+
+    /// How many different words surround `place` in the text that was read, up to [`ENOUGH`].
+    pub(crate) fn around(&self, text: &str, place: &Range<usize>) -> u8 {
+        let first_inside = self.places.partition_point(|word| word.end <= place.start);
+        // A Chinese name is part of a run of characters: the rest of the run says what it is.
+        let outside = |word: &Range<usize>| {
+            let sides =
+                [place.start.saturating_sub(word.start), word.end.saturating_sub(place.end)];
+            sides.iter().filter(|side| **side >= 2 * HAN_BYTES).count()
+        };
+        let inside = self.places[first_inside..].iter();
+        let inside = inside.take_while(|word| word.start < place.end);
+        let inside: usize = inside.map(outside).sum();
+        let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
+        let from = place.start.saturating_sub(SPAN);
+        let first = self.places.partition_point(|word| word.start < from);
+        let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
+        let mut others = self.places[first..]
+            .iter()
+            .take_while(within)
+            .filter(|word| word.end <= place.start || word.start >= place.end)
+            .map(|word| &text[word.clone()]);
+        let Some(one) = others.next() else {
+            return inside;
+        };
+        if inside + 1 >= ENOUGH || others.any(|word| word != one) {
+            return ENOUGH;
+        }
+        inside + 1
+    }
+}
+
+/// The end of the run of Chinese characters at `at`, or of a single other character.
+fn han_end(text: &str, at: usize) -> usize {
+    let chars = || text[at..].chars();
+    match chars().take_while(|c| is_han(*c)).count() {
+        0 => at + chars().next().map_or(1, char::len_utf8),
+        han => at + HAN_BYTES * han,
+    }
+}
+
+fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// Whether an ASCII word says something about its surroundings: it is no part of a path, of a name
+/// out of code, or of a number.
+fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
+    let word = &bytes[range.clone()];
+    if word.len() < SHORTEST_KEY {
+        return false;
+    }
+    let before = range.start.checked_sub(1).map(|at| bytes[at]);
+    let after = bytes.get(range.end).copied();
+    if before == Some(b'"') && after == Some(b'"') {
+        let after = bytes[range.end + 1..].trim_ascii_start();
+        if after.first() == Some(&b':') {
+            return classes(word) & !(LOWER | UNDERSCORE) == 0;
+        }
+    }
+    if word.len() < SHORTEST_WORD || classes(word) & !LETTER != 0 {
+        return false;
+    }
+    let joined = |byte: Option<u8>| byte.is_some_and(|b| matches!(b, b'/' | b'-'));
+    let dotted =
+        after == Some(b'.') && bytes.get(range.end + 1).is_some_and(u8::is_ascii_alphanumeric);
+    let glued = joined(before) || before == Some(b'.') || joined(after) || dotted;
+    !glued && !is_stop(word)
+}
+
+fn is_stop(word: &[u8]) -> bool {
+    let mut lower = [0; LONGEST_STOP];
+    let Some(lower) = lower.get_mut(..word.len()) else {
+        return false;
+    };
+    lower.copy_from_slice(word);
+    lower.make_ascii_lowercase();
+    STOP.binary_search_by(|stop| stop.as_bytes().cmp(lower)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_STOP, STOP, Scan, Words};
+
+    fn found(text: &str, prose: bool) -> Vec<(&str, u8)> {
+        let mut scan = Scan::default();
+        scan.read("an earlier_segment that is forgotten", true, true);
+        let found = scan.read(text, prose, true).iter();
+        found.map(|found| (&text[found.place.clone()], found.words)).collect()
+    }
+
+    #[test]
+    fn terms_come_behind_identifiers_and_only_in_prose() {
+        let text = "met John Smith about order_17 for 3 nights";
+        assert_eq!(found(text, false), [("order_17", 2)]);
+        assert_eq!(found(text, true), [("order_17", 2), ("John Smith", 1), ("3 nights", 2)]);
+    }
+
+    #[test]
+    fn what_is_an_identifier_is_no_term_as_well() {
+        assert_eq!(found("it rose 1250% in price", true), [("1250%", 2)]);
+    }
+
+    #[test]
+    fn words_are_counted_when_asked_for() {
+        let mut scan = Scan::default();
+        assert_eq!(scan.read("the order W123 was shipped", true, false)[0].words, 0);
+        assert_eq!(scan.read("the order W123 was shipped", true, true)[0].words, 2);
+        assert_eq!(scan.read("", true, true), []);
+    }
+
+    fn around(text: &str, identifier: &str) -> u8 {
+        let at = text.find(identifier).expect("it is there");
+        let mut words = Words::default();
+        words.read("an earlier text, which is forgotten");
+        words.read(text);
+        words.around(text, &(at..at + identifier.len()))
+    }
+
+    #[test]
+    fn stop_words_are_in_order() {
+        assert!(STOP.is_sorted());
+        assert_eq!(STOP.iter().map(|word| word.len()).max(), Some(LONGEST_STOP));
+    }
+
+    #[test]
+    fn words_and_keys_count_once() {
+        assert_eq!(around("the order W123 was shipped", "W123"), 2);
+        assert_eq!(around("order W123, order", "W123"), 1);
+        assert_eq!(around("W123", "W123"), 0);
+        assert_eq!(around(r#"{"item_id": "W123", "qty": 2}"#, "W123"), 2);
+        assert_eq!(around("订单 W123 已经发货", "W123"), 2);
+    }
+
+    #[test]
+    fn parts_of_names_and_words_of_no_meaning_do_not() {
+        assert_eq!(around("src/main.rs W123 order_id this", "W123"), 0);
+        assert_eq!(around("some-thing W123 from", "W123"), 0);
+    }
+
+    #[test]
+    fn what_is_far_does_not() {
+        let text = format!("order{}W123{}shipped", " ".repeat(70), " ".repeat(70));
+        assert_eq!(around(&text, "W123"), 0);
+    }
+}

@@ -1,0 +1,301 @@
+//! What a session needed later, if its continuation is known: the values that its later calls used
+//! and only the earlier part had.
+
+mod context;
+mod values;
+
+use std::collections::HashSet;
+
+use ctx_format::{Message, Part, Role};
+use ctx_tokens::Encoding;
+
+use crate::ledger::json::Arguments;
+use crate::ledger::score::hay::Hay;
+
+/// Tokens of a message in addition to its text.
+const FRAME: u64 = 4;
+/// A path is known when so much of its end is.
+const SHORTEST_SUFFIX: usize = 4;
+
+/// Reads the old session, the new one, and what came after the old one.
+#[derive(Debug, Default)]
+pub struct Future {
+    given: String,
+    old: String,
+    /// For each message except system ones, its tokens and where it begins.
+    places: Vec<(u64, usize)>,
+    old_systems: usize,
+    given_tokens: u64,
+    new_systems: Vec<String>,
+    new: String,
+    new_tokens: u64,
+    /// Later results and user messages.
+    told: String,
+    /// For each later call its values, and how many messages preceded it.
+    calls: Vec<(Vec<String>, usize)>,
+}
+
+/// How many of the needed values are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needed {
+    /// Values that later calls used, that the old session had, and that nobody repeated.
+    pub total: u64,
+    /// Values that the new session has (`A_must`).
+    pub kept: u64,
+    /// Values that still have two of the words around them (`A_ctx`).
+    pub in_context: u64,
+    /// Needed values that a window of the same size could not hold.
+    pub far: u64,
+    /// Far values kept with the words around them (`A_ctxfar`).
+    pub far_in_context: u64,
+}
+
+impl Future {
+    /// The next message of the old session.
+    pub fn push_before(&mut self, message: &Message<'_>) {
+        let tokens = tokens(message);
+        if message.role.is_system() {
+            self.old_systems += 1;
+            self.given_tokens += tokens;
+            self.places.clear();
+            add(&mut self.given, &text(message));
+        } else {
+            self.places.push((tokens, self.old.len()));
+            add(&mut self.old, &text(message));
+        }
+    }
+
+    /// The next message of the new session.
+    pub fn push_after(&mut self, message: &Message<'_>) {
+        self.new_tokens += tokens(message);
+        if message.role.is_system() {
+            self.new_systems.push(text(message));
+        } else {
+            add(&mut self.new, &text(message));
+        }
+    }
+
+    /// The next message of the continuation.
+    pub fn push_later(&mut self, message: &Message<'_>) {
+        for call in message.calls() {
+            self.calls.push((values::of_call(call), self.told.len()));
+        }
+        if matches!(message.role, Role::User | Role::Tool | Role::Function) {
+            add(&mut self.told, &text(message));
+        }
+    }
+
+    /// The figures. `budget` are the tokens that a window might have instead of the
+    /// new session, system messages included; without it those that the new session
+    /// has.
+    pub fn finish(self, budget: Option<u64>) -> Needed {
+        let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
+        let told = Hay::of(&self.told);
+        // System messages that were there before tell nothing new.
+        let added = self.new_systems.iter().skip(self.old_systems);
+        let mut new = added.fold(String::new(), |mut text, system| {
+            add(&mut text, system);
+            text
+        });
+        new.push_str(&self.new);
+        let new = Hay::of(&new);
+        let window = Hay::of(&self.old[self.window(budget)..]);
+
+        let mut needed = Needed::default();
+        for value in needed_values(&self.calls, &given, &old, &told) {
+            let is_kept = new.has(&value);
+            let in_context = is_kept && context::is_kept(old.text(), new.text(), &value);
+            let is_far = !window.has(&value);
+            needed.total += 1;
+            needed.kept += u64::from(is_kept);
+            needed.in_context += u64::from(in_context);
+            needed.far += u64::from(is_far);
+            needed.far_in_context += u64::from(is_far && in_context);
+        }
+        needed
+    }
+
+    /// Where the latest messages begin that fit a window of this many tokens.
+    fn window(&self, budget: Option<u64>) -> usize {
+        let budget = budget.unwrap_or(self.new_tokens);
+        let mut left = budget.saturating_sub(self.given_tokens);
+        let mut from = self.old.len();
+        for (tokens, at) in self.places.iter().rev() {
+            if *tokens > left {
+                break;
+            }
+            left -= tokens;
+            from = *at;
+        }
+        from
+    }
+}
+
+/// The values that a later call used, that the old session had, and that nobody had repeated by
+/// then, in order.
+fn needed_values(
+    calls: &[(Vec<String>, usize)],
+    given: &Hay<'_>,
+    old: &Hay<'_>,
+    told: &Hay<'_>,
+) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for (values, told_before) in calls {
+        for value in values.iter().filter(|value| !given.has(value)) {
+            let Some(known) = known(old, value) else {
+                continue;
+            };
+            let is_given = known != value && given.has(known);
+            let is_new = !is_given && !context::is_common(known) && seen.insert(known);
+            if is_new && !told.has_within(known, *told_before) {
+                found.push(known.to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The value in the old session's form: as it is, or for a path its longest end.
+fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
+    if old.has(value) {
+        return Some(value);
+    }
+    if value.starts_with("http") {
+        return None;
+    }
+    let ends = value.match_indices('/').map(|(at, _)| &value[at + 1..]);
+    ends.filter(|end| end.chars().count() >= SHORTEST_SUFFIX && end.contains(['/', '.']))
+        .find(|end| old.has(end))
+}
+
+fn add(all: &mut String, text: &str) {
+    if !all.is_empty() {
+        all.push('\n');
+    }
+    all.push_str(text);
+}
+
+/// The text of a message: its texts and results, and the names, keys and values of its calls.
+fn text(message: &Message<'_>) -> String {
+    let mut lines = said(&message.parts);
+    for call in message.calls() {
+        lines.push(call.name.to_string());
+        let Some(arguments) = Arguments::parse(&call.arguments) else {
+            lines.push(call.arguments.to_string());
+            continue;
+        };
+        lines.extend(arguments.keys);
+        let values = arguments.leaves.into_iter().map(|leaf| match leaf.value.as_str() {
+            // Values of JSON that are words only by their spelling.
+            "true" | "false" | "null" => String::new(),
+            _ => leaf.value,
+        });
+        lines.extend(values);
+    }
+    lines.join("\n")
+}
+
+fn said(parts: &[Part<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => found.push(text.to_string()),
+            Part::Result(result) => found.extend(said(&result.parts)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The tokens of texts and calls, and a flat number for the frame.
+fn tokens(message: &Message<'_>) -> u64 {
+    let counter = Encoding::default().counter();
+    let said: u64 = said(&message.parts).iter().map(|text| counter.count(text)).sum();
+    let calls = message.calls();
+    let called: u64 =
+        calls.map(|call| counter.count(&call.name) + counter.count(&call.arguments)).sum();
+    FRAME + said + called
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Role;
+
+    use super::{Future, Hay, Needed, known, text, tokens};
+    use crate::ledger::fixtures::{answers, calls, says};
+
+    /// A session, what is left of it, and a call that comes later.
+    fn needed(before: &[&str], after: &str, later: &str, budget: Option<u64>) -> Needed {
+        let mut future = Future::default();
+        future.push_before(&says(Role::System, "You serve the harbour of Bergen."));
+        for text in before {
+            future.push_before(&says(Role::User, text));
+        }
+        future.push_after(&says(Role::System, "You serve the harbour of Bergen."));
+        future.push_after(&says(Role::User, after));
+        let arguments = serde_json::json!({ "id": later }).to_string();
+        future.push_later(&calls("get", &arguments));
+        future.finish(budget)
+    }
+
+    #[test]
+    fn without_a_future_nothing_is_needed() {
+        assert_eq!(Future::default().finish(None), Needed::default());
+        assert_eq!(needed(&[], "", "order_17", None), Needed::default());
+    }
+
+    #[test]
+    fn a_value_that_only_the_past_has_is_needed() {
+        let before = ["ship order_17 today", "and then rest"];
+        let lost = needed(&before, "rest", "order_17", Some(0));
+        assert_eq!((lost.total, lost.kept, lost.far), (1, 0, 1));
+        let kept = needed(&before, "ship order_17 today", "order_17", Some(0));
+        assert_eq!((kept.total, kept.kept, kept.in_context), (1, 1, 1));
+        assert_eq!(kept.far_in_context, 1);
+        let bare = needed(&before, "order_17", "order_17", Some(0));
+        assert_eq!((bare.kept, bare.in_context), (1, 0));
+        // A window with room for all of it would have held it.
+        assert_eq!(needed(&before, "rest", "order_17", Some(10_000)).far, 0);
+    }
+
+    #[test]
+    fn what_the_system_says_and_what_nobody_said_is_not_needed() {
+        assert_eq!(needed(&["to Bergen"], "", "Bergen", None).total, 0);
+        assert_eq!(needed(&["to Oslo"], "", "order_99", None).total, 0);
+    }
+
+    #[test]
+    fn what_was_told_again_is_not_needed() {
+        let mut future = Future::default();
+        future.push_before(&says(Role::User, "ship order_17 and order_18"));
+        future.push_later(&answers("order_17 is ready"));
+        future.push_later(&calls("ship", r#"{"id":"order_17"}"#));
+        future.push_later(&calls("ship", r#"{"id":"order_18"}"#));
+        // Too late: the call was made.
+        future.push_later(&answers("order_18 is shipped"));
+        assert_eq!(future.finish(None).total, 1);
+    }
+
+    #[test]
+    fn a_path_is_known_by_its_longest_end() {
+        let old = Hay::of("see src/main.rs and lib.rs, https://a.example/b.rs");
+        assert_eq!(known(&old, "/work/src/main.rs"), Some("src/main.rs"));
+        assert_eq!(known(&old, "lib.rs"), Some("lib.rs"));
+        assert_eq!(known(&old, "/x/y.rs"), None);
+        // An address must be equal as a whole.
+        assert_eq!(known(&old, "https://other.example/lib.rs"), None);
+        assert_eq!(known(&old, ""), None);
+    }
+
+    #[test]
+    fn a_message_says_its_texts_and_the_values_of_its_calls() {
+        let call = calls("get", r#"{"订单":"十七","all":true,"none":null}"#);
+        assert_eq!(text(&call), "get\n订单\nall\nnone\n十七\n\n");
+        assert_eq!(text(&calls("run", "no JSON")), "run\nno JSON");
+        assert_eq!(text(&answers("done")), "done");
+        // The frame counts for an empty message, too.
+        assert!(tokens(&says(Role::User, "")) > 0);
+        assert!(tokens(&call) > tokens(&answers("done")));
+    }
+}

@@ -1,0 +1,195 @@
+//! The values in a call's arguments that a session must contain, because the call cannot be made
+//! without them.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use ctx_format::Call;
+use ctx_text::regex;
+use regex::Regex;
+
+use crate::ledger::json::Arguments;
+use crate::ledger::score::future::context::is_common;
+
+/// Shorter values are everywhere.
+const SHORTEST: usize = 4;
+/// Longer arguments are texts that contain values.
+const LONGEST_VALUE: usize = 60;
+/// So are those with more blanks.
+const MOST_BLANKS: usize = 5;
+
+static SHELL: LazyLock<Regex> = LazyLock::new(|| regex("(?i)shell|bash|exec|terminal|command|run"));
+
+/// What is removed from a text before its words are searched, in this order.
+static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    let extensions = [
+        "py|java|js|ts|tsx|jsx|go|rs|c|h|cc|cpp|hpp|rb|php|kt|scala|sh|md|rst|txt|json|ya?ml",
+        "toml|xml|cfg|ini|gradle|properties|csv|html|css|sql|lock|ipynb|class|jar|zip|png|jpg",
+    ]
+    .join("|");
+    [
+        // An address.
+        regex(r#"https?://[^\s'"<>)\]},]+"#),
+        // A path: names with slashes between them.
+        regex(r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w"),
+        // A file's name.
+        regex(&format!(r"\b[\w-]+(?:\.[\w-]+)*\.(?:{extensions})\b")),
+    ]
+});
+static NAME: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z_][A-Za-z0-9_]{3,}"));
+static MIXED: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[A-Za-z0-9][\w-]{3,}\b"));
+static CAMEL: LazyLock<Regex> = LazyLock::new(|| regex("[a-z][A-Z]|[A-Z]{2}[a-z]"));
+
+/// The values of a call, each once.
+pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
+    let mut values = Vec::new();
+    match Arguments::parse(&call.arguments) {
+        None => free(&call.arguments, &mut values),
+        Some(arguments) => {
+            let is_text = call.arguments.trim_start().starts_with('"');
+            let is_shell = is_text || SHELL.is_match(&call.name);
+            for leaf in arguments.leaves {
+                let value = leaf.value.trim();
+                let length = value.chars().count();
+                if length < SHORTEST {
+                    continue;
+                }
+                let blanks = value.bytes().filter(|byte| *byte == b' ').count();
+                let is_prose =
+                    value.contains('\n') || length > LONGEST_VALUE || blanks > MOST_BLANKS;
+                if is_shell || is_prose {
+                    free(value, &mut values);
+                } else {
+                    values.push(value.to_owned());
+                }
+            }
+        }
+    }
+    let mut seen = HashSet::new();
+    values.retain(|value| {
+        value.chars().count() >= SHORTEST && !is_common(value) && seen.insert(value.clone())
+    });
+    values
+}
+
+/// The values in a command or another text: addresses, paths, files, names out of
+/// code, ids, numbers.
+fn free(text: &str, values: &mut Vec<String>) {
+    let mut rest = text.to_owned();
+    for pattern in WHOLE.iter() {
+        let whole = pattern.find_iter(&rest);
+        let bare = |value: &str| value.trim_end_matches(['.', ',', ';', ':']).to_owned();
+        values.extend(whole.map(|found| bare(found.as_str())));
+        rest = pattern.replace_all(&rest, " ").into_owned();
+    }
+    let names = NAME.find_iter(&rest).map(|found| found.as_str());
+    values.extend(names.filter(|name| is_code(name)).map(str::to_owned));
+    let mixed = MIXED.find_iter(&rest).map(|found| found.as_str());
+    let both = |value: &&str| {
+        value.contains(|c: char| c.is_ascii_alphabetic()) && value.contains(char::is_numeric)
+    };
+    values.extend(mixed.filter(both).map(str::to_owned));
+    numbers(&rest, values);
+}
+
+fn is_code(name: &str) -> bool {
+    name.trim_matches('_').contains('_')
+        || name.contains(|c: char| c.is_ascii_digit())
+        || CAMEL.is_match(name)
+}
+
+/// Numbers, dates, times, sums: two digits at least, what joins digits between
+/// them, no letter on either side.
+fn numbers(text: &str, values: &mut Vec<String>) {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let mut before = None;
+    let mut at = 0;
+    while let Some(first) = text[at..].chars().next() {
+        let borders = before.is_none_or(|c| !is_letter(c) && c != '.');
+        let digits = at + usize::from(first == '$');
+        if borders && let Some(end) = number_end(text, digits, is_letter) {
+            values.push(text[at..end].to_owned());
+            before = text[..end].chars().next_back();
+            at = end;
+        } else {
+            before = Some(first);
+            at += first.len_utf8();
+        }
+    }
+}
+
+/// The end of the longest number at `start`.
+fn number_end(text: &str, start: usize, is_letter: impl Fn(char) -> bool) -> Option<usize> {
+    let run = &text.as_bytes()[start..];
+    let joins = |byte: &u8| byte.is_ascii_digit() || b".,:/-".contains(byte);
+    let length = run.iter().position(|byte| !joins(byte)).unwrap_or(run.len());
+    if !run.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    (2..=length).rev().find_map(|length| {
+        let end = start + length;
+        let ends = |end: usize| !text[end..].chars().next().is_some_and(&is_letter);
+        if !run[length - 1].is_ascii_digit() {
+            None
+        } else if text[end..].starts_with('%') && ends(end + 1) {
+            Some(end + 1)
+        } else {
+            ends(end).then_some(end)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::Call;
+
+    use super::{free, numbers, of_call};
+
+    fn values(name: &str, arguments: &str) -> Vec<String> {
+        of_call(&Call { id: None, name: name.into(), arguments: arguments.into(), slot: None })
+    }
+
+    #[test]
+    fn short_arguments_are_values_and_long_ones_hold_some() {
+        assert_eq!(
+            values("get_order", r##"{"order_id":"#W123","n":2,"ok":true,"zip":"10115"}"##),
+            ["#W123", "10115"]
+        );
+        assert_eq!(
+            values("note", r#"{"text":"please look at src/main.rs and at user_12 by 2026-11-22"}"#),
+            ["src/main.rs", "user_12", "2026-11-22"]
+        );
+    }
+
+    #[test]
+    fn commands_are_taken_apart() {
+        assert_eq!(
+            values(
+                "Bash",
+                r#"{"command":"cargo test -p my-crate2 && cat Cargo.toml; curl https://x.org/a."}"#
+            ),
+            ["https://x.org/a", "Cargo.toml", "crate2", "my-crate2"]
+        );
+        assert_eq!(values("Bash", "ls some_dir"), ["some_dir"]);
+    }
+
+    #[test]
+    fn numbers_have_no_letters_beside_them() {
+        let found = |text: &str| {
+            let mut values = Vec::new();
+            numbers(text, &mut values);
+            values
+        };
+        assert_eq!(found("at 12:30, $1,204.50 (45%)"), ["12:30", "$1,204.50", "45%"]);
+        assert_eq!(found("12:30pm v1.25 x77 5"), ["12"]);
+        assert_eq!(found("45%x 中12"), ["45"]);
+        assert_eq!(found("$"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn words_are_no_values() {
+        let mut found = Vec::new();
+        free("the quick brown fox HTTPServer", &mut found);
+        assert_eq!(found, ["HTTPServer"]);
+    }
+}

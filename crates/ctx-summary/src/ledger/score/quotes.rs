@@ -1,0 +1,243 @@
+//! Whether a message still says what was quoted from a session.
+//!
+//! Compares lower-case words and ignores what is between them; each Chinese or Japanese character
+//! is a word. A text has a quote if it has three of four of its different pairs of neighbouring
+//! words, wherever they are, so a truncated line or an omitted word is no loss. A quote of one word
+//! needs that word.
+
+use std::collections::{HashMap, HashSet};
+use std::str::Chars;
+
+use ctx_format::{Message, Part};
+
+/// Quotes that are looked for, by the words in them.
+#[derive(Debug, Default)]
+pub struct Quotes {
+    words: HashMap<String, usize>,
+    /// The quotes that have a pair.
+    having: HashMap<Pair, Vec<usize>>,
+    /// The number of pairs of each quote.
+    sizes: Vec<usize>,
+}
+
+/// Two neighbours; of a quote of one word, nothing and that word.
+type Pair = (Option<usize>, usize);
+
+impl Quotes {
+    /// One more quote: its number, from 0; `None` when it has no word.
+    pub fn add(&mut self, quote: &str) -> Option<usize> {
+        let mut numbers = Vec::new();
+        each_word(quote, |word| {
+            let next = self.words.len();
+            numbers.push(*self.words.entry(word.to_owned()).or_insert(next));
+        });
+        let pairs: HashSet<Pair> = match numbers[..] {
+            [] => return None,
+            [word] => HashSet::from([(None, word)]),
+            _ => numbers.windows(2).map(|two| (Some(two[0]), two[1])).collect(),
+        };
+        let quote = self.sizes.len();
+        self.sizes.push(pairs.len());
+        for pair in pairs {
+            self.having.entry(pair).or_default().push(quote);
+        }
+        Some(quote)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The numbers of the quotes that a text has.
+    pub fn in_text(&self, text: &str) -> Vec<usize> {
+        let mut pairs = HashSet::new();
+        let mut left = None;
+        each_word(text, |word| {
+            // A word outside all quotes has no neighbours.
+            let right = self.words.get(word).copied();
+            if let Some(right) = right {
+                pairs.insert((None, right));
+                pairs.extend(left.map(|left| (Some(left), right)));
+            }
+            left = right;
+        });
+        let mut had = vec![0; self.sizes.len()];
+        for quote in pairs.iter().filter_map(|pair| self.having.get(pair)).flatten() {
+            had[*quote] += 1;
+        }
+        let is_in = |quote: &usize| had[*quote] * 4 >= self.sizes[*quote] * 3;
+        (0..had.len()).filter(is_in).collect()
+    }
+}
+
+/// Adds what a message says to a text: its texts, calls and results, no reasoning.
+pub fn add_said(said: &mut String, message: &Message<'_>) {
+    add_parts(said, &message.parts);
+}
+
+fn add_parts(said: &mut String, parts: &[Part<'_>]) {
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => said.push_str(text),
+            Part::Call(call) => {
+                said.push_str(&call.name);
+                said.push('\n');
+                said.push_str(&call.arguments);
+            }
+            Part::Result(result) => add_parts(said, &result.parts),
+            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+        said.push('\n');
+    }
+}
+
+fn each_word(text: &str, mut visit: impl FnMut(&str)) {
+    let mut word = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = next(&mut chars) {
+        if is_sign(c) {
+            end(&mut word, &mut visit);
+            word.push(c);
+            end(&mut word, &mut visit);
+        } else if c.is_alphanumeric() || c == '_' {
+            word.extend(c.to_lowercase());
+        } else {
+            end(&mut word, &mut visit);
+        }
+    }
+    end(&mut word, &mut visit);
+}
+
+fn end(word: &mut String, visit: &mut impl FnMut(&str)) {
+    if !word.is_empty() {
+        visit(word);
+        word.clear();
+    }
+}
+
+/// The next character. Arguments are JSON, and results often hold some: what was quoted
+/// from them may have the line ends and letters themselves, or their escapes.
+fn next(chars: &mut Chars<'_>) -> Option<char> {
+    let c = chars.next()?;
+    if c != '\\' {
+        return Some(c);
+    }
+    let rest = chars.as_str();
+    let (length, meant) = match rest.as_bytes().first() {
+        Some(b'n' | b'r' | b't' | b'"') => (1, ' '),
+        Some(b'u') => match rest.get(1..5).and_then(hexadecimal) {
+            Some(meant) => (5, meant),
+            None => (0, ' '),
+        },
+        _ => (0, ' '),
+    };
+    *chars = rest[length..].chars();
+    Some(meant)
+}
+
+fn hexadecimal(digits: &str) -> Option<char> {
+    // The parser would take a sign, too.
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let code = is_number.then(|| u32::from_str_radix(digits, 16).ok())??;
+    char::from_u32(code)
+}
+
+/// Whether a character is a word: Chinese or Japanese.
+fn is_sign(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Message, Part, Role};
+    use proptest::prelude::*;
+
+    use super::{Quotes, add_said, each_word};
+    use crate::ledger::fixtures::{calls, result};
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        each_word(text, |word| words.push(word.to_owned()));
+        words
+    }
+
+    fn stands(quote: &str, text: &str) -> bool {
+        let mut quotes = Quotes::default();
+        assert_eq!(quotes.add(quote), Some(0));
+        quotes.in_text(text) == [0]
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_single_signs() {
+        assert_eq!(words("  Max_N=3; Größe "), ["max_n", "3", "größe"]);
+        assert_eq!(
+            words("没健身房也行ok 180元"),
+            ["没", "健", "身", "房", "也", "行", "ok", "180", "元"]
+        );
+        assert!(words("… — !?").is_empty());
+    }
+
+    #[test]
+    fn escapes_are_what_they_mean() {
+        assert_eq!(words(r#"a\nb\tc\"d\re"#), ["a", "b", "c", "d", "e"]);
+        assert_eq!(words(r"\u4e09\u00e9x"), ["三", "éx"]);
+        // These are none.
+        assert_eq!(words(r"\users \u+123 \ud800 \"), ["users", "u", "123", "ud800"]);
+        assert_eq!(words(r"\u12"), ["u12"]);
+    }
+
+    #[test]
+    fn three_of_four_pairs_are_enough() {
+        let quote = "one two three four five";
+        assert!(stands(quote, "They said: One, two, THREE,\nfour – five."));
+        assert!(stands(quote, "one two three four"));
+        assert!(stands(quote, "three four five, and one two"));
+        assert!(!stands(quote, "one two three"));
+        assert!(!stands(quote, "five four three two one"));
+        // A pair that comes twice is one.
+        assert!(stands("a b a b a", "b a b"));
+    }
+
+    #[test]
+    fn a_quote_of_one_word_is_a_whole_word() {
+        assert!(stands("7", "port 7."));
+        assert!(!stands("7", "port 17"));
+        assert!(stands("180元", "只有180元"));
+        assert!(!stands("180元", "只有180 块, 5元"));
+    }
+
+    #[test]
+    fn without_words_there_is_no_quote() {
+        let mut quotes = Quotes::default();
+        assert_eq!((quotes.add("…"), quotes.count()), (None, 0));
+        assert_eq!((quotes.add("a"), quotes.add("b c")), (Some(0), Some(1)));
+        assert_eq!(quotes.in_text("b c a"), [0, 1]);
+        assert!(quotes.in_text("").is_empty());
+    }
+
+    #[test]
+    fn a_message_says_its_texts_calls_and_results() {
+        let mut said = String::new();
+        add_said(&mut said, &calls("Bash", r#"{"command":"ls"}"#));
+        let parts = vec![
+            Part::Reasoning("hidden".into()),
+            Part::Text("seen".into()),
+            Part::Result(result("given")),
+        ];
+        add_said(&mut said, &Message::new(Role::User, parts));
+        assert_eq!(words(&said), ["bash", "command", "ls", "seen", "given"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_quote_stands_where_it_was_taken_from(text in "\\PC{0,40}", quote in "\\PC{0,20}", more in "\\PC{0,20}") {
+            let mut quotes = Quotes::default();
+            if quotes.add(&quote).is_some() {
+                prop_assert_eq!(quotes.in_text(&format!("{text} {quote} {more}")), [0]);
+            }
+            // No text makes it fall over.
+            quotes.in_text(&text);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The scored classes, their weights, and the figures of a score.
+
+use crate::ledger::ItemKind;
+
+/// A class of items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Items of a kind.
+    Item(ItemKind),
+    /// Names, numbers, addresses that a later call may need to the letter.
+    Identifiers,
+}
+
+impl Class {
+    /// All classes, in the order of a report.
+    pub const ALL: [Self; 8] = [
+        Self::Item(ItemKind::Ask),
+        Self::Item(ItemKind::Constraint),
+        Self::Item(ItemKind::Decision),
+        Self::Item(ItemKind::Open),
+        Self::Identifiers,
+        Self::Item(ItemKind::Error),
+        Self::Item(ItemKind::File),
+        Self::Item(ItemKind::Command),
+    ];
+
+    /// Its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Item(kind) => kind.as_str(),
+            Self::Identifiers => "identifiers",
+        }
+    }
+
+    /// How much it counts among the items kept: the user's words most, then what no tool
+    /// can tell again, then what a tool could.
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::Item(ItemKind::Ask | ItemKind::Constraint) => 3.0,
+            Self::Item(ItemKind::Decision | ItemKind::Open) | Self::Identifiers => 2.0,
+            Self::Item(ItemKind::Error | ItemKind::File | ItemKind::Command) => 1.0,
+        }
+    }
+}
+
+/// The result for an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// The new session has it word for word.
+    Retained,
+    /// The new session refers to a text that has it, by a handle or a path, so the model can get it
+    /// back.
+    Recoverable,
+    /// Only a snapshot has it: a person can get it back, the model cannot.
+    Saved,
+    /// It is nowhere.
+    Lost,
+}
+
+impl Standing {
+    /// The part of an item that counts as kept.
+    pub fn credit(self) -> f64 {
+        match self {
+            Self::Retained => 1.0,
+            Self::Recoverable => 0.5,
+            Self::Saved | Self::Lost => 0.0,
+        }
+    }
+}
+
+/// An item of the old session and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scored {
+    /// Its class.
+    pub class: Class,
+    /// Its words, on one line, without secrets.
+    pub text: String,
+    /// Its line in the old session; for an identifier, the last one.
+    pub line: u64,
+    /// Its weight within its class: for an identifier the probability that it is needed again, else
+    /// 1.
+    pub weight: f64,
+    /// The result.
+    pub standing: Standing,
+}
+
+/// The figures of a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Which.
+    pub class: Class,
+    /// How many items.
+    pub total: u64,
+    /// How many are in the new session.
+    pub retained: u64,
+    /// How many do not, but can be had back, be it from a snapshot only.
+    pub recoverable: u64,
+    /// How many of these from a snapshot only.
+    pub saved: u64,
+    /// How many are nowhere.
+    pub lost: u64,
+    /// How many more were done or superseded, and need not be kept.
+    pub retired: u64,
+    /// The kept share by weight; `None` without items.
+    pub score: Option<f64>,
+}
+
+/// A share with four decimals, as it is shown; more would be noise.
+pub fn rounded(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4
+}
+
+/// The results for all items of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Each item: by class, in the order of the session; identifiers begin with
+    /// those that are needed most likely.
+    pub items: Vec<Scored>,
+    /// The class of each item that need not be kept.
+    pub retired: Vec<Class>,
+}
+
+impl Score {
+    /// The figures of each class, in the order of [`Class::ALL`].
+    pub fn rows(&self) -> [Row; 8] {
+        Class::ALL.map(|class| {
+            let items = || self.items.iter().filter(move |item| item.class == class);
+            let count = |standing| items().filter(|item| item.standing == standing).count() as u64;
+            let saved = count(Standing::Saved);
+            let weight: f64 = items().map(|item| item.weight).sum();
+            let kept: f64 = items().map(|item| item.weight * item.standing.credit()).sum();
+            Row {
+                class,
+                total: items().count() as u64,
+                retained: count(Standing::Retained),
+                recoverable: count(Standing::Recoverable) + saved,
+                saved,
+                lost: count(Standing::Lost),
+                retired: self.retired.iter().filter(|other| **other == class).count() as u64,
+                score: (weight > 0.0).then(|| kept / weight),
+            }
+        })
+    }
+
+    /// The share of kept items, from 0 to 1: the weighted mean over the classes with items, or 1 if
+    /// there was nothing to lose.
+    ///
+    /// The items come from a ledger, and our summaries are written from the same ledger. It
+    /// therefore says little about what a reader knows, or about one summary compared with another.
+    pub fn items_kept(&self) -> f64 {
+        let (mut kept, mut all) = (0.0, 0.0);
+        for row in self.rows() {
+            if let Some(score) = row.score {
+                kept += row.class.weight() * score;
+                all += row.class.weight();
+            }
+        }
+        if all > 0.0 { kept / all } else { 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{Class, Row, Score, Scored, Standing};
+    use crate::ledger::ItemKind;
+
+    #[test]
+    fn every_kind_of_item_has_a_class_by_its_own_word() {
+        for kind in ItemKind::ALL {
+            assert_eq!(Class::Item(kind).as_str(), kind.as_str());
+        }
+        // Identifiers are no items.
+        assert_eq!(Class::ALL.len(), ItemKind::ALL.len() + 1);
+        let words: HashSet<&str> = Class::ALL.map(Class::as_str).into();
+        assert_eq!(words.len(), Class::ALL.len());
+    }
+
+    #[test]
+    fn a_report_has_them_in_their_order() {
+        // Items stand as in a summary.
+        let kinds = Class::ALL.into_iter().filter_map(|class| match class {
+            Class::Item(kind) => Some(kind),
+            Class::Identifiers => None,
+        });
+        assert!(kinds.eq(ItemKind::ALL));
+    }
+
+    #[test]
+    fn the_users_words_count_most_and_every_class_counts() {
+        let weight = |kind| Class::Item(kind).weight();
+        let heaviest = weight(ItemKind::Ask);
+        for class in Class::ALL {
+            assert!(class.weight() > 0.0 && class.weight() <= heaviest);
+        }
+        assert!(weight(ItemKind::Decision) > weight(ItemKind::Command));
+    }
+
+    #[test]
+    fn only_what_the_model_can_have_is_credited() {
+        let credits = [Standing::Retained, Standing::Recoverable, Standing::Saved, Standing::Lost]
+            .map(Standing::credit);
+        assert!(credits[0] > credits[1] && credits[1] > credits[2]);
+        assert!((credits[0] - 1.0).abs() < 1e-12);
+        assert!(credits[2].abs() < 1e-12 && credits[3].abs() < 1e-12);
+    }
+
+    const ASKS: Class = Class::Item(ItemKind::Ask);
+    const ERRORS: Class = Class::Item(ItemKind::Error);
+    const FILES: Class = Class::Item(ItemKind::File);
+
+    fn scored(class: Class, weight: f64, standing: Standing) -> Scored {
+        Scored { class, text: "words".to_owned(), line: 1, weight, standing }
+    }
+
+    fn row(score: &Score, class: Class) -> Row {
+        let rows = score.rows();
+        *rows.iter().find(|row| row.class == class).expect("a row")
+    }
+
+    fn is_about(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 1e-12
+    }
+
+    #[test]
+    fn where_there_was_nothing_nothing_is_lost() {
+        let score = Score::default();
+        assert!(is_about(score.items_kept(), 1.0));
+        for (row, class) in score.rows().iter().zip(Class::ALL) {
+            assert_eq!((row.class, row.total, row.score), (class, 0, None));
+        }
+    }
+
+    #[test]
+    fn a_row_counts_each_standing() {
+        let score = Score {
+            items: vec![
+                scored(ASKS, 1.0, Standing::Retained),
+                scored(ASKS, 1.0, Standing::Recoverable),
+                scored(ASKS, 1.0, Standing::Saved),
+                scored(ASKS, 1.0, Standing::Lost),
+                scored(FILES, 1.0, Standing::Lost),
+            ],
+            retired: vec![ASKS, ERRORS, ASKS],
+        };
+        let asks = row(&score, ASKS);
+        assert_eq!((asks.total, asks.retained, asks.lost, asks.retired), (4, 1, 1, 2));
+        // Items that only a snapshot has can be recovered, too.
+        assert_eq!((asks.recoverable, asks.saved), (2, 1));
+        assert!(is_about(asks.score.expect("a score"), 1.5 / 4.0));
+        let errors = row(&score, ERRORS);
+        assert_eq!((errors.total, errors.retired, errors.score), (0, 1, None));
+    }
+
+    #[test]
+    fn within_a_class_items_count_by_their_weight() {
+        let score = Score {
+            items: vec![
+                scored(Class::Identifiers, 0.75, Standing::Retained),
+                scored(Class::Identifiers, 0.25, Standing::Lost),
+            ],
+            retired: vec![],
+        };
+        assert!(is_about(score.items_kept(), 0.75));
+    }
+
+    #[test]
+    fn items_of_no_weight_make_no_score() {
+        let score =
+            Score { items: vec![scored(Class::Identifiers, 0.0, Standing::Lost)], retired: vec![] };
+        let row = row(&score, Class::Identifiers);
+        assert_eq!((row.total, row.lost, row.score), (1, 1, None));
+        assert!(is_about(score.items_kept(), 1.0));
+    }
+
+    #[test]
+    fn classes_count_by_their_weight_however_many_items_they_have() {
+        let mut items = vec![scored(ASKS, 1.0, Standing::Retained)];
+        items.extend(vec![scored(FILES, 1.0, Standing::Lost); 9]);
+        let score = Score { items, retired: vec![] };
+        let (asks, files) = (ASKS.weight(), FILES.weight());
+        assert!(is_about(score.items_kept(), asks / (asks + files)));
+    }
+}

@@ -1,0 +1,256 @@
+//! Segments: pieces of a message that a summary can quote. A text is cut into lines; a long line
+//! is cut where a sentence, a JSON member or a word ends.
+
+use std::ops::Range;
+
+/// The kind of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A heading.
+    Heading,
+    /// A sentence that leads to what follows: it ends with a colon.
+    Lead,
+    /// A sentence.
+    Sentence,
+    /// An item of a list, or a row of a table.
+    Item,
+    /// Text that the writer quotes: code, a log.
+    Quoted,
+    /// A call that changes a file.
+    Change,
+    /// A call that runs a command.
+    Command,
+    /// Any other call.
+    Call,
+    /// A line of a long argument that names something: a function, a type, a heading.
+    Name,
+    /// A line that says how something ended: tests that passed, an error, a commit.
+    Outcome,
+    /// A comment or a sentence in a result that says why something is so, or has to be.
+    Reason,
+    /// Members of an object in a result, with the name of the object.
+    Record,
+    /// Any other line of an argument or of a result.
+    Line,
+}
+
+impl Kind {
+    /// Whether it is part of what a person or the model wrote.
+    pub fn is_said(self) -> bool {
+        matches!(self, Self::Heading | Self::Lead | Self::Sentence | Self::Item)
+    }
+}
+
+/// The author of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The user.
+    User,
+    /// Another writer, whose text the user pasted.
+    Pasted,
+    /// The model, in its replies.
+    Said,
+    /// The model, in an argument of a tool call.
+    Call,
+    /// A tool.
+    Result,
+    /// The model, in a summary of earlier messages.
+    Earlier,
+}
+
+/// Several origins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origins(u8);
+
+impl Origins {
+    pub(crate) fn add(&mut self, origin: Origin) {
+        self.0 |= 1 << origin as u8;
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn has(self, origin: Origin) -> bool {
+        self.0 & 1 << origin as u8 != 0
+    }
+}
+
+/// A piece of a message.
+#[derive(Debug)]
+pub struct Segment {
+    /// Line of its record.
+    pub line: u64,
+    /// The author.
+    pub origin: Origin,
+    /// Its kind.
+    pub kind: Kind,
+    /// The number of the segment above it: its heading, or the call of a result.
+    pub head: Option<usize>,
+    /// Whether a summary can do without it: a message that stays has it, or the items say all of
+    /// it.
+    pub is_covered: bool,
+    /// Whether it comes from an earlier summary, and so was chosen before.
+    pub is_earlier: bool,
+    /// How many requests of the user came so far, its own included.
+    pub turn: u32,
+    pub(crate) text: Range<usize>,
+    pub(crate) marks: Range<usize>,
+}
+
+/// Widest segment, in columns; a Chinese character takes two. Only a longer name is wider.
+const WIDEST: usize = 120;
+/// Shorter pieces tell nothing.
+const SHORTEST: usize = 4;
+
+/// The segments of a text in order, without surrounding blanks.
+pub(crate) fn segments(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let mut range = trim(text, start..start + line.len());
+        range.start = range.end - numbered(&text[range.clone()]).1.len();
+        cut(text, range, &mut found);
+        start += line.len();
+    }
+    found
+}
+
+fn trim(text: &str, range: Range<usize>) -> Range<usize> {
+    let inside = &text[range.clone()];
+    let start = range.start + (inside.len() - inside.trim_start().len());
+    start..start.max(range.start + inside.trim_end().len())
+}
+
+/// The number of a line in a listing (`12→code`) and the line itself. A number mostly costs more
+/// than it says.
+pub(crate) fn numbered(line: &str) -> (&str, &str) {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    match line[digits..].strip_prefix('→') {
+        Some(code) if digits > 0 => (&line[..digits], code.trim_start()),
+        _ => ("", line),
+    }
+}
+
+fn cut(text: &str, mut range: Range<usize>, found: &mut Vec<Range<usize>>) {
+    while range.len() >= SHORTEST {
+        let end = range.start + end_of_first(&text[range.clone()]);
+        let piece = trim(text, range.start..end);
+        if piece.len() >= SHORTEST {
+            found.push(piece);
+        }
+        range = trim(text, end..range.end);
+    }
+}
+
+/// How good a place is to cut after it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Cut {
+    Anywhere,
+    /// Not inside a name, a number or a word.
+    Word,
+    /// At a blank.
+    Blank,
+    /// After a comma or a bracket: a JSON member, a part of a sentence.
+    Member,
+    /// After the end of a sentence.
+    Sentence,
+}
+
+/// The end of a line's first segment: at the last of the best places, once a third of the width is
+/// reached.
+fn end_of_first(line: &str) -> usize {
+    // No character has more columns than bytes.
+    if line.len() <= WIDEST {
+        return line.len();
+    }
+    let mut width = 0;
+    let mut best: Option<(Cut, usize)> = None;
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        width += if c.is_ascii() { 1 } else { 2 };
+        let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
+        if width > WIDEST {
+            // A path is whole.
+            let inside_name = matches!(best, None | Some((Cut::Anywhere, _)));
+            if !inside_name || width > WIDEST * 3 {
+                return best.map_or(at.max(1), |(_, end)| end);
+            }
+        }
+        if width < WIDEST / 3 {
+            continue;
+        }
+        if best.is_none_or(|(known, _)| kind >= known) {
+            best = Some((kind, at + c.len_utf8()));
+        }
+    }
+    line.len()
+}
+
+fn cut_kind(c: char, next: Option<char>) -> Cut {
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | '@');
+    match (c, next) {
+        ('。' | '！' | '？' | '；', _) | ('.' | '!' | '?', Some(' ')) => Cut::Sentence,
+        (',' | ';' | '}' | ']' | ')', Some(' ' | '"' | '{' | '[' | '\'')) | ('，', _) => {
+            Cut::Member
+        }
+        (' ' | '\t', _) | (_, Some(' ' | '\t')) => Cut::Blank,
+        (c, Some(next)) if word(c) && word(next) => Cut::Anywhere,
+        _ => Cut::Word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{WIDEST, segments};
+
+    fn texts(text: &str) -> Vec<&str> {
+        segments(text).into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn short_lines_are_whole() {
+        assert_eq!(
+            texts("  one line\r\n\n}\n12→\tlet x = 1;\n7 apples"),
+            ["one line", "let x = 1;", "7 apples"]
+        );
+    }
+
+    #[test]
+    fn long_lines_are_cut_at_sentences_and_members() {
+        let prose = format!("{}. {}", "word ".repeat(15).trim(), "more ".repeat(15).trim());
+        assert_eq!(texts(&prose).len(), 2);
+        assert!(texts(&prose)[0].ends_with("word."));
+        let json = format!("{{{}}}", r#""item_id": "12345678", "#.repeat(12));
+        for piece in texts(&json) {
+            assert!(piece.starts_with(['"', '{', '}']), "{piece}");
+        }
+        assert_eq!(texts(&"决".repeat(150)).len(), 3);
+    }
+
+    #[test]
+    fn a_path_is_whole_but_for_a_very_long_one() {
+        let path = format!("/{}a.rs", "work/".repeat(WIDEST / 5));
+        assert_eq!(texts(&format!("{path} and words")), [&*path, "and words"]);
+        let long = "/work".repeat(WIDEST);
+        assert_eq!(texts(&long)[0].len(), WIDEST * 3);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_wide(text in "[a-z0-9_\",.: {}决。\n]{0,400}") {
+            let found = texts(&text);
+            for piece in &found {
+                let width: usize = piece.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
+                prop_assert!(width <= WIDEST);
+            }
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            let joined: String = found.iter().map(|piece| bare(piece)).collect();
+            // Only shreds of fewer than four bytes are left out, one to a line or a cut.
+            let pieces = found.len() + text.lines().count();
+            prop_assert!(bare(&text).len() - joined.len() <= 3 * pieces);
+        }
+    }
+}

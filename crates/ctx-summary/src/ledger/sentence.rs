@@ -1,0 +1,347 @@
+//! Sentences of a chat: Chinese and English prose only.
+//!
+//! Skips what the writer did not say: code blocks, quoted lines (`>`), tables, headings, log lines,
+//! and blocks in tags (`<output>…</output>`).
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use ctx_text::{ascii_regex, bytes_regex, plain_line};
+use regex::{Regex, bytes};
+
+/// Follows the blocks of a text that its writer did not say: code, and what is in tags.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    fence: Option<char>,
+    tag: Option<String>,
+    /// End tags that the text does not have: it is searched once for each.
+    unclosed: HashSet<String>,
+    indented: bool,
+    after_blank: bool,
+}
+
+impl Blocks {
+    /// Whether the next line of `text` is in a block, or the mark of one.
+    pub(crate) fn has(&mut self, line: &str, text: &str) -> bool {
+        let trimmed = line.trim_start();
+        if let Some(tag) = &self.tag {
+            if line.contains(tag.as_str()) {
+                self.tag = None;
+            }
+            return true;
+        }
+        if let Some(mark) = trimmed.get(..3).filter(|mark| ["```", "~~~"].contains(mark)) {
+            match self.fence {
+                None => self.fence = mark.chars().next(),
+                Some(open) if mark.starts_with(open) => self.fence = None,
+                Some(_) => {}
+            }
+            return true;
+        }
+        if self.fence.is_some() {
+            return true;
+        }
+        if let Some(end) = end_of_tag(trimmed) {
+            if !trimmed.contains(&end) && !self.unclosed.contains(&end) {
+                if text.contains(&end) {
+                    self.tag = Some(end);
+                } else {
+                    self.unclosed.insert(end);
+                }
+            }
+            return true;
+        }
+        self.is_indented(line)
+    }
+
+    /// Markdown's indented code: four blanks or a tab after a blank line, and no list item.
+    fn is_indented(&mut self, line: &str) -> bool {
+        let blank = line.trim().is_empty();
+        let deep = line.starts_with("    ") || line.starts_with('\t');
+        let may_be = deep && !blank && (self.indented || self.after_blank);
+        self.indented = may_be && !without_marker(line.trim()).0;
+        self.after_blank = blank;
+        self.indented
+    }
+}
+
+/// `</name>` for a line that begins with `<name`: the block of a program.
+fn end_of_tag(line: &str) -> Option<String> {
+    static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
+    // Most lines begin with another character, and a regex with captures is slow to say so.
+    let name = line.starts_with('<').then(|| TAG.captures(line)).flatten()?;
+    Some(format!("</{}>", &name[1]))
+}
+
+/// Whether a line begins with `- `, `1. `, `[x] ` or `（1）`, and the line without it.
+pub fn without_marker(line: &str) -> (bool, &str) {
+    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
+        let bullet = r"(?:[-*+] |• )\s*(?:\[[ xX]\] )?";
+        let number = r"(?:（|\(?)[0-9]{1,3}(?:[.)] |、|）)|\([0-9]{1,3}\)|（[0-9]{1,3}\)";
+        ascii_regex(&format!("^(?:{bullet}|{number})"))
+    });
+    match MARKER.find(line) {
+        Some(marker) => (true, line[marker.end()..].trim_start()),
+        None => (false, line),
+    }
+}
+
+/// The sentences of `text` in order, each on one line, list markers removed.
+pub fn sentences(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for paragraph in paragraphs(text) {
+        split(&paragraph, &mut found);
+    }
+    found
+}
+
+/// Shorter lines end where the writer wants, not at the margin of an editor.
+pub(crate) const WRAPPED: usize = 60;
+
+/// Lines of prose. A line that was broken at an editor's margin is joined again.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut blocks = Blocks::default();
+    let mut joinable = false;
+    for line in text.lines() {
+        if blocks.has(line, text) || NO_PROSE.is_match(line.trim().as_bytes()) {
+            joinable = false;
+            continue;
+        }
+        let (item, content) = without_marker(line.trim());
+        if content.is_empty() {
+            joinable = false;
+            continue;
+        }
+        let goes_on = !item && content.starts_with(|c: char| c.is_ascii_lowercase() || c == '`');
+        match found.last_mut().filter(|_| joinable && goes_on) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(content);
+            }
+            None => found.push(content.to_owned()),
+        }
+        joinable = line.len() >= WRAPPED && !content.ends_with(['.', '!', '?', ':', ';']);
+    }
+    found
+}
+
+/// Lines that are no prose.
+pub(crate) static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
+    let forms = [
+        // Headings, quotes, tables, shell prompts, diffs, rules.
+        r"^(?:#+ |>|\||\$ |% |@@|\+\+\+|---|===|diff --git)",
+        // The frames of a stack.
+        r#"^(?:File "|Traceback \(|at .*:.*\)$)"#,
+        // Logs: a level, a clock or a date, also in brackets.
+        r"^[\[(]*(?:(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?:[:\] \t]|ING)|[0-9]{2}:[0-9])",
+        r"^[\[(]*[0-9]{4}-[\x00-\x7f]{5}(?:T|\s*[0-9])",
+        // `[+] done`, one character; a checkbox has a list marker before it.
+        r"^\[(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]{1,3})\]",
+        // Progress of package managers and compilers.
+        r"^(?:Requirement already satisfied|Collecting |Downloading |Installing |Successfully )",
+        r"^(?:Using cached |Preparing |Building wheel|Building editable|Compiling |Fetching |Get:)",
+        r"^(?:Hit:|Unpacking |Setting up |Cloning into|remote: |Receiving objects)",
+        // Listings with line numbers, messages of compilers.
+        r"^[0-9]+:|^[^ \t]*:[0-9]+:(?:[ \t]|$)",
+        // Lines in brackets, in which programs talk about themselves; JSON; code.
+        r#"^\[.*\]$|^\(.*\)$|^\{"|[{}]$|\);$"#,
+    ];
+    bytes_regex(&forms.join("|"))
+});
+
+/// Words whose full stop ends no sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g", "i.e", "etc", "vs", "cf", "approx", "mr", "mrs", "ms", "dr", "prof", "st", "no", "fig",
+    "al", "inc", "ltd", "co", "resp", "incl", "esp", "dept", "est", "jan", "feb", "mar", "apr",
+    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
+];
+
+fn split(paragraph: &str, found: &mut Vec<String>) {
+    for sentence in ends(paragraph) {
+        push(&paragraph[sentence], found);
+    }
+}
+
+/// The sentences of a paragraph. One ends after 。！？； and after . ! ? at the end of a word.
+pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut code = false;
+    for (at, c) in paragraph.char_indices() {
+        // A backtick without a second one is no code.
+        if c == '`' && (code || paragraph[at + 1..].contains('`')) {
+            code = !code;
+        }
+        if code || at < start {
+            continue;
+        }
+        let end = at + c.len_utf8();
+        let ends = match c {
+            '。' | '！' | '？' | '；' => true,
+            '!' | '?' => stops(&paragraph[end..], false),
+            '.' => !is_abbreviation(&paragraph[start..at]) && stops(&paragraph[end..], true),
+            _ => false,
+        };
+        if ends {
+            let end = end + closing(&paragraph[end..]);
+            found.push(start..end);
+            start = end;
+        }
+    }
+    found.push(start..paragraph.len());
+    found
+}
+
+fn push(sentence: &str, found: &mut Vec<String>) {
+    let line = plain_line(sentence);
+    if line.chars().any(char::is_alphanumeric) {
+        found.push(line);
+    }
+}
+
+/// Marks that belong to the sentence they follow.
+const CLOSING: &[char] =
+    &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
+
+/// Length of further stops, closing quotes, brackets and emphasis; a few at most.
+fn closing(rest: &str) -> usize {
+    rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
+}
+
+/// Whether a mark followed by `rest` ends the sentence: a blank follows, and after a full stop no
+/// lower-case letter (`e.g. this`, `... and`).
+fn stops(rest: &str, full_stop: bool) -> bool {
+    let rest = &rest[closing(rest)..];
+    let next = rest.trim_start();
+    next.is_empty()
+        || (next.len() < rest.len() && !(full_stop && next.starts_with(|c: char| c.is_lowercase())))
+}
+
+fn is_abbreviation(before: &str) -> bool {
+    // The number of a heading or an item in bold: `**2. The parser**`.
+    let number = before.trim_start_matches(['*', '_', '#', '(', ' ']);
+    if !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
+    // Longer words are no abbreviations; without the limit "a.a.a…" takes quadratic time.
+    let last = before.char_indices().rev().take(8);
+    let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
+    let word = word.last().map_or("", |(start, _)| &before[start..]);
+    // Initials: "J. Smith".
+    let initial = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_uppercase() && c != 'I');
+    initial || ABBREVIATIONS.contains(&word.to_ascii_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::assert_linear;
+    use proptest::prelude::*;
+
+    use super::sentences;
+
+    #[test]
+    fn a_number_before_words_ends_nothing() {
+        assert_eq!(
+            sentences("**2. The parser** keeps bytes. It was 2024. Then it was repaired."),
+            ["**2. The parser** keeps bytes.", "It was 2024.", "Then it was repaired."]
+        );
+    }
+
+    #[test]
+    fn chinese_stops_end_sentences() {
+        assert_eq!(
+            sentences("我们决定用 Rust。你觉得呢？好！配置在 a.toml；端口 8080"),
+            ["我们决定用 Rust。", "你觉得呢？", "好！", "配置在 a.toml；", "端口 8080"]
+        );
+        assert_eq!(sentences("他说：“决定了。”然后走了。"), ["他说：“决定了。”", "然后走了。"]);
+    }
+
+    #[test]
+    fn english_stops_end_sentences() {
+        assert_eq!(
+            sentences("We use it. Why? \"Because.\" Done! I see."),
+            ["We use it.", "Why?", "\"Because.\"", "Done!", "I see."]
+        );
+    }
+
+    #[test]
+    fn dots_inside_words_do_not() {
+        for text in [
+            "See https://example.com/a.b?x=1 and src/main.rs, v1.2.3, e.g. this, i.e. that.",
+            "Dr. Smith and J. Doe wait ... and wait",
+            "Call `a. B` or `c? D` now",
+            "Use std.fs vs. os.path",
+        ] {
+            assert_eq!(sentences(text), [text]);
+        }
+    }
+
+    #[test]
+    fn lines_and_list_items_are_sentences() {
+        assert_eq!(
+            sentences("Do this:\n- one\n* two\n3. three\n4) four\n- [x] five\n（6）六\n7、七"),
+            ["Do this:", "one", "two", "three", "four", "five", "六", "七"]
+        );
+    }
+
+    #[test]
+    fn a_wrapped_line_goes_on() {
+        assert_eq!(
+            sentences(
+                "We decided to keep the index in a file of its own, because the\nother one grows. Next."
+            ),
+            [
+                "We decided to keep the index in a file of its own, because the other one grows.",
+                "Next."
+            ]
+        );
+        assert_eq!(sentences("short\nlines"), ["short", "lines"]);
+    }
+
+    #[test]
+    fn what_is_not_said_is_left_out() {
+        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\n10: m\n12:code\nb.c:3:4: n\n[o p]\n{\"q\": 1\nif r {\ns(t);\n[+] u\nCollecting v\nl";
+        assert_eq!(sentences(text), ["a", "c", "l"]);
+    }
+
+    #[test]
+    fn prose_that_looks_a_little_like_it_stays() {
+        for text in [
+            "#1 is fixed",
+            "Information is here",
+            "2026-01-02 is the date",
+            "<3 this",
+            "Error handling matters",
+            "See [this](x.md)",
+            "At 10:30 we met",
+        ] {
+            assert_eq!(sentences(text), [text]);
+        }
+        assert_eq!(sentences("- a\n    - nested"), ["a", "nested"]);
+        assert_eq!(sentences("it`s fine. Yes."), ["it`s fine.", "Yes."]);
+    }
+
+    #[test]
+    fn an_open_fence_goes_to_the_end() {
+        assert_eq!(sentences("a\n```\nb\nc"), ["a"]);
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        for piece in ["a.", "!", "`", "<a>\n", "<a", "? x ", "```\n", "_)", "1) "] {
+            assert_linear(piece, |text| assert!(sentences(text).len() <= text.len()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_and_nothing_is_invented(text in "(\\PC|\\n){0,120}") {
+            for sentence in sentences(&text) {
+                prop_assert!(!sentence.contains('\n') && !sentence.is_empty());
+                prop_assert!(sentence.split(' ').all(|word| text.contains(word)));
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Bounded memory: of a session without end the better half of the segments stays, again and
+//! again.
+
+use ctx_text::hash;
+
+use crate::ledger::index::{Entry, Index};
+use crate::ledger::reading::Id;
+use crate::ledger::segment::Segment;
+
+/// Segments may take so many bytes, and so many identifiers may be known.
+pub(crate) const MOST_BYTES: usize = 16 << 20;
+pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
+/// So many segments there may be: what is kept of one takes more than a short text itself.
+const MOST_SEGMENTS: usize = 1 << 18;
+/// What a statement is worth in addition to its names.
+const SAID: f64 = 4.0;
+
+impl Index {
+    /// Whether it is time to [`Self::shrink`].
+    pub(crate) fn is_full(&self) -> bool {
+        self.arena.len() > MOST_BYTES
+            || self.known.len() > MOST_IDENTIFIERS
+            || self.segments.len() > MOST_SEGMENTS
+    }
+
+    /// Keeps the segments that are worth most for their length, up to half of the
+    /// bytes, and the identifiers in them.
+    pub(crate) fn shrink(&mut self) {
+        let chances = self.chances();
+        let worth = |segment: &Segment| -> f64 {
+            let marks = self.marks(segment).iter();
+            let worth: f64 =
+                marks.map(|mark| chances[mark.id as usize] * f64::from(1 + mark.words)).sum();
+            #[allow(clippy::cast_precision_loss)] // A segment is short.
+            let length = self.text(segment).len() as f64;
+            // A statement is worth more than any name in a result.
+            let said = if segment.kind.is_said() { SAID } else { 0.0 };
+            (worth + said) / length
+        };
+        let mut order: Vec<(f64, usize)> = (self.segments.iter().map(worth)).zip(0..).collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        let mut left = MOST_BYTES.min(self.arena.len()) / 2;
+        let mut keep = vec![false; self.segments.len()];
+        let most = match self.segments.len() {
+            count if count > MOST_SEGMENTS => MOST_SEGMENTS / 2,
+            count => count,
+        };
+        for (_, number) in order.into_iter().take(most) {
+            let length = self.text(&self.segments[number]).len();
+            if length > left {
+                break;
+            }
+            left -= length;
+            keep[number] = true;
+        }
+        self.keep_segments(&keep);
+        self.keep_identifiers();
+    }
+
+    fn keep_segments(&mut self, keep: &[bool]) {
+        let (mut arena, mut marks) = (String::new(), Vec::new());
+        let mut segments: Vec<Segment> = Vec::new();
+        self.seen.clear();
+        let mut numbers = vec![None; self.segments.len()];
+        let kept = self.segments.iter().enumerate();
+        for (number, segment) in kept.filter(|(number, _)| keep[*number]) {
+            numbers[number] = Some(segments.len());
+            let text = self.text(segment);
+            let hash = hash(text);
+            let text_start = arena.len();
+            arena.push_str(text);
+            self.seen.insert(hash, segments.len());
+            let first_mark = marks.len();
+            marks.extend_from_slice(self.marks(segment));
+            segments.push(Segment {
+                head: segment.head.and_then(|head| numbers[head]),
+                text: text_start..arena.len(),
+                marks: first_mark..marks.len(),
+                ..*segment
+            });
+        }
+        self.arena = arena;
+        self.marks = marks;
+        self.segments = segments;
+    }
+
+    /// Keeps the identifiers of the segments, and of the system's texts.
+    fn keep_identifiers(&mut self) {
+        let mut used: Vec<bool> = self.known.iter().map(|known| known.is_given).collect();
+        for mark in &self.marks {
+            used[mark.id as usize] = true;
+        }
+        let known = std::mem::take(&mut self.known);
+        let names = std::mem::take(&mut self.names);
+        let told = std::mem::take(&mut self.told);
+        self.ids.clear();
+        let mut new_ids = vec![Id::MAX; known.len()];
+        for (old, known) in known.iter().enumerate().filter(|(old, _)| used[*old]) {
+            let name = &names[known.name()];
+            let start = self.names.len();
+            let moved = Entry { start, ..*known };
+            self.names.push_str(name);
+            self.told.push(told[old]);
+            new_ids[old] = self.insert(hash(name), moved);
+        }
+        for mark in &mut self.marks {
+            mark.id = new_ids[mark.id as usize];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_format::{Call, Message, Part, Role, Zone};
+
+    use super::MOST_SEGMENTS;
+    use crate::ledger::Reading;
+    use crate::ledger::index::Index;
+    use crate::ledger::segment::Kind;
+    use crate::ledger::segment::Origin;
+    use crate::ledger::segment::Segment;
+
+    fn answer(text: &str) -> Message<'_> {
+        Message::new(Role::Tool, vec![Part::Text(text.into())])
+    }
+
+    fn call(arguments: &str) -> Part<'_> {
+        Part::Call(Call { id: None, name: "look".into(), arguments: arguments.into(), slot: None })
+    }
+
+    /// A million words of a few letters took ten times their bytes.
+    #[test]
+    fn short_segments_are_bounded_by_their_number() {
+        let mut index = Index::default();
+        for line in 0..=MOST_SEGMENTS {
+            assert!(!index.is_full(), "{line} segments");
+            let start = index.arena.len();
+            index.arena.push_str("hi 12");
+            index.segments.push(Segment {
+                kind: Kind::Line,
+                head: None,
+                is_covered: false,
+                is_earlier: false,
+                turn: 0,
+                line: line as u64,
+                origin: Origin::User,
+                text: start..index.arena.len(),
+                marks: 0..0,
+            });
+        }
+        assert!(index.is_full());
+        index.shrink();
+        assert_eq!(index.segments().len(), MOST_SEGMENTS / 2);
+        assert!(!index.is_full());
+    }
+
+    #[test]
+    fn the_better_half_stays() {
+        let mut index = Index::default();
+        for number in 0..2_000 {
+            let text = if number % 50 == 0 {
+                format!("the order ORD{number:05} was shipped to the customer")
+            } else {
+                format!("line {number:05} of a file that was listed in full")
+            };
+            let arguments = format!(r#"{{"order":"ORD{number:05}"}}"#);
+            let mut message = answer(&text);
+            if number % 50 == 0 {
+                message.parts.push(call(&arguments));
+            }
+            index.absorb(number, &Reading::of(&message, Zone::Old), false);
+        }
+        let (bytes, segments) = (index.bytes(), index.segments().len());
+        index.shrink();
+        assert!(index.bytes() <= bytes / 2);
+        assert!(index.segments().len() < segments);
+        let kept: Vec<&str> = index.segments().iter().map(|s| index.text(s)).collect();
+        for number in (0..2_000).step_by(50) {
+            let order = format!("ORD{number:05}");
+            assert!(kept.iter().any(|text| text.contains(&order)), "{order}");
+        }
+        assert!(index.segments().is_sorted_by_key(|segment| segment.line));
+        // And it goes on.
+        let back = answer("the order ORD00000 is back");
+        index.absorb(2_001, &Reading::of(&back, Zone::Old), false);
+        assert_eq!(index.chances().len(), index.told().len());
+        let lines = index.identifiers();
+        let line = |name| lines.iter().find(|id| id.text == name).map(|id| id.line);
+        assert_eq!(line("ORD00050"), Some(50));
+        assert_eq!(line("ORD00000"), Some(2_001));
+    }
+}

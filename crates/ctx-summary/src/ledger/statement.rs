@@ -1,0 +1,363 @@
+//! Statements: what a person or the model wrote, in pieces that can be understood alone, each with
+//! the one above it: its heading, or the sentence that leads to its list.
+
+use std::borrow::Cow;
+
+use crate::ledger::segment::{Kind, segments};
+use crate::ledger::sentence::{Blocks, NO_PROSE, WRAPPED, ends, without_marker};
+
+/// A longer statement, in bytes, is cut into segments.
+const LONGEST: usize = 600;
+
+/// A piece of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Statement<'t> {
+    /// The kind by its form: a sentence, an item, a quoted line.
+    pub(crate) kind: Kind,
+    pub(crate) text: Cow<'t, str>,
+    /// The number of the statement above it.
+    pub(crate) head: Option<usize>,
+}
+
+/// The statements of a text, in order.
+pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
+    let mut cutter = Cutter::default();
+    let mut blocks = Blocks::default();
+    let command = command(text);
+    for line in text.lines() {
+        let bare = line.trim();
+        if command.is_some_and(|command| std::ptr::eq(command, line)) {
+            cutter.end_paragraph();
+            cutter.push(Kind::Command, bare.into(), None);
+        } else if blocks.has(line, text) {
+            cutter.end_paragraph();
+            if bare.chars().any(char::is_alphanumeric) && !is_fence(bare) {
+                cutter.quoted(line.trim_end());
+            }
+        } else if bare.is_empty() {
+            cutter.blank();
+        } else if let Some(level) = heading(bare) {
+            cutter.heading(bare, level);
+        } else if let Some(indent) = item(line) {
+            cutter.item(bare, indent);
+        } else if NO_PROSE.is_match(bare.as_bytes()) {
+            cutter.end_paragraph();
+            if bare.chars().any(char::is_alphanumeric) {
+                cutter.quoted(bare);
+            }
+        } else {
+            cutter.prose(line);
+        }
+    }
+    cutter.end_paragraph();
+    cutter.found
+}
+
+/// The first line of the command in a fence with which agents without tool calls end their replies
+/// (SWE-agent 0.x, mini-swe-agent 1).
+fn command(text: &str) -> Option<&str> {
+    let bare = text.trim_end();
+    let before = bare.strip_suffix("\n```")?;
+    let (said, block) = before.rsplit_once("```")?;
+    let (language, block) = block.split_once('\n')?;
+    let is_shell = matches!(language.trim(), "" | "bash" | "sh" | "shell");
+    let is_only = said.ends_with('\n') && !said.contains("```");
+    let first = block.lines().next()?;
+    (is_shell && is_only && first.len() <= LONGEST && !first.trim().is_empty()).then_some(first)
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// The level of a heading, which is a line with `#` or one in bold.
+fn heading(line: &str) -> Option<usize> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    if level > 0 {
+        return (line[level..].starts_with(' ') && line[level..].contains(char::is_alphanumeric))
+            .then_some(level);
+    }
+    let bold = line.strip_prefix("**")?.trim_end_matches([':', '：']);
+    let inside = bold.strip_suffix("**")?;
+    (!inside.contains("**") && !inside.is_empty()).then_some(usize::MAX)
+}
+
+/// The indent of an item of a list or of a row of a table.
+fn item(line: &str) -> Option<usize> {
+    let bare = line.trim_start();
+    let is_rule = |row: &str| row.bytes().all(|byte| b"|-: ".contains(&byte));
+    let is_row = bare.starts_with('|') && !is_rule(bare);
+    let (is_marked, rest) = without_marker(bare);
+    (is_row || is_marked && !rest.is_empty()).then(|| line.len() - bare.len())
+}
+
+#[derive(Default)]
+struct Cutter<'t> {
+    found: Vec<Statement<'t>>,
+    /// Current headings, each with its level.
+    headings: Vec<(usize, usize)>,
+    /// Current items, each with its indent: they may have items below them.
+    items: Vec<(usize, usize)>,
+    /// The sentence that leads to the next statements.
+    lead: Option<usize>,
+    /// Lines of prose, joined.
+    paragraph: Cow<'t, str>,
+    /// Whether its last line may go on in the next one.
+    is_wrapped: bool,
+    after_blank: bool,
+}
+
+impl<'t> Cutter<'t> {
+    fn push(&mut self, kind: Kind, text: Cow<'t, str>, head: Option<usize>) -> usize {
+        self.found.push(Statement { kind, text, head });
+        self.found.len() - 1
+    }
+
+    /// The statement above the next one, apart from items.
+    fn head(&self) -> Option<usize> {
+        self.lead.or(self.headings.last().map(|(_, at)| *at))
+    }
+
+    fn blank(&mut self) {
+        self.end_paragraph();
+        self.after_blank = true;
+    }
+
+    fn heading(&mut self, line: &'t str, level: usize) {
+        self.end_paragraph();
+        self.lead = None;
+        self.items.clear();
+        while self.headings.last().is_some_and(|(of, _)| *of >= level) {
+            self.headings.pop();
+        }
+        let head = self.head();
+        let at = self.push(Kind::Heading, line.into(), head);
+        self.headings.push((level, at));
+    }
+
+    fn item(&mut self, line: &'t str, indent: usize) {
+        self.end_paragraph();
+        self.after_blank = false;
+        while self.items.last().is_some_and(|(of, _)| *of >= indent) {
+            self.items.pop();
+        }
+        let above = self.items.last().map(|(_, at)| *at);
+        let head = above.or_else(|| self.head());
+        if line.len() <= LONGEST {
+            let at = self.push(Kind::Item, line.into(), head);
+            self.items.push((indent, at));
+            return;
+        }
+        let first = self.found.len();
+        self.sentences(line.into(), head);
+        if let Some(statement) = self.found.get_mut(first) {
+            statement.kind = Kind::Item;
+            self.items.push((indent, first));
+        }
+    }
+
+    fn quoted(&mut self, line: &'t str) {
+        self.after_blank = false;
+        let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
+        for piece in segments(line) {
+            self.push(Kind::Quoted, line[piece].into(), head);
+        }
+    }
+
+    fn prose(&mut self, line: &'t str) {
+        let bare = line.trim();
+        let goes_on = bare.starts_with(|c: char| c.is_lowercase() || c == '`');
+        if self.is_wrapped && goes_on && !self.after_blank {
+            self.paragraph.to_mut().push(' ');
+            self.paragraph.to_mut().push_str(bare);
+        } else {
+            self.end_paragraph();
+            // A paragraph ends a list and what led to it, unless it continues an item.
+            if self.after_blank || self.items.is_empty() || !line.starts_with([' ', '\t']) {
+                self.items.clear();
+                self.lead = None;
+            }
+            self.paragraph = bare.into();
+        }
+        self.after_blank = false;
+        self.is_wrapped = line.len() >= WRAPPED && !bare.ends_with(['.', '!', '?', ':', ';']);
+    }
+
+    fn end_paragraph(&mut self) {
+        self.is_wrapped = false;
+        let paragraph = std::mem::take(&mut self.paragraph);
+        if !paragraph.is_empty() {
+            let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
+            self.sentences(paragraph, head);
+        }
+    }
+
+    fn sentences(&mut self, paragraph: Cow<'t, str>, head: Option<usize>) {
+        match paragraph {
+            Cow::Borrowed(text) => {
+                for place in ends(text) {
+                    self.sentence(text[place].trim().into(), head);
+                }
+            }
+            Cow::Owned(text) => {
+                for place in ends(&text) {
+                    self.sentence(text[place].trim().to_owned().into(), head);
+                }
+            }
+        }
+    }
+
+    fn sentence(&mut self, sentence: Cow<'t, str>, head: Option<usize>) {
+        if !sentence.contains(char::is_alphanumeric) {
+            return;
+        }
+        if sentence.len() > LONGEST {
+            for piece in segments(&sentence) {
+                let piece = sentence[piece].to_owned().into();
+                self.push(Kind::Sentence, piece, head);
+            }
+        } else if sentence.ends_with([':', '：']) {
+            self.lead = Some(self.push(Kind::Lead, sentence, head));
+        } else {
+            self.push(Kind::Sentence, sentence, head);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_testkit::assert_linear;
+    use proptest::prelude::*;
+
+    use super::statements;
+    use crate::ledger::segment::Kind;
+
+    fn found(text: &str) -> Vec<(Kind, String, Option<usize>)> {
+        let found = statements(text).into_iter();
+        found.map(|one| (one.kind, one.text.into_owned(), one.head)).collect()
+    }
+
+    fn of(kind: Kind, text: &str, head: Option<usize>) -> (Kind, String, Option<usize>) {
+        (kind, text.to_owned(), head)
+    }
+
+    #[test]
+    fn sentences_stand_alone_and_items_below_what_leads_to_them() {
+        assert_eq!(
+            found(
+                "Found it. The cause is old.\n\nTwo fixes:\n1. one\n   - deeper\n2. two\n\nThat is all."
+            ),
+            [
+                of(Kind::Sentence, "Found it.", None),
+                of(Kind::Sentence, "The cause is old.", None),
+                of(Kind::Lead, "Two fixes:", None),
+                of(Kind::Item, "1. one", Some(2)),
+                of(Kind::Item, "- deeper", Some(3)),
+                of(Kind::Item, "2. two", Some(2)),
+                of(Kind::Sentence, "That is all.", None),
+            ]
+        );
+    }
+
+    #[test]
+    fn headings_are_heads_by_their_level() {
+        assert_eq!(
+            found("# A\none\n## B\n**C:**\n- two\n## D\n三。四"),
+            [
+                of(Kind::Heading, "# A", None),
+                of(Kind::Sentence, "one", Some(0)),
+                of(Kind::Heading, "## B", Some(0)),
+                of(Kind::Heading, "**C:**", Some(2)),
+                of(Kind::Item, "- two", Some(3)),
+                of(Kind::Heading, "## D", Some(0)),
+                of(Kind::Sentence, "三。", Some(5)),
+                of(Kind::Sentence, "四", Some(5)),
+            ]
+        );
+    }
+
+    #[test]
+    fn code_logs_and_tags_are_quoted_below_what_leads_to_them() {
+        assert_eq!(
+            found(
+                "Run this:\n```sh\nmake all\n```\n2026-01-02 10:11:12 started\n| a | b |\n|---|---|\n"
+            ),
+            [
+                of(Kind::Lead, "Run this:", None),
+                of(Kind::Quoted, "make all", Some(0)),
+                of(Kind::Quoted, "2026-01-02 10:11:12 started", Some(0)),
+                of(Kind::Item, "| a | b |", Some(0)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_command_in_a_last_fence_is_one() {
+        assert_eq!(
+            found("Let us edit it.\n\n```\nedit 2:3\nlet a = 1;\nend_of_edit\n```\n"),
+            [
+                of(Kind::Sentence, "Let us edit it.", None),
+                of(Kind::Command, "edit 2:3", None),
+                of(Kind::Quoted, "let a = 1;", None),
+                of(Kind::Quoted, "end_of_edit", None),
+            ]
+        );
+        for text in [
+            "Like this:\n```rust\nlet a = 1;\n```",
+            "One:\n```\na\n```\ntwo:\n```\nb\n```",
+            "One:\n```\na\n```\nDone.",
+        ] {
+            assert!(found(text).iter().all(|(kind, ..)| *kind != Kind::Command), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrapped_line_goes_on_and_a_long_statement_is_cut() {
+        let wrapped =
+            "We decided to keep the index in a file of its own, because the\nother one grows.";
+        assert_eq!(found(wrapped).len(), 1);
+        let long = "word ".repeat(400);
+        let pieces = found(&long);
+        assert!(pieces.len() > 5 && pieces.iter().all(|(kind, ..)| *kind == Kind::Sentence));
+        let item = format!("- first. {}", "More of it here. ".repeat(60));
+        let pieces = found(&item);
+        assert_eq!(pieces[0], of(Kind::Item, "- first.", None));
+        assert!(pieces.len() > 10);
+    }
+
+    #[test]
+    fn nothing_is_said_in_nothing() {
+        for text in ["", "\n\n", "---", "```\n```", "...", "- "] {
+            assert_eq!(found(text), [], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        for piece in [
+            "- a\n",
+            "  - a\n    - b\n",
+            "# a\n",
+            "a: ",
+            "**a**\n",
+            "a. ",
+            "```\n",
+            "|a|\n",
+            "a\n\n",
+        ] {
+            assert_linear(piece, |text| assert!(statements(text).len() <= text.len()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn heads_come_first_and_nothing_is_invented(text in "(\\PC|\\n|# |- |: |\\. ){0,120}") {
+            let found = statements(&text);
+            for (at, one) in found.iter().enumerate() {
+                prop_assert!(one.head.is_none_or(|head| head < at));
+                prop_assert!(one.text.split(' ').all(|word| text.contains(word)));
+                prop_assert!(!one.text.contains('\n') && !one.text.trim().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Plain text, without any knowledge of sessions: which script a character belongs to, the
+//! words of a text, one-line forms with a limit, hashes for comparison, and regular
+//! expressions that are compiled late.
+
+mod hash;
+mod line;
+mod pattern;
+mod prose;
+mod script;
+mod words;
+
+pub use hash::{hash, hash_lowercase, hash_pair};
+pub use line::{
+    comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
+};
+pub use pattern::{HintedRegex, ascii_regex, bytes_regex, regex};
+pub use prose::{is_joining, is_prose};
+pub use script::{is_cjk, is_han, is_unspaced};
+pub use words::{words, words_and_pairs};

@@ -1,0 +1,150 @@
+//! Texts on one line, within a limit, and what makes two texts the same entry.
+
+use std::borrow::Cow;
+
+/// Runs of white space become one blank. Control characters stay, so that the line is found in
+/// a text whose white space is folded the same way.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A line for people: runs of white space and control characters become one blank.
+pub fn plain_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// The first `count` characters.
+pub fn first_chars(text: &str, count: usize) -> &str {
+    let end = text.char_indices().nth(count);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// The last `count` characters.
+pub fn last_chars(text: &str, count: usize) -> &str {
+    let Some(nth) = count.checked_sub(1) else {
+        return "";
+    };
+    let start = text.char_indices().nth_back(nth);
+    start.map_or(text, |(start, _)| &text[start..])
+}
+
+/// At most `most` characters; the last one is `…` where the text was longer.
+pub fn shorten(mut text: String, most: usize) -> String {
+    if text.char_indices().nth(most).is_some() {
+        text.truncate(first_chars(&text, most.saturating_sub(1)).len());
+        text.push('…');
+    }
+    text
+}
+
+/// The longest text that is read whole, in bytes. Longer ones fit no context window: they are
+/// pasted files, and an item for each of their lines takes a hundred times their memory.
+const READ_WHOLE: usize = 1 << 19;
+
+/// A text, or the first and the last lines of one that is too long to be read whole.
+pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.len() <= READ_WHOLE {
+        return text;
+    }
+    let head = first_chars(&text, READ_WHOLE / 2);
+    let tail = last_chars(&text[head.len()..], READ_WHOLE / 2);
+    // Half a line may say the opposite of the whole.
+    let head = head.rfind('\n').map_or(head, |end| &head[..=end]);
+    let tail = tail.find('\n').map_or(tail, |start| &tail[start + 1..]);
+    Cow::Owned([head, tail].concat())
+}
+
+/// What two texts have in common if they are the same entry: the words, regardless of case, white
+/// space, emphasis and a final stop.
+pub fn comparison_key(text: &str) -> String {
+    const EMPHASIS: [char; 4] = ['*', '_', '~', ' '];
+    const STOPS: [char; 14] =
+        ['.', '。', '!', '！', ';', '；', ',', '，', ':', '：', '…', '?', '？', ' '];
+    let line = plain_line(text).to_ascii_lowercase();
+    let mut rest = line.as_str();
+    loop {
+        let shorter = rest.trim_matches(EMPHASIS).trim_end_matches(STOPS);
+        if shorter.len() == rest.len() {
+            return rest.to_owned();
+        }
+        rest = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{
+        READ_WHOLE, comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line,
+        shorten,
+    };
+
+    #[test]
+    fn a_text_that_is_too_long_keeps_its_first_and_its_last_lines() {
+        let whole = "甲".repeat(READ_WHOLE / 3);
+        assert_eq!(head_and_tail(whole.as_str().into()), whole);
+        let long = format!("first\n{}last", "middle of it\n".repeat(READ_WHOLE / 12));
+        let read = head_and_tail(long.as_str().into());
+        assert!(read.len() < READ_WHOLE && read.len() > READ_WHOLE - 40);
+        assert!(read.starts_with("first\nmiddle") && read.ends_with("of it\nlast"));
+        let lines = ["first", "middle of it", "last"];
+        assert!(read.lines().all(|line| lines.contains(&line)));
+        for count in [READ_WHOLE, READ_WHOLE + 9] {
+            let line = "甲".repeat(count);
+            assert_eq!(head_and_tail(line.as_str().into()).len(), 3 * READ_WHOLE);
+        }
+    }
+
+    #[test]
+    fn characters_are_counted_not_bytes() {
+        assert_eq!(first_chars("决定了", 2), "决定");
+        assert_eq!(first_chars("决定", 5), "决定");
+        assert_eq!(last_chars("决定了", 2), "定了");
+        assert_eq!(last_chars("决定", 5), "决定");
+        assert_eq!(last_chars("决定", 0), "");
+    }
+
+    #[test]
+    fn lines_have_single_blanks() {
+        assert_eq!(one_line(" a\n\n b\t\u{3000}c "), "a b c");
+        assert_eq!(one_line("a\u{1b}[1m"), "a\u{1b}[1m");
+        assert_eq!(plain_line(" a\r\n\tb \u{1b}[1m c "), "a b [1m c");
+        assert_eq!(plain_line(" \n"), "");
+    }
+
+    #[test]
+    fn a_cut_falls_between_characters() {
+        for (text, most, short) in
+            [("决定用它", 4, "决定用它"), ("决定用它", 3, "决定…"), ("ab", 1, "…"), ("", 1, "")]
+        {
+            assert_eq!(shorten(text.to_owned(), most), short);
+        }
+    }
+
+    #[test]
+    fn the_key_ignores_case_blanks_emphasis_and_stops() {
+        for other in
+            ["use  SQLite.", "**Use SQLite**", "~~use sqlite~~", "USE SQLITE !", "Use\nSQLite…"]
+        {
+            assert_eq!(comparison_key(other), comparison_key("Use SQLite"), "{other}");
+        }
+        assert_ne!(comparison_key("Use SQLite 3"), comparison_key("Use SQLite"));
+        assert_ne!(comparison_key("不决定"), comparison_key("决定"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_its_own_key(text in "\\PC{0,40}") {
+            let key = comparison_key(&text);
+            prop_assert_eq!(comparison_key(&key), key);
+        }
+
+        #[test]
+        fn a_cut_keeps_the_limit(text in "\\PC{0,40}", most in 1_usize..20) {
+            prop_assert!(shorten(text.clone(), most).chars().count() <= most);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Prose, as opposed to code, data and logs.
+
+/// A text of fewer words is never prose.
+const LEAST_WORDS: usize = 6;
+
+/// Words that only join others, in alphabetical order.
+#[rustfmt::skip]
+const JOINING: [&str; 88] = [
+    "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
+    "do", "does", "down", "each", "for", "from", "had", "has", "have", "he", "here", "how", "i", "if", "in", "into",
+    "is", "it", "its", "just", "let", "may", "me", "might", "more", "most", "my", "no", "not", "now", "of", "on", "only",
+    "or", "other", "our", "out", "over", "she", "should", "so", "some", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "to", "up", "us", "very", "was", "we", "were", "what", "when", "where",
+    "which", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// The longest of them, in bytes.
+const LONGEST: usize = 6;
+
+/// Whether a word only joins others, whatever its case.
+pub fn is_joining(word: &str) -> bool {
+    let mut lower = [0; LONGEST];
+    let Some(lower) = lower.get_mut(..word.len()) else {
+        return false;
+    };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    JOINING.binary_search_by(|joining| joining.as_bytes().cmp(lower)).is_ok()
+}
+
+/// Whether a text is prose: at least a quarter of its words of two bytes and more only join
+/// others.
+pub fn is_prose(text: &str) -> bool {
+    let (mut words, mut joining) = (0, 0);
+    let mut rest = text;
+    while let Some(start) = rest.find(char::is_alphabetic) {
+        let word = &rest[start..];
+        let end = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
+        rest = &word[end..];
+        if end < 2 {
+            continue;
+        }
+        words += 1;
+        joining += usize::from(is_joining(&word[..end]));
+        // A word takes two bytes and a separator: most texts are decided long before their end.
+        let most_left = rest.len() / 3;
+        if (joining + most_left) * 4 < words + most_left {
+            return false;
+        }
+        if words >= LEAST_WORDS && joining * 4 >= words + most_left {
+            return true;
+        }
+    }
+    words >= LEAST_WORDS && joining * 4 >= words
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{JOINING, LEAST_WORDS, LONGEST, is_joining, is_prose};
+
+    #[test]
+    fn joining_words_are_in_order() {
+        assert!(JOINING.is_sorted());
+        assert_eq!(JOINING.iter().map(|word| word.len()).max(), Some(LONGEST));
+        assert!(is_joining("The") && !is_joining("then some") && !is_joining("Ünd"));
+    }
+
+    #[test]
+    fn prose_has_words_that_join_others() {
+        for text in [
+            "The index is kept in a file of its own, since it grows.",
+            "- what you do with it is up to you",
+        ] {
+            assert!(is_prose(text), "{text}");
+        }
+        for text in [
+            "let index = file.read(path, options, limit);",
+            "the end of it",
+            "2026-01-02 INFO started worker pool size queue",
+            "",
+        ] {
+            assert!(!is_prose(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_early_answer_is_the_answer(text in "((the|of|a|x|parse|Ünd|用它|I)[ ,]{1,3}){0,30}") {
+            let words = text.split(|c: char| !c.is_alphabetic());
+            let words: Vec<&str> = words.filter(|word| word.len() > 1).collect();
+            let joining = words.iter().filter(|word| is_joining(word)).count();
+            prop_assert_eq!(is_prose(&text), words.len() >= LEAST_WORDS && joining * 4 >= words.len());
+        }
+    }
+}

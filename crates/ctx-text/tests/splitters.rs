@@ -1,0 +1,70 @@
+//! The results of this project's former word splitters for a table of texts, and where the
+//! shared splitters differ.
+
+use ctx_text::{is_cjk, is_han, is_joining, is_unspaced, words, words_and_pairs};
+
+/// Each text, followed by indented lines `NAME: WORD|WORD`, as the splitters gave it that stood
+/// in seven modules before this crate.
+const FORMER: &str = include_str!("splitters.txt");
+
+/// A former splitter and its successor. The texts for which
+/// they differ on purpose are named by their beginnings.
+type Successor = (&'static str, fn(&str) -> Vec<&str>, &'static [&'static str]);
+
+const SUCCESSORS: [Successor; 6] = [
+    // Words of quotes. Escapes of JSON are decoded before; punctuation and hexagrams are no words.
+    ("quotes", |text| split(text, is_unspaced), &["カ", "ㄅㄆ", "{"]),
+    // Words of a record, and of a summary that is checked.
+    ("phrases", |text| split(text, is_han), &["ㄅㄆ"]),
+    // Names in a summary: they end where Chinese begins.
+    ("names", |text| split(text, is_han), &["用SQLite", "㐀", "決定"]),
+    // Words by which statements are ranked: full-width letters and bopomofo form words, as do
+    // letters with a combining mark.
+    ("terms", |text| telling(split(text, is_cjk)), &["ＦＵＬＬ", "㐀", "ㄅㄆ"]),
+    ("dialogue", |text| telling(pairs(text, is_cjk)), &["ＦＵＬＬ", "ㄅㄆ", "don't"]),
+    // Words of an ASCII text that is searched: an index over bytes has no need of the others.
+    (
+        "hay",
+        |text| split(text, |_| false),
+        &["用SQLite", "カ", "한", "don't", "ＦＵＬＬ", "㐀", "ㄅㄆ", "決定"],
+    ),
+];
+
+fn split(text: &str, is_alone: fn(char) -> bool) -> Vec<&str> {
+    words(text, is_alone).map(|word| &text[word]).collect()
+}
+
+fn pairs(text: &str, is_alone: fn(char) -> bool) -> Vec<&str> {
+    words_and_pairs(text, is_alone).map(|word| &text[word]).collect()
+}
+
+/// Without words of two bytes and without those that only join others.
+fn telling(words: Vec<&str>) -> Vec<&str> {
+    words.into_iter().filter(|word| word.len() > 2 && !is_joining(word)).collect()
+}
+
+fn lowercase(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+#[test]
+fn words_are_those_of_the_former_splitters() {
+    for (name, successor, differing) in SUCCESSORS {
+        let mut text = "";
+        for line in FORMER.lines() {
+            let Some(former) = line.strip_prefix("    ") else {
+                text = line;
+                continue;
+            };
+            let Some(former) = former.strip_prefix(name).and_then(|it| it.strip_prefix(": "))
+            else {
+                continue;
+            };
+            let found = successor(text).join("|");
+            let is_same =
+                lowercase(&found).replace('ς', "σ") == lowercase(former).replace('ς', "σ");
+            let may_differ = differing.iter().any(|begin| text.starts_with(begin));
+            assert_eq!(is_same, !may_differ, "{name}: {text}: {found} | {former}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The flags that say how tokens are counted and when a compaction is due.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ctx_cli::{Failure, Io};
+use ctx_engine::counter::MessageCounter;
+use ctx_policy::Policy;
+use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
+use ctx_tokens::{Encoding, Model};
+
+use crate::args::model::ModelArgs;
+
+/// Flags of every tool that counts tokens.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CountingArgs {
+    /// Count tokens with this encoding [default: the model's, or `o200k_base`]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = encodings(),
+        help_heading = "Input"
+    )]
+    pub encoding: Option<Encoding>,
+    /// The model that is counted for.
+    #[command(flatten)]
+    pub models: ModelArgs,
+}
+
+fn encodings() -> impl TypedValueParser<Value = Encoding> {
+    PossibleValuesParser::new(Encoding::ALL.iter().map(|encoding| encoding.name()))
+        .try_map(|name| name.parse::<Encoding>())
+}
+
+/// The counter that the flags choose.
+#[derive(Clone, Copy)]
+pub struct Counting {
+    /// The counter of messages.
+    pub counter: MessageCounter,
+    /// The model, when one was named.
+    pub model: Option<&'static Model>,
+    /// The full name of the model, if the user typed a short one.
+    pub full_name: Option<&'static str>,
+}
+
+impl CountingArgs {
+    /// Resolves the flags; a model that is not in the table is a usage error.
+    pub fn resolve(&self) -> Result<Counting, Failure> {
+        self.resolve_under(None)
+    }
+
+    /// Resolves the flags, with the policy for those that are absent.
+    pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting, Failure> {
+        let model = self.models.resolve("--encoding NAME counts for another")?;
+        let of_policy = policy.and_then(|policy| policy.encoding);
+        let of_model = model.map(|model| model.encoding);
+        let encoding = self.encoding.or(of_policy).or(of_model);
+        Ok(Counting {
+            counter: MessageCounter::new(encoding.unwrap_or_default()),
+            model,
+            full_name: self.models.full_name(),
+        })
+    }
+}
+
+impl Counting {
+    /// Whether the encoding is the named model's own.
+    pub fn is_exact(&self) -> bool {
+        self.model.is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
+    }
+
+    /// Reports the model that a short name means.
+    pub fn report_name(&self, io: &mut Io) {
+        if let Some(full) = self.full_name {
+            let day = Model::listed_on();
+            io.note(format_args!(
+                "the model is {full}, the newest of that name in the list of {day}"
+            ));
+        }
+    }
+
+    /// Reports the model, and warns if the encoding is not the model's own.
+    pub fn report(&self, io: &mut Io) {
+        self.report_name(io);
+        if let Some(model) = self.model
+            && !model.exact
+        {
+            let why = if model.open { "built in" } else { "published" };
+            io.warn(format_args!(
+                "the tokenizer of {}… is not {why}: counts by {} are estimates",
+                model.prefix,
+                self.counter.encoding()
+            ));
+        }
+    }
+}
+
+/// Flags of every tool that decides whether a compaction is due.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub struct TriggerArgs {
+    /// The limits.
+    #[command(flatten)]
+    pub triggers: Triggers,
+    /// Due because the model refused the session as too long
+    #[arg(long, help_heading = "Policy")]
+    pub overflow: bool,
+}
+
+impl TriggerArgs {
+    /// Whether any of the flags was given.
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Resolves the flags, with the policy for those that are absent; without any limit it is a
+    /// share of the window.
+    pub fn resolve(&self, policy: Option<&Policy>, counting: &Counting) -> Triggers {
+        if policy.is_some_and(|policy| !policy.enabled) {
+            return Triggers::default();
+        }
+        let below = policy.map(|policy| policy.trigger).unwrap_or_default();
+        let window = counting.model.map(|model| model.window);
+        let mut triggers = self.triggers.or(below).with_model(window);
+        if policy.is_none() && triggers.is_empty() {
+            triggers.share = Some(DEFAULT_SHARE);
+        }
+        // Without a refused request there is no overflow.
+        triggers.on_overflow =
+            self.overflow && policy.is_none_or(|policy| policy.trigger.on_overflow);
+        triggers
+    }
+}

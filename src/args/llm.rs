@@ -1,0 +1,310 @@
+//! Flags and environment of the method `llm`, the same in every tool that asks a model.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
+use ctx_cli::Failure;
+use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Settings, Tape, Tries};
+use ctx_policy::parse_count;
+use ctx_policy::{Fallback, Method, Summary};
+use ctx_redact::redact;
+use ctx_store::Store;
+use ctx_summary::{Template, USUAL_PERCENT};
+
+use ctx_engine::summarize::{Model, ModelSource, Window, Writer};
+
+/// The model and its server.
+#[derive(Args, Clone, Debug)]
+pub struct ServerArgs {
+    /// Ask the model at URL; without it nothing is sent anywhere
+    ///
+    /// A URL that ends in /chat/completions or /messages is used as it stands;
+    /// to any other, /v1 (unless a version is in it) and the API's path are added
+    #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
+    llm_url: Option<String>,
+    /// API of the server [default: by the URL]
+    ///
+    /// It is anthropic if the host or the path of the URL contains that word, else openai.
+    #[arg(long, value_enum, value_name = "API")]
+    llm_api: Option<Api>,
+    /// Allow sending the key unencrypted, over http:// to another machine
+    ///
+    /// Whoever listens on the way can read it. Without this it is an error
+    #[arg(long)]
+    llm_key_in_clear: bool,
+    /// Name of the model
+    #[arg(long, value_name = "NAME", env = "CTX_LLM_MODEL", hide_env_values = true)]
+    llm_model: Option<String>,
+    /// Window of the model [default: as listed, or the server's, or 32000]
+    ///
+    /// A longer input is cut, or summarized in parts. A server is asked for it (GET
+    /// /v1/models) only where the list does not know it, or the weights are public, and
+    /// the input is longer than 4096 tokens
+    #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
+    llm_window: Option<u64>,
+    /// Wait up to SECONDS for an answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    llm_timeout: u64,
+    /// Ask up to N times [default: 3, or the policy's]
+    ///
+    /// It is asked again where no answer comes, or none that can be used.
+    #[arg(long, value_name = "N", value_parser = parse_tries)]
+    llm_tries: Option<u64>,
+    /// Wait SECONDS before asking again [default: 1, or the policy's]
+    ///
+    /// Before the n-th time it is n times as long. A server that says when to come again is asked then; no wait is longer
+    /// than a minute
+    #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
+    llm_backoff: Option<u64>,
+    /// Save questions and answers in DIR, without the key
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Use the answers recorded in DIR instead of a server
+    ///
+    /// Fails when a question was not recorded: session, flags, model and template
+    /// must be those of the recording
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
+}
+
+/// The model, its server and its prompt.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Language model")]
+pub struct LlmArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Prompt: default, synapse, sanbot, or a file
+    ///
+    /// The prompt synapse has eight sections, sanbot four. The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
+    /// {{target}} as wanted. A first line <!-- target: 500 --> says the length in tokens
+    /// where no flag does [default: default, or the policy's]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub template: Option<String>,
+    /// What the summary should stress
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+    /// If no model answers [default: the policy's]
+    ///
+    /// Where --method llm is a flag and the policy names no other summary, it is fail.
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub on_failure: Option<Fallback>,
+}
+
+/// The length of a summary in tokens if neither a flag nor the user's template sets one.
+const DEFAULT_TARGET: u64 = 500;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+impl ServerArgs {
+    /// Whether a server is named, or its answers are on file.
+    pub fn is_named(&self) -> bool {
+        self.replay.is_some() || self.url().is_some()
+    }
+
+    fn url(&self) -> Option<&str> {
+        let url = self.llm_url.as_deref();
+        url.filter(|url| !url.trim().is_empty())
+    }
+
+    /// The source of answers; `None` if no server is named.
+    pub fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
+        let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
+        if let Some(dir) = &self.replay {
+            return Ok(Some(ModelSource::Replayed(tape(dir))));
+        }
+        let Some(url) = self.url() else {
+            return Ok(None);
+        };
+        let client = Client::new(self.settings(url, warn)?).map_err(|error| {
+            Failure::new(error)
+                .hint("use https://, or --llm-key-in-clear on a network that you trust")
+        })?;
+        if let Some(dir) = &self.record {
+            Store::refuse_inside(dir).map_err(crate::store::failure)?;
+        }
+        Ok(Some(match &self.record {
+            Some(dir) => ModelSource::Recorded(client, tape(dir)),
+            None => ModelSource::Server(client),
+        }))
+    }
+
+    /// The context window of the model.
+    pub fn window(&self) -> Window {
+        Window::of_model(self.llm_window, self.llm_model.as_deref())
+    }
+
+    fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings, Failure> {
+        let endpoint = Endpoint::new(url, self.llm_api).map_err(|error| {
+            Failure::new(error).hint("as http://127.0.0.1:8080 or https://host/v1")
+        })?;
+        let is_loopback = endpoint.is_loopback();
+        Ok(Settings {
+            model: self.llm_model.clone(),
+            key: key(&endpoint, warn)?,
+            key_in_clear: self.llm_key_in_clear,
+            connect_timeout: CONNECT_TIMEOUT,
+            answer_timeout: Duration::from_secs(self.llm_timeout),
+            tries: self.tries(),
+            proxy: (!is_loopback).then(Proxy::try_from_env).flatten(),
+            endpoint,
+        })
+    }
+
+    /// The number of attempts and the time between them.
+    fn tries(&self) -> Tries {
+        let usual = ctx_policy::Policy::default().summary;
+        let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
+        Tries { most: self.llm_tries.unwrap_or(usual.tries), step: Duration::from_secs(backoff) }
+    }
+}
+
+impl LlmArgs {
+    /// Completes the flags and the environment with the policy.
+    #[must_use]
+    pub fn under(&self, summary: &Summary) -> Self {
+        let mut llm = self.clone();
+        llm.template = llm.template.or_else(|| Some(summary.template.clone()));
+        let server = &mut llm.server;
+        server.llm_tries = server.llm_tries.or(Some(summary.tries));
+        server.llm_backoff = server.llm_backoff.or(Some(summary.backoff_seconds));
+        server.llm_model = server.llm_model.take().or_else(|| summary.model.clone());
+        llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
+        llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
+        llm
+    }
+
+    /// Refuses flags that name a model where the method asks none.
+    pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<(), Failure> {
+        let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
+        let name = names.find(is_flag).filter(|_| method != Method::Llm);
+        let Some(flag) = name.map(|name| name.replace('_', "-")) else {
+            return Ok(());
+        };
+        let what = format!("--{flag} with --method {method}, which asks no model");
+        Err(Failure::new(what).hint("add --method llm"))
+    }
+
+    /// Whether a server is named, or its answers are on file.
+    pub fn has_server(&self) -> bool {
+        self.server.is_named()
+    }
+
+    /// The writer these flags ask for: without a server, one without a model.
+    pub fn writer(
+        &self,
+        target: Option<u64>,
+        mut warn: impl FnMut(String),
+    ) -> Result<Writer, Failure> {
+        // A mistake in the template is reported even if the template is not used.
+        let template = self.template()?;
+        let must_answer = matches!(self.on_failure, None | Some(Fallback::Fail));
+        let offline = match self.on_failure {
+            Some(Fallback::Rule) => Method::Rule,
+            _ => Method::Extractive,
+        };
+        let mut writer = Writer::offline(offline, target);
+        let Some(source) = self.server.source(&mut warn)? else {
+            let failure =
+                Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
+            if must_answer {
+                return Err(failure);
+            }
+            warn(format!("{failure}; the {offline} summary is taken"));
+            return Ok(writer);
+        };
+        let target = target.or(template.target());
+        let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
+        writer.model = Some(Model {
+            is_default: self.is_default(),
+            target: target.or((!self.is_default()).then_some(DEFAULT_TARGET)),
+            template,
+            instructions: instructions.into_owned(),
+            most_percent: USUAL_PERCENT,
+            window: self.server.window(),
+            headings: None,
+            must_answer,
+            source,
+            now: chrono::Utc::now,
+        });
+        Ok(writer)
+    }
+
+    /// Whether the prompt is the default one.
+    fn is_default(&self) -> bool {
+        self.template_name() == Template::DEFAULT
+    }
+
+    fn template_name(&self) -> &str {
+        self.template.as_deref().unwrap_or(Template::DEFAULT)
+    }
+
+    fn template(&self) -> Result<Template, Failure> {
+        let name = self.template_name();
+        if let Some(template) = Template::by_name(name) {
+            return Ok(template);
+        }
+        let text = fs::read_to_string(name).map_err(|error| {
+            let names: Vec<&str> = Template::names().collect();
+            let (last, others) = names.split_last().expect("three templates");
+            Failure::new(format_args!("cannot read the template: {error}"))
+                .at(name, None)
+                .hint(format!("{} and {last} are built in", others.join(", ")))
+        })?;
+        let template = text.parse::<Template>();
+        template.map_err(|error| Failure::new(error).at(name, None))
+    }
+}
+
+fn parse_tries(text: &str) -> Result<u64, String> {
+    match parse_count(text) {
+        Ok(0) => Err("at least 1".to_owned()),
+        other => other,
+    }
+}
+
+/// The key of the server, if there is one.
+fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>, Failure> {
+    let chosen = ChosenKey::of(endpoint, |name| std::env::var_os(name)).map_err(|error| {
+        Failure::new(&error)
+            .at(error.path.display().to_string(), None)
+            .hint("CTX_LLM_KEY_FILE names the file with the key")
+    })?;
+    Ok(match chosen {
+        ChosenKey::Sent(key) => Some(key),
+        ChosenKey::Missing => None,
+        ChosenKey::Withheld(name) => {
+            let host = endpoint.host();
+            warn(format!(
+                "{name} is only sent to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
+            ));
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use ctx_policy::Policy;
+
+    use super::LlmArgs;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        llm: LlmArgs,
+    }
+
+    #[test]
+    fn the_wait_is_the_flags_or_the_policys() {
+        let mut policy = Policy::default();
+        policy.summary.backoff_seconds = 7;
+        for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
+            let llm = Line::parse_from(flags).llm.under(&policy.summary);
+            assert_eq!(llm.server.tries().step.as_secs(), seconds);
+        }
+    }
+}

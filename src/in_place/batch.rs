@@ -1,0 +1,104 @@
+//! A file of batch records, compacted in place: all of its lines in one change.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use ctx_cli::Failure;
+use ctx_engine::compact::{BatchLine, BatchPass, Outcome, Report, TakeLine, temporary};
+use ctx_engine::{Notes, PassError, Session};
+use ctx_format::Options;
+use ctx_store::{NewContent, ReplaceOutcome, SnapshotKind, StoreError, hash};
+
+use super::{OPERATION, SessionFile, daily_entry, figures};
+use crate::store::{self, unchanged};
+
+/// What became of the file.
+#[derive(Debug, Default)]
+pub struct BatchEnd {
+    /// The snapshot of what was replaced; `None` where nothing was.
+    pub snapshot: Option<String>,
+    /// The old file, where another process still has it open.
+    pub retained: Option<PathBuf>,
+    /// Why the log of the day misses the change.
+    pub late_error: Option<StoreError>,
+}
+
+impl SessionFile<'_> {
+    /// Compacts the conversation in each line, `jobs` at a time, or reports what would be done.
+    pub fn run_batch(
+        &self,
+        jobs: NonZeroUsize,
+        take: &mut TakeLine<'_>,
+        notes: &mut Notes,
+    ) -> Result<BatchEnd, Failure> {
+        let failure = |error| self.failure(error);
+        if self.options.dry_run {
+            let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;
+            look.refuse_users().map_err(unchanged)?;
+            let is_idle = look.refuse_unless_idle(self.store, self.session, self.min_idle);
+            is_idle.map_err(unchanged)?;
+            let file = look.file().map_err(unchanged)?;
+            self.lines(file, jobs, take, notes).map_err(failure)?;
+            return Ok(BatchEnd::default());
+        }
+        let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
+        let replacement = claimed.map_err(unchanged)?;
+        let file = replacement.bytes().map_err(unchanged)?;
+        let mut all = Report {
+            outcome: Outcome::Compacted,
+            success: true,
+            known_preset: self.options.policy.preset(),
+            ..Report::default()
+        };
+        let new = temporary(|output| {
+            let mut write = |line: BatchLine, said: Notes| {
+                if let Some(Ok(report)) = &line.ended {
+                    all.add(report);
+                }
+                output.write_all(&line.bytes).map_err(PassError::temporary)?;
+                take(line, said)
+            };
+            self.lines(file, jobs, &mut write, notes)
+        });
+        let mut new = new.map_err(failure)?;
+        let temporary = |error| self.failure(PassError::temporary(error));
+        new.rewind().map_err(temporary)?;
+        let sha256 = hash(&mut new).map_err(temporary)?;
+        new.rewind().map_err(temporary)?;
+        let replaced = replacement.commit(&mut NewContent {
+            reader: &mut new,
+            sha256: &sha256,
+            operation: OPERATION,
+            kind: SnapshotKind::PreCompact,
+            figures: figures(&all),
+        });
+        let ReplaceOutcome::New { before, retained, .. } = replaced.map_err(store::failure)? else {
+            return Ok(BatchEnd::default());
+        };
+        all.snapshot = Some(before.id.to_string());
+        let logged = daily_entry(self.session, &all, &[]).log(self.store);
+        Ok(BatchEnd { snapshot: all.snapshot, retained, late_error: logged.err() })
+    }
+
+    fn lines(
+        &self,
+        file: File,
+        jobs: NonZeroUsize,
+        take: &mut TakeLine<'_>,
+        notes: &mut Notes,
+    ) -> Result<(), PassError> {
+        let options = Options { raw: true, batch: true, ..Options::default() };
+        let mut batch = Session::open(Box::new(file), &options, self.invalid)?;
+        let pass = BatchPass {
+            options: self.options,
+            environment: self.environment,
+            dialect: self.dialect,
+            name: Some(self.name()),
+            jobs,
+            tag_failed: false,
+        };
+        pass.compact(&mut batch, take, notes)
+    }
+}

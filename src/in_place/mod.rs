@@ -1,0 +1,459 @@
+//! A session file compacted in place, safely: claimed, its bytes saved, replaced at one moment.
+//! Here the engine and the store meet.
+
+mod batch;
+mod items;
+mod offloading;
+mod strikes;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use ctx_cli::Failure;
+use ctx_engine::compact::{
+    Attention, Compacted, Compaction, Content, Environment, MessageReader, NewFile, Offloaded,
+    Options, Outcome, Report, Source,
+};
+use ctx_engine::summarize::Summing;
+use ctx_engine::{Invalid, Notes, PassError, Time};
+use ctx_format::{Dialect, counted};
+use ctx_memory::{DailyEntry, MemoryFolder, MemoryItem, append_summary, summary_path};
+use ctx_policy::trigger::Step;
+use ctx_store::{
+    Addition, ClassCounts, Facts, Figures, MinIdle, NewContent, RemovalReport, ReplaceOutcome,
+    Replacement, SessionId, SnapshotKind, Store, StoreError, StoreItem, hash,
+};
+
+use self::items::ItemReader;
+use self::offloading::Offloading;
+use crate::store::{merge_failure, unchanged};
+use crate::{passes, store};
+
+pub use batch::BatchEnd;
+
+/// What the audit log calls a compaction.
+const OPERATION: &str = "compact";
+
+/// One session file, and what is to become of it.
+#[derive(Clone, Copy)]
+pub struct SessionFile<'a> {
+    /// What the user asks for.
+    pub options: &'a Options,
+    /// What the compaction uses.
+    pub environment: &'a Environment,
+    /// The store of its snapshots.
+    pub store: &'a Store,
+    /// Its id in the store.
+    pub session: &'a SessionId,
+    /// Its path.
+    pub path: &'a Path,
+    /// Its dialect, where the user named it.
+    pub dialect: Option<&'static dyn Dialect>,
+    /// What happens to bad lines.
+    pub invalid: Invalid,
+    /// When it changed last, where that tells when the model was called.
+    pub last_change: Option<Time>,
+    /// How long it must have been left alone.
+    pub min_idle: MinIdle,
+}
+
+/// What became of a file.
+#[derive(Debug, Default)]
+pub struct FileReport {
+    /// The compaction.
+    pub report: Report,
+    /// The old file, where another process still has it open.
+    pub retained: Option<PathBuf>,
+    /// Versions of memory files that people wrote and killed runs took out.
+    pub edits: Vec<PathBuf>,
+    /// Why the store misses the summary, or the log of the day misses the compaction.
+    pub late_error: Option<StoreError>,
+    /// In a preview: why the file would be left alone for now.
+    pub refused: Option<StoreError>,
+    /// Why files that nothing refers to are still there.
+    pub not_deleted: Vec<StoreError>,
+    /// What went into the memory files, for the log of the day.
+    entries: Vec<String>,
+}
+
+impl SessionFile<'_> {
+    /// Compacts the file, or reports what would be done. A policy that is switched off needs
+    /// nothing of the file.
+    pub fn run(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
+        if self.options.dry_run || !self.options.policy.enabled {
+            self.preview(notes)
+        } else {
+            self.compact(notes)
+        }
+    }
+
+    /// Reports what would be done. What the run would refuse is refused; where it would only
+    /// refuse for now, because an agent may be at work, the report has both.
+    fn preview(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
+        let would_act = self.options.policy.enabled;
+        let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;
+        if would_act {
+            look.refuse_users().map_err(unchanged)?;
+        }
+        let file = look.file().map_err(unchanged)?;
+        let mut done = FileReport {
+            report: self.forecast(file, notes).map_err(|error| self.failure(error))?,
+            ..FileReport::default()
+        };
+        if would_act {
+            let is_idle = look.refuse_unless_idle(self.store, self.session, self.min_idle);
+            done.refused = is_idle.err();
+        }
+        Ok(done)
+    }
+
+    fn forecast(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
+        let source = self.open(file, notes)?;
+        let offloading;
+        let mut compaction = Compaction::survey(&source, Some(&self.name()), false)?;
+        if !self.options.policy.enabled {
+            compaction.report.end(Outcome::Disabled);
+            return Ok(compaction.report);
+        }
+        match compaction.step()? {
+            Step::None => compaction.report.end(Outcome::NotDue),
+            Step::Flush => compaction.report.end(Outcome::Flushed),
+            Step::Compact => {
+                offloading = Offloading::of(self, source.content())?;
+                compaction.offloaded(offloading.as_ref().map(Offloading::offloaded))?;
+                compaction.build(true, None, None, notes)?;
+            }
+        }
+        Ok(compaction.report)
+    }
+
+    fn compact(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
+        let failure = |error| self.failure(error);
+        notes.watch().stage("reading the session");
+        let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
+        let replacement = claimed.map_err(unchanged)?;
+        let file = replacement.bytes().map_err(unchanged)?;
+        let source = self.open(file, notes).map_err(failure)?;
+        let offloading;
+        let compaction = Compaction::survey(&source, Some(&self.name()), true);
+        let mut compaction = compaction.map_err(failure)?;
+        compaction.report.session = Some(self.session.to_string());
+        let mut done = FileReport::default();
+        match compaction.step().map_err(failure)? {
+            Step::Compact if !self.is_given_up(&source, &compaction) => {}
+            step => {
+                self.leave(step, &mut compaction, &mut done)?;
+                done.report = compaction.report;
+                return Ok(done);
+            }
+        }
+        let mut flush = compaction.missed_flush().then(|| ItemReader::new(self.session));
+        // The summary is not made of the results themselves where these go into files.
+        if self.options.policy.offload.min_tokens.is_some()
+            && let Some(reader) = &mut flush
+        {
+            compaction.read_all(reader).map_err(failure)?;
+        }
+        offloading = Offloading::of(self, source.content()).map_err(failure)?;
+        let offloaded = offloading.as_ref().map(Offloading::offloaded);
+        compaction.offloaded(offloaded).map_err(failure)?;
+        notes.watch().stage("compacting");
+        let mut memory = ItemReader::new(self.session);
+        let beside = match &mut flush {
+            Some(reader) if self.options.policy.offload.min_tokens.is_none() => {
+                Some(reader as &mut dyn MessageReader)
+            }
+            _ => None,
+        };
+        let new = compaction.build(true, beside, Some(&mut memory), notes).map_err(failure)?;
+        let mut items = flush.map_or_else(Vec::new, ItemReader::finish);
+        let Some(new) = new else {
+            self.remember(&items, &mut done).map_err(merge_failure)?;
+            self.record_failure(&mut compaction, &source, replacement)?;
+            done.report = compaction.report;
+            return Ok(done);
+        };
+        items.extend(memory.finish());
+        notes.watch().stage("scoring what is left");
+        compaction.score(&new.content);
+        done.report = compaction.report;
+        notes.watch().stage("saving and replacing the file");
+        let Compacted { content, summary } = new;
+        let file = source.new_file(content, &done.report, notes).map_err(failure)?;
+        self.replace(&source, file, &items, offloading.as_ref(), replacement, &mut done)?;
+        let policy = &self.options.policy;
+        if let (true, Some(summary)) = (policy.summary.cumulative, &summary) {
+            let path = summary_path(self.store, self.session);
+            done.report.summary_file = Some(path.display().to_string());
+            // The record of the compaction has its figures.
+            let (messages, text) = (summary.messages, &summary.text);
+            let figures = Figures::default();
+            let appended = append_summary(self.store, self.session, messages, text, figures);
+            if let Err(error) = appended {
+                done.late_error = Some(error);
+                return Ok(done);
+            }
+        }
+        if policy.offload.delete_unreferenced {
+            self.delete_unreferenced(offloaded, &mut done);
+        }
+        Ok(done)
+    }
+
+    /// Leaves the session as it is, where it is not to be compacted.
+    fn leave(
+        &self,
+        step: Step,
+        compaction: &mut Compaction<'_>,
+        done: &mut FileReport,
+    ) -> Result<(), Failure> {
+        match step {
+            Step::None => compaction.report.end(Outcome::NotDue),
+            Step::Flush => {
+                let items = self.items_of_all(compaction)?;
+                self.remember(&items, done).map_err(merge_failure)?;
+                compaction.report.end(Outcome::Flushed);
+                // A flush comes again on each run until the limit is reached.
+                if !done.entries.is_empty() {
+                    self.log(&compaction.report, done);
+                }
+            }
+            Step::Compact => {
+                compaction.report.end(Outcome::GivenUp);
+                if self.options.only_if_due {
+                    compaction.report.attention = Attention::None;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether earlier attempts failed, and nothing has changed since.
+    fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
+        let tokens = compaction.size().tokens;
+        !self.options.force && strikes::given_up(self, tokens, source.target())
+    }
+
+    /// Puts the attempt into the audit log, and counts it, where nothing came of it.
+    fn record_failure(
+        &self,
+        compaction: &mut Compaction<'_>,
+        source: &Source<'_>,
+        replacement: Replacement<'_>,
+    ) -> Result<(), Failure> {
+        let tokens = compaction.size().tokens;
+        let report = &mut compaction.report;
+        if !report.outcome.is_without_result() {
+            return Ok(());
+        }
+        let facts = Facts {
+            session: Some(self.session.to_string()),
+            figures: figures(report),
+            ..Facts::default()
+        };
+        self.store.failed(OPERATION, &facts).map_err(unchanged)?;
+        if report.outcome == Outcome::SummaryFailed {
+            return Ok(());
+        }
+        let most = self.options.policy.target.max_attempts;
+        let added = strikes::add(replacement, tokens, source.target(), most);
+        if added.map_err(unchanged)? {
+            report.attention = Attention::LastTime;
+        } else if self.options.only_if_due {
+            // A job that runs every night reports it once, the last time.
+            report.attention = Attention::None;
+        }
+        Ok(())
+    }
+
+    fn replace(
+        &self,
+        source: &Source<'_>,
+        file: NewFile,
+        items: &[MemoryItem],
+        offloading: Option<&Offloading<'_>>,
+        replacement: Replacement<'_>,
+        done: &mut FileReport,
+    ) -> Result<(), Failure> {
+        let (operation, kind) = (OPERATION, SnapshotKind::PreCompact);
+        let figures = figures(&done.report);
+        let first = || {
+            if let Some(offloading) = offloading {
+                offloading.finish(self.path)?;
+            }
+            let merged = self.remember(items, done);
+            merged.map_err(|error| store::leaves_session(merge_failure(error)))
+        };
+        let replaced = match file {
+            NewFile::Appended(lines) => {
+                let addition = Addition { lines: &lines, operation, kind, figures };
+                replacement.append_after(addition, first)
+            }
+            NewFile::Whole(lines) => {
+                let failure = |error| self.failure(error);
+                let document = source.as_document(&lines).map_err(failure)?;
+                // Nothing may follow a document.
+                let replacement = match &document {
+                    Some(_) => replacement.unless_it_grows(),
+                    None => replacement,
+                };
+                let content = document.as_ref().unwrap_or(&lines);
+                let temporary = |error| self.failure(PassError::temporary(error));
+                let sha256 = hash(&mut content.file().map_err(failure)?).map_err(temporary)?;
+                let mut new = NewContent {
+                    reader: &mut content.file().map_err(failure)?,
+                    sha256: &sha256,
+                    operation,
+                    kind,
+                    figures,
+                };
+                replacement.commit_after(&mut new, first)
+            }
+        };
+        let replaced = replaced.map_err(store::failure)??;
+        if let ReplaceOutcome::New { before, late_bytes, retained } = replaced {
+            done.report.snapshot = Some(before.id.to_string());
+            done.report.late_bytes = late_bytes;
+            done.retained = retained;
+            let report = std::mem::take(&mut done.report);
+            self.log(&report, done);
+            done.report = report;
+        }
+        Ok(())
+    }
+
+    /// Moves offloaded files that no transcript of the session names into the trash: what was in
+    /// them is summarized now, and the snapshot has the results themselves.
+    fn delete_unreferenced(&self, offloaded: Option<Offloaded<'_>>, done: &mut FileReport) {
+        let paths = offloaded.map_or(&[][..], |it| it.paths);
+        let is_read = |path: &&String| !done.report.unreadable.contains(path);
+        let summarized: Vec<&String> = paths.iter().filter(is_read).collect();
+        let deleted = self.discard(&summarized).unwrap_or_else(|error| RemovalReport {
+            failed: vec![error],
+            ..RemovalReport::default()
+        });
+        let names = deleted.items.into_iter().filter_map(|item| match item {
+            StoreItem::Offloaded(file) => Some(file.name.to_string()),
+            StoreItem::Snapshot(_) => None,
+        });
+        done.report.deleted_files = Some(names.collect());
+        done.not_deleted = deleted.failed;
+    }
+
+    fn discard(&self, summarized: &[&String]) -> Result<RemovalReport, StoreError> {
+        if summarized.is_empty() {
+            return Ok(RemovalReport::default());
+        }
+        let now = self.store.now();
+        let mut files = match self.store.unreferenced(self.session, now) {
+            Err(StoreError::Unsearchable(_)) => return Ok(RemovalReport::default()),
+            files => files?,
+        };
+        let folder = self.store.offload_folder(self.session)?;
+        files.retain(|file| summarized.contains(&&folder.path_of(&file.name)));
+        self.store.discard_offloaded(&files, now)
+    }
+
+    fn open(&self, file: File, notes: &mut Notes) -> Result<Source<'_>, PassError> {
+        let watch = notes.watch().clone();
+        let mut content = Content::open(file, self.dialect, self.invalid, watch)?;
+        content.last_change = self.last_change;
+        Source::open(self.options, self.environment, content, notes)
+    }
+
+    fn items_of_all(&self, compaction: &mut Compaction<'_>) -> Result<Vec<MemoryItem>, Failure> {
+        let mut reader = ItemReader::new(self.session);
+        compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
+        Ok(reader.finish())
+    }
+
+    /// Merges items into the memory of the store.
+    fn remember(
+        &self,
+        items: &[MemoryItem],
+        done: &mut FileReport,
+    ) -> Result<(), ctx_memory::MergeError> {
+        let merged = MemoryFolder::of_store(self.store).merge(items)?;
+        done.edits.extend(merged.edits);
+        done.entries.extend(merged.entries);
+        Ok(())
+    }
+
+    /// Tells the log of the day. What was done stays done where that fails.
+    fn log(&self, report: &Report, done: &mut FileReport) {
+        let entry = daily_entry(self.session, report, &done.entries);
+        done.late_error = entry.log(self.store).err();
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn failure(&self, error: PassError) -> Failure {
+        passes::failure(error, &self.name())
+    }
+}
+
+/// The entry of a compaction in the log of the day.
+fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> DailyEntry {
+    let mut what = if report.outcome == Outcome::Flushed {
+        "written into the memory files, session unchanged".to_owned()
+    } else {
+        format!(
+            "compacted {} → {}, {} → {}; summary: {}",
+            report.tokens_before,
+            counted(report.tokens_after, "token"),
+            report.messages_before,
+            counted(report.messages_after, "message"),
+            report.summing.method
+        )
+    };
+    if let Some(id) = &report.snapshot {
+        what += "; what was there is ";
+        what += id;
+    }
+    DailyEntry { session: Some(session.to_string()), what, items: entries.to_vec() }
+}
+
+/// The figures of a compaction for the audit log: numbers, and words of our own.
+pub fn figures(report: &Report) -> Figures {
+    let survived = report.survived.iter().map(|(class, it)| {
+        let standing =
+            ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost };
+        (*class, standing)
+    });
+    Figures {
+        compaction: Some(ctx_store::Compaction {
+            preset: report.known_preset,
+            outcome: report.outcome.as_str(),
+            success: report.success,
+            triggers: report.triggers.clone(),
+            tokens_before: report.tokens_before,
+            tokens_after: report.tokens_after,
+            ratio: report.ratio,
+            target_tokens: report.target_tokens,
+            messages_before: report.messages_before,
+            messages_after: report.messages_after,
+        }),
+        survived: survived.collect(),
+        ..figures_of_summary(report.summing, report.duration_ms)
+    }
+}
+
+/// The figures of a summary for the audit log.
+pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
+    Figures {
+        summing: Some(ctx_store::Summing {
+            method: summing.method,
+            fell_back: summing.fell_back,
+            model_calls: summing.model_calls,
+            model_tokens_in: summing.model_tokens_in,
+            model_tokens_out: summing.model_tokens_out,
+            model_ms: summing.model_ms,
+        }),
+        duration_ms: Some(duration_ms),
+        ..Figures::default()
+    }
+}

@@ -1,0 +1,103 @@
+//! Large results are put into files of the store before a session is compacted.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ctx_cli::Failure;
+use ctx_engine::PassError;
+use ctx_engine::compact::{Content, Offloaded, Originals};
+use ctx_engine::offload::{Reading, Template};
+use ctx_format::Record;
+use ctx_store::real_path;
+
+use super::SessionFile;
+use crate::offload::{Offloader, Plan, Restorer};
+use crate::store::{failure, unchanged};
+
+/// A session whose large results are in files, which become durable when it is replaced.
+pub(super) struct Offloading<'a> {
+    left: Option<(Content, bool)>,
+    originals: Option<StoredOriginals<'a>>,
+    paths: Vec<String>,
+    offloader: RefCell<Offloader<'a>>,
+}
+
+/// Puts the results of references back.
+struct StoredOriginals<'a> {
+    reading: Reading,
+    restorer: RefCell<Restorer<'a>>,
+}
+
+impl Originals for StoredOriginals<'_> {
+    fn begin(&self) {
+        self.restorer.borrow_mut().begin();
+    }
+
+    fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>, PassError> {
+        self.reading.changed(record, &mut *self.restorer.borrow_mut())
+    }
+
+    fn unreadable(&self) -> BTreeMap<(u64, String), String> {
+        let restorer = self.restorer.borrow();
+        let missing = restorer.missing.iter();
+        missing.map(|(at, why)| ((at.line, at.path.clone()), why.to_string())).collect()
+    }
+}
+
+impl<'a> Offloading<'a> {
+    /// Takes large results out; `None` where the policy does not want that.
+    pub(super) fn of(file: &SessionFile<'a>, content: &Content) -> Result<Option<Self>, PassError> {
+        let policy = &file.options.policy.offload;
+        let Some(min_tokens) = policy.min_tokens else {
+            return Ok(None);
+        };
+        let template: Template = policy.reference.parse().map_err(PassError::caller)?;
+        let reading = Reading { dialect: Some(content.dialect), batch: false, protect_last: 0 };
+        let plan = Plan {
+            min_tokens,
+            enough_tokens: None,
+            template: template.clone(),
+            counter: file.environment.counter,
+            dry_run: file.options.dry_run,
+        };
+        let of_store = |error| PassError::caller(failure(error));
+        let offloader = Offloader::new(file.store, file.session, plan);
+        let mut offloader = offloader.map_err(of_store)?;
+        let left = content.changed(|record| reading.changed(record, &mut offloader))?;
+        let is_enough = policy.enough_tokens.is_some_and(|enough| offloader.freed >= enough);
+        let is_changed = !offloader.results.is_empty();
+        let mut originals = None;
+        if policy.restore_before_summary {
+            let restorer = Restorer::new(file.store, file.session, template);
+            let mut restorer = restorer.map_err(of_store)?;
+            // The store does not list these results yet.
+            restorer.preview(&offloader.results);
+            let restorer = restorer.with_unavailable(&policy.unavailable);
+            originals = Some(StoredOriginals { reading, restorer: RefCell::new(restorer) });
+        }
+        Ok(Some(Self {
+            left: is_changed.then_some((left, is_enough)),
+            originals,
+            paths: offloader.results.iter().map(|result| result.path.clone()).collect(),
+            offloader: RefCell::new(offloader),
+        }))
+    }
+
+    /// What the compaction needs to know.
+    pub(super) fn offloaded(&self) -> Offloaded<'_> {
+        Offloaded {
+            left: self.left.as_ref().map(|(left, is_enough)| (left, *is_enough)),
+            originals: self.originals.as_ref().map(|it| it as &dyn Originals),
+            paths: &self.paths,
+        }
+    }
+
+    /// Makes the files durable, and records which results they replace. To be called before the
+    /// session at `path` names the files.
+    pub(super) fn finish(&self, path: &Path) -> Result<(), Failure> {
+        // gc finds the session by its real path.
+        let live = real_path(path).ok();
+        self.offloader.borrow_mut().finish(&[live]).map_err(unchanged)
+    }
+}

@@ -1,0 +1,94 @@
+//! Attempts that did not make a session smaller. The session's newest snapshot remembers them, so
+//! that a job does not try the same again every night.
+//!
+//! An attempt is a whole run with all fallbacks of its policy. A run that failed, such as for a
+//! model without an answer or a full disk, shows nothing about the session and is not counted.
+
+use ctx_store::{COMPACTION_STRIKES, Replacement, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::SessionFile;
+
+/// The attempts, as `meta.json` has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Strikes {
+    count: u64,
+    /// Tokens of the session at the last attempt.
+    tokens: u64,
+    /// Its target.
+    #[serde(default)]
+    target: Option<u64>,
+}
+
+impl Strikes {
+    /// A value that cannot be read counts as no attempt.
+    fn of(value: Option<Value>) -> Self {
+        let strikes = value.and_then(|value| serde_json::from_value(value).ok());
+        strikes.unwrap_or_default()
+    }
+
+    /// Whether the target is easier to reach than the last one, or there is none any more.
+    fn is_easier(self, target: Option<u64>) -> bool {
+        self.target.is_some_and(|then| target.is_none_or(|now| now > then))
+    }
+
+    /// Adds an attempt. A session that has grown is tried again, but only an easier target resets
+    /// the count, so that it is not reported again.
+    fn and_one(self, tokens: u64, target: Option<u64>) -> Self {
+        let count = if self.is_easier(target) { 1 } else { self.count + 1 };
+        Self { count, tokens, target }
+    }
+}
+
+/// Whether as many attempts in a row failed as the policy allows, and the session of `tokens` has
+/// not grown since.
+pub(super) fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>) -> bool {
+    let strikes = Strikes::of(file.store.note(file.session, COMPACTION_STRIKES));
+    let has_changed = tokens > strikes.tokens || strikes.is_easier(target);
+    strikes.count >= file.options.policy.target.max_attempts && !has_changed
+}
+
+/// Counts an attempt without a result. Returns whether it was the last of `most`: only then it is
+/// reported.
+pub(super) fn add(
+    replacement: Replacement<'_>,
+    tokens: u64,
+    target: Option<u64>,
+    most: u64,
+) -> Result<bool, StoreError> {
+    let mut count = 0;
+    replacement.remember(COMPACTION_STRIKES, |old| {
+        let strikes = Strikes::of(old.cloned()).and_one(tokens, target);
+        count = strikes.count;
+        json!(strikes)
+    })?;
+    Ok(count == most)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Strikes;
+
+    #[test]
+    fn attempts_in_a_row_are_counted_until_the_target_is_easier() {
+        let once = Strikes::of(None).and_one(100, Some(50));
+        assert_eq!((once.count, once.tokens, once.target), (1, 100, Some(50)));
+        let twice = once.and_one(90, Some(50));
+        assert_eq!(twice.count, 2);
+        // The session has grown.
+        assert_eq!(twice.and_one(101, Some(50)).count, 3);
+        assert_eq!(twice.and_one(90, Some(51)).count, 1);
+        assert_eq!(twice.and_one(90, None).count, 1);
+        assert_eq!(twice.and_one(90, Some(49)).count, 3);
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_counts_as_none() {
+        assert_eq!(Strikes::of(Some(json!("twice"))), Strikes::default());
+        let old = Strikes::of(Some(json!({"count": 2, "tokens": 7})));
+        assert_eq!((old.count, old.tokens, old.target), (2, 7, None));
+    }
+}

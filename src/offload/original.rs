@@ -1,0 +1,404 @@
+//! Finds the original of removed text by the beginning of its hash: first in the files of the
+//! store, then in results and long arguments of a named session, then in snapshots.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::str::FromStr;
+
+use ctx_format::{
+    Conversation, Handle, Message, Options, Records, ShortHash, ToolResult, dialect, map_strings,
+};
+use ctx_store::{Entry, Form, OffloadName, SessionId, Store, StoreError};
+use ctx_summary::ledger::is_observation;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A file.
+    Path(String),
+    /// The beginning of a sha256.
+    Hash(String),
+}
+
+/// Why there is no original to show.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginalError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The session that was named cannot be read.
+    #[error("cannot read: {0}")]
+    Session(#[source] io::Error),
+    /// The path is not one of an offloaded file.
+    #[error("it is no offloaded file of this store")]
+    NoFile,
+    /// No text has a hash that begins so.
+    #[error("nothing with sha256 {0}… was kept")]
+    NotKept(String),
+    /// Several texts have hashes that begin so.
+    #[error("{wanted} is ambiguous: {matches}")]
+    Ambiguous {
+        /// The beginning of their hashes.
+        wanted: String,
+        /// The first of them.
+        matches: String,
+    },
+}
+
+/// At least so many digits of its hash name a text. With all digits of a handle the search
+/// ends at the first snapshot that has such a text.
+const FEWEST: usize = 4;
+const HANDLE: usize = ShortHash::DIGITS;
+/// Shorter strings in arguments, in bytes, are never removed, because a handle would be longer.
+const SHORTEST: usize = 40;
+/// So many matches of an ambiguous hash are named.
+const SHOWN: usize = 10;
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(handle) = Handle::parse(text) {
+            return Ok(Self::Hash(handle.digits()));
+        }
+        if text.starts_with('/') {
+            return Ok(Self::Path(text.to_owned()));
+        }
+        let is_hash = (FEWEST..=64).contains(&text.len())
+            && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if is_hash {
+            Ok(Self::Hash(text.to_owned()))
+        } else {
+            Err(format!(
+                "expected {FEWEST} to 64 digits of a sha256 as in a handle, 01234567, a path, or a whole handle ⟦ctx:…⟧"
+            ))
+        }
+    }
+}
+
+/// The text that is asked for, of one session or of all; `transcript` is one that may have it.
+pub fn original(
+    store: &Store,
+    session: Option<&SessionId>,
+    transcript: Option<impl Read>,
+    wanted: &Wanted,
+) -> Result<String, OriginalError> {
+    let sessions = sessions(store, session)?;
+    match wanted {
+        Wanted::Hash(hash) => match in_files(store, &sessions, hash)? {
+            Some(text) => Ok(text),
+            None => in_sessions(store, session, transcript, hash),
+        },
+        Wanted::Path(path) => {
+            for session in sessions {
+                if let Some(file) = store.offload_folder(&session)?.file(path) {
+                    return Ok(store.read_offloaded(&file)?.text);
+                }
+            }
+            Err(OriginalError::NoFile)
+        }
+    }
+}
+
+/// The session that is asked for, or all that have offloaded files.
+pub(super) fn sessions(
+    store: &Store,
+    session: Option<&SessionId>,
+) -> Result<Vec<SessionId>, StoreError> {
+    match session {
+        Some(session) => Ok(vec![session.clone()]),
+        None => store.offload_sessions(),
+    }
+}
+
+/// The text of an offloaded file.
+fn in_files(
+    store: &Store,
+    offloading: &[SessionId],
+    hash: &str,
+) -> Result<Option<String>, OriginalError> {
+    let mut files = BTreeMap::new();
+    for session in offloading {
+        let ours = store.offloaded_files(session)?;
+        // The same text in two sessions, or written in two ways, is one.
+        let found = ours.into_iter().filter(|file| file.begins_with(hash));
+        files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(store.read_offloaded(&only(files, hash)?)?.text))
+}
+
+/// A text of the session that was named, else of those in snapshots.
+fn in_sessions(
+    store: &Store,
+    session: Option<&SessionId>,
+    transcript: Option<impl Read>,
+    hash: &str,
+) -> Result<String, OriginalError> {
+    let mut found = BTreeMap::new();
+    if let Some(transcript) = transcript {
+        in_session(transcript, hash, &mut found).map_err(OriginalError::Session)?;
+    }
+    if found.is_empty() {
+        found = in_snapshots(store, session, hash)?;
+    }
+    only(found, hash)
+}
+
+/// The only one of what was found, by its hash.
+fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
+    if found.len() > 1 {
+        let mut shown: Vec<&str> = found.keys().map(String::as_str).take(SHOWN).collect();
+        if found.len() > SHOWN {
+            shown.push("and more");
+        }
+        return Err(OriginalError::Ambiguous {
+            wanted: hash.to_owned(),
+            matches: shown.join(", "),
+        });
+    }
+    let found = found.into_values().next();
+    found.ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
+}
+
+/// Texts in snapshots, the newest snapshot first.
+fn in_snapshots(
+    store: &Store,
+    session: Option<&SessionId>,
+    hash: &str,
+) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut found = BTreeMap::new();
+    let catalog = store.catalog(session)?;
+    for entry in catalog.entries.iter().rev() {
+        match in_snapshot(store, entry, hash, &mut found) {
+            // A damaged one does not hide the others.
+            Ok(()) | Err(StoreError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        if hash.len() >= HANDLE && !found.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn in_snapshot(
+    store: &Store,
+    entry: &Entry,
+    hash: &str,
+    found: &mut BTreeMap<String, String>,
+) -> Result<(), StoreError> {
+    let (file, _) = store.open_verified(entry)?;
+    in_session(file, hash, found).map_err(|source| StoreError::Io {
+        action: "read",
+        path: store.data_path(&entry.id),
+        source,
+    })
+}
+
+fn in_session(
+    transcript: impl Read,
+    hash: &str,
+    found: &mut BTreeMap<String, String>,
+) -> io::Result<()> {
+    let mut records = Records::open(transcript, &Options::default())?;
+    let known = records.dialect();
+    while let Some(record) = records.next()? {
+        let Some(object) = record.whole_object() else {
+            continue;
+        };
+        let batch = Conversation::of(object);
+        let messages = match &batch {
+            Some(batch) => &batch.messages[..],
+            None => std::slice::from_ref(object),
+        };
+        for dialect in known.map_or(dialect::ALL.to_vec(), |known| vec![known]) {
+            for message in messages.iter().filter_map(|it| dialect.message(it)) {
+                in_message(&message, hash, found);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What handles stand for: the whole text of a result, or of a message that has what a command
+/// printed, a string in the arguments of a call.
+fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
+    let mut look_at = |text: &str| {
+        let name = OffloadName::of(text.as_bytes(), Form::TEXT);
+        if name.sha256().starts_with(hash) {
+            found.insert(name.sha256().to_owned(), text.to_owned());
+        }
+    };
+    let texts = message.results().filter_map(ToolResult::text);
+    texts.for_each(|text| look_at(&text));
+    let printed = message.texts().into_iter().filter(|text| is_observation(text));
+    printed.for_each(&mut look_at);
+    for call in message.calls() {
+        map_strings(&call.arguments, |text| {
+            if text.len() >= SHORTEST {
+                look_at(text);
+            }
+            None
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ctx_format::{Handle, Saved};
+    use ctx_store::{Content, Form, OffloadName, SessionId, SnapshotKind, Store};
+
+    use super::super::tests::{result, session, store};
+    use super::{OriginalError, Wanted, original};
+
+    /// No session that may have it.
+    const NONE: Option<&[u8]> = None;
+
+    fn offload(store: &Store, session: &str, form: Form, text: &str) -> String {
+        let session: SessionId = session.parse().expect("an id");
+        let mut writer = store.offload(&session);
+        let content = Content { form, text: text.to_owned() };
+        let file = writer.put(&content, None).expect("written");
+        writer.finish(&[None]).expect("durable");
+        let folder = store.offload_folder(&session).expect("a path");
+        folder.path_of(&file.name)
+    }
+
+    fn snapshot(store: &Store, session: &str, bytes: &str) {
+        let draft = store.draft(bytes.as_bytes(), Path::new("x"));
+        let draft = draft.expect("filled");
+        let session = session.parse().expect("an id");
+        let snapshot = draft.commit(&session, SnapshotKind::Snapshot);
+        snapshot.expect("committed");
+    }
+
+    fn sha256(text: &str) -> String {
+        OffloadName::of(text.as_bytes(), Form::TEXT).sha256().to_owned()
+    }
+
+    /// What there is for `wanted`, or why there is nothing.
+    fn show(store: &Store, session: Option<&str>, wanted: &str) -> Result<String, String> {
+        let session = session.map(|session| session.parse().expect("an id"));
+        let wanted = wanted.parse().expect("something to look for");
+        original(store, session.as_ref(), NONE, &wanted).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_path_and_by_its_hash() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let path = offload(&store, "demo", Form::TEXT, "one");
+        offload(&store, "other", Form::TEXT, "one");
+        assert_eq!(show(&store, None, &path).as_deref(), Ok("one"));
+        assert_eq!(show(&store, Some("demo"), &sha256("one")[..12]).as_deref(), Ok("one"));
+        let no_file = Err("it is no offloaded file of this store".to_owned());
+        assert_eq!(show(&store, Some("other"), &path), no_file);
+        assert_eq!(show(&store, None, "/etc/passwd"), no_file);
+        std::fs::write(&path, "two").expect("written");
+        let damaged = show(&store, None, &path).expect_err("damaged");
+        assert!(damaged.contains("is damaged"), "{damaged}");
+    }
+
+    #[test]
+    fn a_result_is_found_in_a_snapshot() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let line = result("a", "one");
+        snapshot(&store, "demo", &line);
+        snapshot(
+            &store,
+            "batch",
+            &format!("{{\"messages\":[{}]}}\n", result("a", "two").trim_end()),
+        );
+        for text in ["one", "two"] {
+            let handle = Handle::of(text, "", Saved::Yes).to_string();
+            assert_eq!(show(&store, None, &handle).as_deref(), Ok(text));
+        }
+        let hash = &sha256("two")[..8];
+        let not_kept = format!("nothing with sha256 {hash}… was kept");
+        assert_eq!(show(&store, Some("demo"), hash), Err(not_kept));
+    }
+
+    #[test]
+    fn what_a_command_printed_is_found_where_a_users_message_has_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let printed = "row 17\n(Open file: a)\n(Current directory: /a)\nbash-$";
+        for said in [printed, "row 18"] {
+            let line = serde_json::json!({"role": "user", "content": said});
+            snapshot(&store, "demo", &format!("{line}\n"));
+        }
+        assert_eq!(show(&store, None, &sha256(printed)[..8]).as_deref(), Ok(printed));
+        assert!(show(&store, None, &sha256("row 18")[..8]).is_err());
+    }
+
+    #[test]
+    fn a_string_in_arguments_is_found() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let long = "a \"long\" text\n".repeat(9);
+        let arguments = serde_json::json!({"path": "a.rs", "edits": [{"new": long}]}).to_string();
+        let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "edit", "arguments": arguments}}]});
+        snapshot(&store, "demo", &format!("{call}\n"));
+        let hash = &sha256(&long)[..8];
+        assert_eq!(show(&store, None, hash), Ok(long));
+        assert!(show(&store, None, &sha256("a.rs")[..8]).is_err());
+    }
+
+    #[test]
+    fn the_session_that_is_named_is_looked_at_before_snapshots() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let line = result("a", "one");
+        let wanted = Wanted::Hash(sha256("one")[..8].to_owned());
+        let named = original(&store, None, Some(line.as_bytes()), &wanted);
+        assert_eq!(named.expect("it is there"), "one");
+        let other = original(&store, None, Some(&b"{}\n"[..]), &wanted);
+        assert!(matches!(other, Err(OriginalError::NotKept(_))));
+        snapshot(&store, "demo", &line);
+        let saved = original(&store, None, Some(&b"{}\n"[..]), &wanted);
+        assert_eq!(saved.expect("it is there"), "one");
+    }
+
+    #[test]
+    fn a_hash_that_several_texts_have_is_ambiguous() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        // So many that two of them begin with the same four digits.
+        let texts: Vec<String> = (0..700).map(|number| format!("text {number}")).collect();
+        let mut hashes: Vec<String> = texts.iter().map(|text| sha256(text)).collect();
+        hashes.sort();
+        let twins = hashes.windows(2).find(|two| two[0][..4] == two[1][..4]);
+        let [one, two] = twins.expect("two of a kind") else {
+            panic!("windows of two");
+        };
+        let results: String = texts.iter().map(|text| result("a", text)).collect();
+        snapshot(&store, session().as_str(), &results);
+        let error = original(&store, None, NONE, &Wanted::Hash(one[..4].to_owned()));
+        let Err(OriginalError::Ambiguous { wanted, matches }) = error else {
+            panic!("{error:?}");
+        };
+        assert_eq!((wanted.as_str(), matches), (&one[..4], format!("{one}, {two}")));
+    }
+
+    #[test]
+    fn handles_paths_and_hashes_are_told_apart() {
+        let hash = |text: &str| Ok(Wanted::Hash(text.to_owned()));
+        assert_eq!("⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧".parse(), hash("ba7816bf8f01"));
+        assert_eq!(
+            "⟦ctx: ls, all 3 bytes, if saved: ctx-offload --show ba7816bf⟧".parse(),
+            hash("ba7816bf")
+        );
+        assert_eq!("ba78".parse(), hash("ba78"));
+        assert_eq!("/s/x.txt".parse(), Ok(Wanted::Path("/s/x.txt".to_owned())));
+        for bad in ["", "ba7", "BA78", "x.txt", "⟦ctx:ba78⟧", &"a".repeat(65)] {
+            assert!(bad.parse::<Wanted>().is_err(), "{bad}");
+        }
+    }
+}

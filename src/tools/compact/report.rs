@@ -1,0 +1,134 @@
+//! The text output about a compaction.
+
+use ctx_cli::{ExitStatus, short_count};
+use ctx_engine::compact::{Attention, Forecast, Leaving, Outcome, PRUNED_FIRST, Report};
+
+pub(super) fn status(report: &Report) -> ExitStatus {
+    if report.outcome == Outcome::SummaryFailed {
+        match report.snapshot {
+            Some(_) => ExitStatus::Partial,
+            None => ExitStatus::Failed,
+        }
+    } else if report.attention != Attention::None {
+        ExitStatus::No
+    } else if report.unreadable.is_empty() {
+        ExitStatus::Done
+    } else {
+        ExitStatus::Partial
+    }
+}
+
+/// The result, on one line.
+pub(super) fn line(report: &Report) -> String {
+    let Report { tokens_before: before, tokens_after: after, freed_tokens: freed, .. } = report;
+    let would = if report.dry_run { "would be " } else { "" };
+    let from_now = if report.attention == Attention::LastTime {
+        "; left alone from now on, until it has grown"
+    } else {
+        ""
+    };
+    match report.outcome {
+        Outcome::Compacted | Outcome::OverTarget | Outcome::Pruned => {
+            let percent = 100 * freed / (*before).max(1);
+            let done = if report.outcome == Outcome::Pruned { "pruned" } else { "compacted" };
+            let by_api = by_api(report);
+            format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %){by_api}")
+        }
+        Outcome::NothingToDo => format!("nothing to do: nothing is old in {before} tokens"),
+        Outcome::NotDue => within(report).unwrap_or_else(|| format!("not due at {before} tokens")),
+        Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
+        Outcome::Disabled => "disabled".to_owned(),
+        Outcome::NoGain => {
+            format!("no gain: {before} tokens would be {}; unchanged{from_now}", report.best())
+        }
+        Outcome::Unreachable if report.target_tokens == Some(0) => format!(
+            "out of reach: the system prompt and the tools alone take the {} tokens; unchanged; raise them, or leave --strict-target out{from_now}",
+            report.limit_tokens.unwrap_or_default()
+        ),
+        Outcome::Unreachable => format!(
+            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise it, keep and pin less, or leave --strict-target out{from_now}",
+            report.target_tokens.unwrap_or_default(),
+            report.best()
+        ),
+        Outcome::SummaryFailed if freed > &0 => format!(
+            "no summary: large results are in files: {before} → {after} tokens, {freed} freed"
+        ),
+        Outcome::SummaryFailed => format!("no summary: {before} tokens, unchanged"),
+        Outcome::GivenUp => format!(
+            "not tried again at {before} tokens: it was no smaller before, and has not grown since; --force tries"
+        ),
+    }
+}
+
+/// The result in the API's tokens, if the agent recorded them, including system prompt and tools.
+fn by_api(report: &Report) -> String {
+    match (report.calibrated_tokens, report.calibrated_after) {
+        (Some(before), Some(after)) => {
+            let [before, after] = [before, after].map(short_count);
+            format!("; as the API counts about {before} → {after}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// That it has no more than it may have.
+fn within(report: &Report) -> Option<String> {
+    if let (Some(tokens), Some(limit)) = (report.calibrated_tokens, report.limit_tokens) {
+        let said = format!("not due: {tokens} tokens, as the API counts, are within {limit}");
+        return (tokens <= limit).then_some(said);
+    }
+    let (tokens, target) = (report.tokens_before, report.target_tokens?);
+    let said = format!("not due: {tokens} tokens are within the target of {target}");
+    (tokens <= target).then_some(said)
+}
+
+/// The warning if the session is smaller, but not small enough.
+pub(super) fn warning(report: &Report) -> Option<String> {
+    let are = if report.dry_run { "would be" } else { "are" };
+    (report.outcome == Outcome::OverTarget).then(|| {
+        format!(
+            "{} tokens {are} above the target of {}: what has to stay takes more; keep and pin less, or raise it",
+            report.tokens_after,
+            report.target_tokens.unwrap_or_default()
+        )
+    })
+}
+
+/// The preview, for the lines after the result; empty if there was no preview.
+pub(super) fn plan(report: &Report) -> String {
+    let Some(forecast) = &report.plan else {
+        return String::new();
+    };
+    let pruned = report.attempts.iter().find(|it| it.what == PRUNED_FIRST);
+    let pruned = pruned.map(|pruned| {
+        let (before, after) = (report.tokens_before, pruned.tokens);
+        format!("  pruned first: {before} → {after} tokens\n")
+    });
+    pruned.unwrap_or_default() + &table(forecast)
+}
+
+fn table(forecast: &Forecast) -> String {
+    let row = |cells: [&str; 4], lines: &str| {
+        let [zone, records, messages, tokens] = cells;
+        format!("  {zone:<6} {records:>9} {messages:>9} {tokens:>9}  {lines}\n")
+    };
+    let mut table = row(["zone", "records", "messages", "tokens"], "lines");
+    for zone in &forecast.zones {
+        let numbers = [zone.records, zone.messages, zone.tokens].map(|n| n.to_string());
+        let [records, messages, tokens] = numbers.each_ref().map(String::as_str);
+        table += &row([zone.zone, records, messages, tokens], &zone.ranges());
+    }
+    let Leaving {
+        user_messages: user,
+        model_messages: model,
+        tool_results: results,
+        other_lines: others,
+        carried_over: earlier,
+        recoverable,
+    } = forecast.leaving;
+    let leaving = format!(
+        "  leaving: user messages {user}, model messages {model}, tool results {results}, other lines {others}\n  \
+         carried over: earlier summaries {earlier}; in the snapshot: records {recoverable}\n"
+    );
+    table + &leaving
+}

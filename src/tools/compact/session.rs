@@ -1,0 +1,164 @@
+//! One session: a file in place, or stdin to stdout.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::ArgMatches;
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, STDIN_NAME, inputs, json_line};
+use ctx_engine::compact::{Content, Environment, MakeWriter, Options, compact_stream};
+use ctx_engine::{Notes, PassError};
+use ctx_policy::{Fallback, Method};
+use ctx_store::{Growth, Store};
+
+use super::{Args, print_report, report};
+use crate::in_place::{FileReport, SessionFile, figures};
+use crate::session::last_change;
+use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
+use crate::target::{Source, Target};
+use crate::{output, passes};
+
+/// Hands the file to `compact`.
+pub(super) fn session_file<T>(
+    args: &Args,
+    setup: &Setup,
+    path: &Path,
+    store: &Store,
+    compact: impl FnOnce(SessionFile<'_>) -> T,
+) -> Result<T, Failure> {
+    let session = session_of(args.session.as_ref(), path)?;
+    Ok(compact(SessionFile {
+        options: &setup.options,
+        environment: &setup.environment,
+        store,
+        session: &session,
+        path,
+        dialect: args.read.dialect(),
+        invalid: args.read.invalid.into(),
+        last_change: last_change(path),
+        min_idle: args.output.idle.get(),
+    }))
+}
+
+/// Compacts the file; a dry run only reports.
+pub(super) fn in_place(
+    args: &Args,
+    setup: &Setup,
+    path: &Path,
+    store: &Store,
+    io: &mut Io,
+) -> Result<FileReport, Failure> {
+    let name = path.display().to_string();
+    let done = session_file(args, setup, path, store, |file| {
+        passes::telling(&name, io, |notes| file.run(notes))
+    })?;
+    let mut done = done?;
+    if let Some(retained) = &done.retained {
+        warn_retained(retained, io);
+    }
+    warn_edits(&done.edits, io);
+    if let Some(error) = done.late_error.take() {
+        return Err(failure(error).status(ExitStatus::Uncertain));
+    }
+    for error in &done.not_deleted {
+        io.warn(format_args!("{name}: not deleted: {error}"));
+    }
+    Ok(done)
+}
+
+/// Opens input and destination; a preview changes neither.
+pub(super) fn open<'s>(
+    args: &Args,
+    setup: &Setup,
+    store: &'s LazyStore<'s>,
+) -> Result<(Input, Target<'s>), Failure> {
+    let paths = inputs(&args.files)?;
+    let named = args.session.as_ref();
+    let (source, target) = if setup.options.dry_run {
+        let target = args.output.preview(&paths, named, store)?;
+        (Source::default(), target)
+    } else {
+        args.output.session(&paths, named, store, Growth::Follows)?
+    };
+    Ok((source.open(&paths[0])?, target))
+}
+
+/// Writes the compacted session, or the unchanged one if nothing is to be done or nothing helps.
+pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
+    let failed = |error: PassError| passes::failure(error, STDIN_NAME);
+    let (mut input, target) = open(args, setup, store)?;
+    let read = &args.read;
+    let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid.into());
+    let mut content = content.map_err(failed)?;
+    content.last_change = last_change(Path::new("-"));
+    let compacted = passes::telling(STDIN_NAME, io, |notes| {
+        compact_stream(&setup.options, &setup.environment, content, notes)
+    });
+    let (mut report, content) = compacted.map_err(failed)?;
+    if let Some(error) = report.no_summary.take() {
+        return Err(failed(error));
+    }
+    let status = report::status(&report);
+    if setup.options.dry_run {
+        print_report(&mut report, STDIN_NAME, args.json, io)?;
+        return Ok(status);
+    }
+    let mut output = target.open(io)?;
+    output.set_figures(figures(&report));
+    let mut reader = content.file().map_err(failed)?;
+    io::copy(&mut reader, &mut output).map_err(output::failure)?;
+    output.finish()?;
+    if let Some(warning) = report::warning(&report) {
+        io.warn(format_args!("{STDIN_NAME}: {warning}"));
+    }
+    io.note(format_args!("{STDIN_NAME}: {}", report::line(&report)));
+    if args.json {
+        io.write(json_line(&report).as_bytes())?;
+    }
+    Ok(status)
+}
+
+/// Everything that determines a compaction.
+pub(super) struct Setup {
+    pub(super) options: Options,
+    pub(super) environment: Environment,
+}
+
+impl Args {
+    pub(super) fn setup(&self, matches: &ArgMatches, io: &mut Io) -> Result<Setup, Failure> {
+        let mut policy = self.policy.policy(io)?;
+        policy.trigger = self.triggers.triggers.or(policy.trigger);
+        self.compact.over.lay_on(&mut policy);
+        policy.check().map_err(Failure::new)?;
+        self.llm.refuse_unasked(matches, policy.summary.method)?;
+        // With --method llm a model must answer, unless a flag or the policy names a fallback.
+        let is_flag = self.compact.over.method == Some(Method::Llm);
+        if is_flag && self.llm.on_failure.is_none() && policy.summary.named_fallback().is_none() {
+            policy.summary.fallback = vec![Fallback::Fail];
+        }
+        let counting = self.counting.resolve_under(Some(&policy))?;
+        counting.report(io);
+        let llm = self.llm.under(&policy.summary);
+        let headings = if llm.template.as_ref() == Some(&policy.summary.template) {
+            policy.summary.sections.clone()
+        } else {
+            Vec::new()
+        };
+        let asks = self.compact.asks_model(&policy, llm.has_server());
+        let make = move |tokens, notes: &mut Notes| {
+            let writer = llm.writer(tokens, |text| notes.warn(&[], text));
+            writer.map_err(PassError::caller)
+        };
+        let environment = Environment {
+            counter: counting.counter,
+            model_window: counting.model.map(|model| model.window),
+            model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
+            headings,
+            saved: self.store.promise(matches, !self.is_filter()),
+            now: chrono::Utc::now,
+            temp: std::env::temp_dir(),
+        };
+        let options = self.compact.options(policy, self.triggers.overflow);
+        Ok(Setup { options: options.map_err(Failure::new)?, environment })
+    }
+}

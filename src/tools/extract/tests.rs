@@ -1,0 +1,151 @@
+//! Which messages a plain session, a tagged one and a batch contribute.
+
+use ctx_format::{Options, Records, Zone};
+use ctx_summary::ledger::rules::MemoryKind;
+
+use ctx_engine::{ErrorKind, PassError};
+
+use super::messages::{ExtractPass, Plan, Scope};
+
+fn says(role: &str, text: &str) -> String {
+    format!("{{\"role\":\"{role}\",\"content\":\"We decided on {text}.\"}}")
+}
+
+fn plan(scope: Option<Scope>, batch: bool) -> Plan {
+    Plan { session: "demo".to_owned(), kinds: vec![MemoryKind::Decision], scope, batch }
+}
+
+/// The last letters of the items, with their lines.
+fn read(session: &str, plan: Plan, partial: bool) -> Result<Vec<(char, u64)>, PassError> {
+    let options = Options { batch: plan.batch, ..Options::default() };
+    let mut records = Records::open(session.as_bytes(), &options).expect("from memory");
+    let mut pass = ExtractPass::new(plan, records.dialect());
+    let mut found = Vec::new();
+    while let Some(record) = records.next().expect("from memory") {
+        for item in pass.push(&record)? {
+            assert_eq!(item.session, "demo");
+            let letter = item.text.chars().rev().nth(1).expect("a letter");
+            found.push((letter, item.line));
+        }
+    }
+    pass.finish(partial).map(|_| found)
+}
+
+fn tagged(tag: &str, role: &str, text: &str) -> String {
+    says(role, text).replacen('{', &format!("{{\"_ctx\":{{{tag}}},"), 1)
+}
+
+const SCOPES: [Option<Scope>; 5] = [
+    None,
+    Some(Scope::All),
+    Some(Scope::Zone(Zone::System)),
+    Some(Scope::Zone(Zone::Old)),
+    Some(Scope::Zone(Zone::Keep)),
+];
+
+#[test]
+fn a_plain_session_is_read_without_its_system_messages() {
+    let summary = r#"{"role":"user","name":"ctx_summary","content":"[Compressed History]\n\nWe decided on D."}"#;
+    let session = [says("system", "A"), says("user", "B"), says("assistant", "C")];
+    let session = session.join("\nbroken\n") + "\n" + summary + "\n";
+    let expected = [
+        Some(vec![('B', 3), ('C', 5)]),
+        Some(vec![('A', 1), ('B', 3), ('C', 5)]),
+        Some(vec![('A', 1)]),
+        None,
+        None,
+    ];
+    for (scope, expected) in SCOPES.into_iter().zip(expected) {
+        match (read(&session, plan(scope, false), false), expected) {
+            (Ok(found), Some(expected)) => assert_eq!(found, expected, "{scope:?}"),
+            (Err(error), None) => {
+                let kind = error.kind;
+                let no_zones = matches!(kind, ErrorKind::NoZones);
+                assert!(no_zones && error.lines.is_empty(), "{scope:?}: {kind}");
+            }
+            (other, _) => panic!("{scope:?}: {other:?}"),
+        }
+        // An empty session lacks no zone.
+        assert!(read("", plan(scope, false), false).is_ok());
+    }
+}
+
+#[test]
+fn of_a_tagged_session_the_zone_is_read() {
+    let session = [
+        tagged(r#""zone":"system","line":7"#, "system", "A"),
+        tagged(r#""zone":"old","line":8"#, "user", "B"),
+        tagged(r#""zone":"keep","line":9,"end":3"#, "user", "C"),
+    ]
+    .join("\n");
+    let expected = [
+        vec![('B', 8)],
+        vec![('A', 7), ('B', 8), ('C', 9)],
+        vec![('A', 7)],
+        vec![('B', 8)],
+        vec![('C', 9)],
+    ];
+    for (scope, expected) in SCOPES.into_iter().zip(expected) {
+        let found = read(&session, plan(scope, false), false).expect("it is whole");
+        assert_eq!(found, expected, "{scope:?}");
+    }
+}
+
+#[test]
+fn a_tagged_session_must_be_whole() {
+    let session = tagged(r#""zone":"old","end":2"#, "user", "A");
+    let error = read(&session, plan(None, false), false).expect_err("one is missing");
+    let kind = error.kind;
+    assert!(matches!(kind, ErrorKind::EarlyEnd(_)), "{kind}");
+    let found = read(&session, plan(None, false), true).expect("a part is enough");
+    assert_eq!(found, [('A', 1)]);
+}
+
+#[test]
+fn each_message_of_a_batch_record_has_its_zone() {
+    let list = [says("system", "A"), says("user", "B"), says("user", "C")].join(",");
+    let plain = format!("{{\"messages\":[{list}]}}\n{{\"messages\":7}}\n");
+    let found = read(&plain, plan(None, true), false).expect("conversations");
+    assert_eq!(found, [('B', 1), ('C', 1)]);
+    let zones = r#""zones":["system","old","keep"],"line":5,"end":1"#;
+    let tagged = format!("{{\"_ctx\":{{{zones}}},\"messages\":[{list}]}}\n");
+    let expected = [vec!['B'], vec!['A', 'B', 'C'], vec!['A'], vec!['B'], vec!['C']];
+    for (scope, expected) in SCOPES.into_iter().zip(expected) {
+        let found = read(&tagged, plan(scope, true), false).expect("it is whole");
+        let expected: Vec<_> = expected.into_iter().map(|letter| (letter, 5)).collect();
+        assert_eq!(found, expected, "{scope:?}");
+    }
+}
+
+#[test]
+fn a_call_is_answered_in_its_own_conversation() {
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"Bash","arguments":"{}"}}]}"#;
+    let result = r#"{"role":"tool","tool_call_id":"c","content":"Exit code 2"}"#;
+    let session = format!("{{\"messages\":[{call}]}}\n{{\"messages\":[{result}]}}\n");
+    let options = Options { batch: true, ..Options::default() };
+    let mut records = Records::open(session.as_bytes(), &options).expect("from memory");
+    let kinds = vec![MemoryKind::Runtime];
+    let plan = Plan { kinds, ..plan(None, true) };
+    let mut pass = ExtractPass::new(plan, records.dialect());
+    let mut texts = Vec::new();
+    while let Some(record) = records.next().expect("from memory") {
+        let items = pass.push(&record).expect("a conversation");
+        texts.extend(items.into_iter().map(|item| item.text));
+    }
+    assert_eq!(texts, ["Bash", "a tool failed: Exit code 2"]);
+}
+
+#[test]
+fn secrets_are_counted_and_an_unknown_format_is_named() {
+    let secret = says("user", "password=hunter2 for tests");
+    let mut records = Records::open(secret.as_bytes(), &Options::default()).expect("from memory");
+    let mut pass = ExtractPass::new(plan(None, false), records.dialect());
+    let record = records.next().expect("from memory").expect("a record");
+    assert_eq!(pass.push(&record).expect("a message").len(), 1);
+    assert_eq!(pass.finish(false).expect("not tagged"), 1);
+
+    let error = read("\n{\"a\":1}\n", plan(None, false), false).expect_err("unknown");
+    let kind = error.kind;
+    assert!(matches!(kind, ErrorKind::UnknownFormat("extracted")), "{kind}");
+    assert_eq!(error.lines, [2]);
+}
