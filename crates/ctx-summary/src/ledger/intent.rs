@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ctx_format::Role;
-use ctx_text::{HintedRegex, first_chars, one_line, regex};
+use ctx_text::{HintedRegex, Matcher, first_chars, one_line};
 
 use crate::ledger::item::ItemKind;
 use crate::ledger::rules::{MemoryKind, Sentence};
@@ -22,7 +22,7 @@ const LONGEST: usize = 400;
 /// A pattern of words that end where ASCII words do. In Chinese no blank precedes an English word,
 /// and Unicode's word boundaries make a search several times slower.
 fn words(hints: &str, pattern: &'static str) -> HintedRegex {
-    HintedRegex::new(hints, pattern, |pattern| regex(&pattern.replace(r"\b", r"(?-u:\b)")))
+    HintedRegex::new(hints, pattern, |pattern| Matcher::new(&pattern.replace(r"\b", r"(?-u:\b)")))
 }
 
 /// Words for what must or must not be done.

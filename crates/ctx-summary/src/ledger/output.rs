@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{HintedRegex, ascii_regex, bytes_regex, is_prose};
+use ctx_text::{HintedRegex, Matcher, bytes_regex, is_prose};
 use regex::bytes::Regex;
 
 use crate::ledger::json::{Piece, records};
@@ -213,7 +213,7 @@ pub(crate) fn gives_reason(text: &str) -> bool {
             "because|since|so that|otherwise|in order|to |ensure|prevent|avoid|due to|even if|\
              instead|rather|must|never|can|do|would|always|only |因为|以便|避免|否则|必须|防止",
             r"(?i)\b(?:because|since|so that|otherwise|in order to|to (?:avoid|prevent|ensure|make sure)|ensures?|prevents?|avoids?|due to|even if|instead of|rather than|must|never|cannot|can't|do(?:es)? not|don't|doesn't|would|always|only (?:if|when|for))\b|因为|以便|避免|否则|必须|防止",
-            ascii_regex,
+            |pattern| Matcher::ascii(pattern).expect("whole characters"),
         )
     });
     REASON.is_match(text)

@@ -15,7 +15,7 @@ mod table;
 mod tests;
 
 pub use table::Pattern;
-use table::{LazyRegex, PatternSet, Table};
+use table::{LazyMatcher, PatternSet, Table};
 
 /// The kinds of statements worth remembering; each has a memory file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -60,7 +60,7 @@ struct Tables {
     /// Two tables for each kind: for naming sentences, and for what only a memory keeps.
     of_kinds: [[Table; 2]; 3],
     /// Statements that no memory keeps, whatever their kind.
-    passing: LazyRegex,
+    passing: LazyMatcher,
     hints: AhoCorasick,
     /// For each hint, the patterns that it hints at.
     hinted: Vec<Hinted>,

@@ -18,6 +18,7 @@
 use std::sync::OnceLock;
 
 use ctx_format::Role;
+use ctx_text::Matcher;
 use regex::{Regex, RegexBuilder};
 
 /// One pattern of a table.
@@ -26,8 +27,10 @@ pub struct Pattern {
     /// Its name, unique in its table.
     pub name: &'static str,
     pub(super) hints: Vec<String>,
-    pub(super) says: LazyRegex,
-    not: LazyRegex,
+    pub(super) says: LazyMatcher,
+    not: LazyMatcher,
+    /// The same as `not`, to blank out what it matches.
+    look_alikes: OnceLock<Regex>,
     is_users: bool,
     #[cfg(test)]
     pub(super) why: &'static str,
@@ -38,13 +41,13 @@ pub struct Pattern {
 pub(super) struct Table {
     pub(super) patterns: Vec<Pattern>,
     /// Sentences that are of no pattern, whatever they match.
-    pub(super) veto: LazyRegex,
+    pub(super) veto: LazyMatcher,
     /// Statements that hold only for the moment.
-    pub(super) passing: LazyRegex,
+    pub(super) passing: LazyMatcher,
     /// A pattern that every sentence must match.
-    pub(super) states: LazyRegex,
+    pub(super) states: LazyMatcher,
     /// Causes and remedies that name nothing.
-    pub(super) unnamed: LazyRegex,
+    pub(super) unnamed: LazyMatcher,
 }
 
 /// A set of the patterns of a table, one bit for each.
@@ -118,44 +121,44 @@ impl Pattern {
         if !self.says.is_match(sentence) {
             return false;
         }
-        if self.not.pattern.is_empty() {
+        if self.not.pattern.is_empty() || !self.not.is_match(sentence) {
             return true;
         }
         // "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is not.
-        self.says.is_match(&self.not.get().replace_all(sentence, "\u{1}"))
+        let look_alikes = self.look_alikes.get_or_init(|| {
+            let regex = RegexBuilder::new(&self.not.pattern).unicode(false).build();
+            let regex = regex.or_else(|_| Regex::new(&with_ascii_classes(&self.not.pattern)));
+            regex.expect("the matcher has compiled it")
+        });
+        self.says.is_match(&look_alikes.replace_all(sentence, "\u{1}"))
     }
 }
 
 /// A pattern that is compiled when it is used first.
 #[derive(Default)]
-pub(super) struct LazyRegex {
+pub(super) struct LazyMatcher {
     pattern: String,
-    regex: OnceLock<Regex>,
+    matcher: OnceLock<Matcher>,
 }
 
-impl LazyRegex {
-    pub(super) fn get(&self) -> &Regex {
-        self.regex.get_or_init(|| compile(&self.pattern))
-    }
-
+impl LazyMatcher {
     pub(super) fn is_match(&self, sentence: &str) -> bool {
-        self.get().is_match(sentence)
+        self.matcher.get_or_init(|| compile(&self.pattern)).is_match(sentence)
     }
 }
 
 /// Words, digits and blanks are those of ASCII: Unicode's tables of them take most of the time
 /// of a compilation, and Chinese has no use for them.
-fn compile(pattern: &str) -> Regex {
-    let plain = RegexBuilder::new(pattern).unicode(false).build();
-    let in_ascii_classes = || {
-        let pattern = pattern
-            .replace(r"\w", "[0-9A-Za-z_]")
-            .replace(r"\d", "[0-9]")
-            .replace(r"\s", r"[ \t\r\n]")
-            .replace(r"\b", r"(?-u:\b)");
-        Regex::new(&pattern)
-    };
-    plain.or_else(|_| in_ascii_classes()).expect("the tables hold valid patterns")
+fn compile(pattern: &str) -> Matcher {
+    Matcher::ascii(pattern).unwrap_or_else(|| Matcher::new(&with_ascii_classes(pattern)))
+}
+
+fn with_ascii_classes(pattern: &str) -> String {
+    pattern
+        .replace(r"\w", "[0-9A-Za-z_]")
+        .replace(r"\d", "[0-9]")
+        .replace(r"\s", r"[ \t\r\n]")
+        .replace(r"\b", r"(?-u:\b)")
 }
 
 #[cfg(test)]
@@ -179,11 +182,12 @@ mod tests {
         for table in TABLES.all() {
             assert!(table.patterns.len() <= PatternSet::BITS as usize);
             for regex in [&table.veto, &table.passing, &table.states, &table.unnamed] {
-                regex.get();
+                regex.is_match("");
             }
             for pattern in &table.patterns {
-                assert!(!pattern.says.get().as_str().is_empty(), "{}", pattern.name);
-                pattern.not.get();
+                assert!(!pattern.says.pattern.is_empty(), "{}", pattern.name);
+                pattern.says.is_match("");
+                pattern.not.is_match("");
                 assert!(!pattern.why.is_empty(), "{}", pattern.name);
             }
         }
@@ -191,9 +195,9 @@ mod tests {
 
     #[test]
     fn classes_are_those_of_ascii_also_next_to_chinese() {
-        let regex = compile(r"决定\b\w\d\s");
-        assert!(regex.is_match("决定a1\n"));
-        assert!(!regex.is_match("决定a１\n"));
+        let pattern = compile(r"决定\b\w\d\s");
+        assert!(pattern.is_match("决定a1\n"));
+        assert!(!pattern.is_match("决定a１\n"));
         assert!(!compile(r"^\w$").is_match("é"));
     }
 }
