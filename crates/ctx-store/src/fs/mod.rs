@@ -8,14 +8,16 @@ pub(crate) mod temp;
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, StoreError};
 use crate::fs::folder::Entries;
@@ -249,15 +251,49 @@ pub fn hash_bytes(reader: &mut impl Read) -> io::Result<[u8; 32]> {
     Ok(hasher.finalize().into())
 }
 
+/// By which a run recognizes bytes that it has seen. The seed of each run is random, so that
+/// nobody can write others with the same fingerprint.
+#[derive(Clone)]
+pub(crate) struct Fingerprint(Xxh3);
+
+impl Fingerprint {
+    /// That of no bytes.
+    pub(crate) fn new() -> Self {
+        static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
+        Self(Xxh3::with_seed(*SEED))
+    }
+
+    /// Adds bytes to those before.
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Of all bytes so far.
+    pub(crate) fn value(&self) -> u128 {
+        self.0.digest128()
+    }
+
+    /// Of what is left of `reader`.
+    pub(crate) fn of(reader: &mut impl Read) -> io::Result<u128> {
+        let mut fingerprint = Self::new();
+        read_through(reader, |bytes| fingerprint.update(bytes))?;
+        Ok(fingerprint.value())
+    }
+}
+
 /// Hashes what is left of `reader`; returns its length.
 pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Result<u64> {
+    read_through(reader, |bytes| hasher.update(bytes))
+}
+
+fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut buffer = vec![0; 128 * 1024];
     let mut length = 0;
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(length),
             Ok(n) => {
-                hasher.update(&buffer[..n]);
+                add(&buffer[..n]);
                 length += n as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -5,10 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
-
 use crate::error::{OrCannot, StoreError};
-use crate::fs::{begins_line, ends_line, hash, hex};
+use crate::fs::{Fingerprint, begins_line, ends_line};
 use crate::os;
 use crate::os::{Writers, has_no_writer};
 use crate::replace::session_file::SessionFile;
@@ -38,8 +36,8 @@ pub(crate) struct CarryOver<'a> {
     line: u64,
     /// The length of the part of the old file that is in the snapshot or carried over.
     pub(crate) covered: u64,
-    /// The hash of those of it that are not in the snapshot.
-    carried: Sha256,
+    /// The fingerprint of those of it that are not in the snapshot.
+    carried: Fingerprint,
     /// Bytes carried over.
     pub(crate) late: u64,
 }
@@ -52,7 +50,7 @@ impl<'a> CarryOver<'a> {
             modified: (live.meta.mtime(), live.meta.mtime_nsec()),
             line: before.meta.bytes - before.meta.tail_bytes,
             covered: before.meta.bytes,
-            carried: Sha256::new(),
+            carried: Fingerprint::new(),
             late: 0,
         }
     }
@@ -60,12 +58,13 @@ impl<'a> CarryOver<'a> {
     /// Whether the old file holds what is in the snapshot or was carried over, and only has more.
     pub(crate) fn are_all(&self) -> Result<bool, StoreError> {
         let path = &self.live.path;
-        let before = &self.before.meta;
+        let before = self.before;
         let mut old = &self.live.file;
         old.rewind().or_cannot("read", path)?;
-        let saved = hash(&mut old.take(before.bytes)).or_cannot("read", path)?;
-        let since = hash(&mut old.take(self.covered - before.bytes)).or_cannot("read", path)?;
-        Ok(saved == before.sha256 && since == hex(&self.carried.clone().finalize()))
+        let of = |bytes| Fingerprint::of(&mut old.take(bytes)).or_cannot("read", path);
+        let saved = of(before.meta.bytes)?;
+        let since = of(self.covered - before.meta.bytes)?;
+        Ok(saved == before.fingerprint && since == self.carried.value())
     }
 
     /// Appends to `out` what the old file holds from there up to `to`.

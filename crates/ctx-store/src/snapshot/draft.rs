@@ -13,7 +13,7 @@ use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::persist;
 use crate::fs::temp::TempFile;
-use crate::fs::{file_id, hash, hex, open_plain};
+use crate::fs::{Fingerprint, file_id, hex, open_plain};
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::lock::StoreLock;
 use crate::os;
@@ -50,20 +50,28 @@ pub struct Snapshot {
     pub id: SnapshotId,
     /// Its commit record.
     pub meta: Meta,
+    /// Of the bytes.
+    pub(crate) fingerprint: u128,
 }
 
 /// The tally of the bytes that pass.
-#[derive(Default)]
 struct Measured {
     hasher: Sha256,
+    fingerprint: Fingerprint,
     bytes: u64,
     newlines: u64,
     tail: u64,
 }
 
 impl Measured {
+    fn new() -> Self {
+        let (hasher, fingerprint) = (Sha256::new(), Fingerprint::new());
+        Self { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 }
+    }
+
     fn add(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
+        self.fingerprint.update(bytes);
         self.bytes += bytes.len() as u64;
         self.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         match memchr::memrchr(b'\n', bytes) {
@@ -100,7 +108,7 @@ impl Store {
         let mut tee = Tee {
             input,
             temp: self.temp("snapshot", 0o600)?,
-            measured: Measured::default(),
+            measured: Measured::new(),
             failed: None,
         };
         // The bytes that were read are in the file by then.
@@ -137,6 +145,11 @@ impl Draft<'_> {
     /// Their number.
     pub(crate) fn bytes(&self) -> u64 {
         self.measured.bytes
+    }
+
+    /// By which this run recognizes them.
+    pub(crate) fn fingerprint(&self) -> u128 {
+        self.measured.fingerprint.value()
     }
 
     /// Has read all of them, for the hash of what is to follow them.
@@ -179,6 +192,7 @@ impl Draft<'_> {
         let mut locked = store.lock()?;
         let id =
             SnapshotId { session: session.clone(), stamp: self.free_stamp(&mut locked, kind)? };
+        let fingerprint = self.fingerprint();
         let mut meta = self.describe(&id, kind);
         meta.others = store.notes_for(session, kind);
         let facts = Facts {
@@ -193,7 +207,7 @@ impl Draft<'_> {
         if let Err(error) = committed {
             let is_there = store.meta_path(&id).try_exists();
             if let Ok(true) = is_there {
-                return Ok((Snapshot { id, meta }, Some(error)));
+                return Ok((Snapshot { id, meta, fingerprint }, Some(error)));
             }
             // Without its meta.json it is not a snapshot. If that is unclear, the bytes stay,
             // because without them a snapshot would be damaged; ctx-gc removes them later.
@@ -204,7 +218,7 @@ impl Draft<'_> {
         }
         locked.change_recent(session, |recent| recent.add(&id, &meta));
         let failed = locked.done(&operation, &facts).err();
-        Ok((Snapshot { id, meta }, failed))
+        Ok((Snapshot { id, meta, fingerprint }, failed))
     }
 
     /// Gives the bytes their name: the file, or a second one to that of a equal.
@@ -232,7 +246,7 @@ impl Draft<'_> {
     fn read_back(&self) -> Result<(), StoreError> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
-        if hash(&mut file).or_cannot("read", path)? == self.sha256 {
+        if Fingerprint::of(&mut file).or_cannot("read", path)? == self.fingerprint() {
             return Ok(());
         }
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)

@@ -99,7 +99,7 @@ impl Draft<'_> {
         }
         locked.write_meta(&id, &meta)?;
         locked.done(&operation, &facts)?;
-        Ok(Some(Snapshot { id, meta }))
+        Ok(Some(Snapshot { id, meta, fingerprint: self.fingerprint() }))
     }
 
     /// The file of the newest snapshot, if it has these bytes.
