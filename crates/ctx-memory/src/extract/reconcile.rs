@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use ctx_format::Role;
+use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_summary::ledger::supersedes;
 use ctx_summary::ledger::text::regex;
 use regex::Regex;
 
@@ -73,18 +73,18 @@ fn drop_fragments(items: &mut Vec<MemoryItem>) {
 }
 
 fn mark_superseded(items: &mut [MemoryItem]) {
-    let decisions: Vec<usize> =
-        (0..items.len()).filter(|at| items[*at].kind == MemoryKind::Decision).collect();
-    for (order, at) in decisions.iter().enumerate() {
+    let decisions = items.iter().enumerate().filter(|(_, it)| it.kind == MemoryKind::Decision);
+    let decisions: Vec<(usize, Decision)> =
+        decisions.map(|(at, item)| (at, Decision::of(&item.text, item.role))).collect();
+    for (order, (at, decision)) in decisions.iter().enumerate() {
         let item = &items[*at];
         let mut later = decisions[order + 1..].iter().take(DECISIONS_COMPARED);
-        let successor = later.find(|at| {
-            let later = &items[**at];
-            later.line > item.line
-                && later.session == item.session
-                && supersedes((&later.text, later.role), (&item.text, item.role))
+        let successor = later.find(|(at, later)| {
+            items[*at].line > item.line
+                && items[*at].session == item.session
+                && later.supersedes(decision)
         });
-        items[*at].taken_back = successor.map(|at| items[*at].line);
+        items[*at].taken_back = successor.map(|(at, _)| items[*at].line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The items of a ledger, each once with its latest state, and the decisions that supersede earlier
 //! ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use ctx_format::Role;
@@ -80,12 +80,13 @@ impl Items {
     }
 
     fn supersede(&mut self, later: &Item) {
+        let of_later: HashSet<String> = subjects(&later.text).collect();
         let decisions = self.list.iter_mut().rev();
         let decisions = decisions.filter(|item| item.kind == ItemKind::Decision);
         for earlier in decisions.take(LOOKED_BACK) {
             if earlier.state == State::Current
                 && earlier.text != later.text
-                && share_a_subject(&later.text, &earlier.text)
+                && subjects(&earlier.text).any(|subject| of_later.contains(&subject))
             {
                 earlier.state = State::Superseded;
             }
@@ -172,24 +173,36 @@ static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a decision supersedes an earlier one, each with its speaker: both have a word for
-/// deciding and a subject in common.
-pub fn supersedes(later: (&str, Role), earlier: (&str, Role)) -> bool {
-    let is_decided = |(text, role): (&str, Role)| find(MemoryKind::Decision, text, role).is_some();
-    takes_back(later.0)
-        && share_a_subject(later.0, earlier.0)
-        && is_decided(later)
-        && is_decided(earlier)
+/// A decision, read once to compare it with many others.
+pub struct Decision {
+    has_word: bool,
+    takes_back: bool,
+    subjects: HashSet<String>,
+}
+
+impl Decision {
+    /// Reads a decision of this speaker.
+    pub fn of(text: &str, role: Role) -> Self {
+        Self {
+            has_word: find(MemoryKind::Decision, text, role).is_some(),
+            takes_back: takes_back(text),
+            subjects: subjects(text).collect(),
+        }
+    }
+
+    /// Whether it supersedes an earlier one: it takes something back, both have a word for
+    /// deciding, and a subject in common.
+    pub fn supersedes(&self, earlier: &Self) -> bool {
+        self.takes_back
+            && self.has_word
+            && earlier.has_word
+            && !self.subjects.is_disjoint(&earlier.subjects)
+    }
 }
 
 /// Whether a decision says that it takes something back.
 pub(crate) fn takes_back(decision: &str) -> bool {
     TAKES_BACK.is_match(&simplified(decision))
-}
-
-/// Whether two decisions are about one of the same things.
-pub(crate) fn share_a_subject(later: &str, earlier: &str) -> bool {
-    subjects(later).any(|word| subjects(earlier).any(|w| w == word))
 }
 
 /// The subjects of a decision: longer words, without those for deciding. Chinese has no blanks
@@ -254,7 +267,9 @@ fn is_wide(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Items, LOOKED_BACK, MOST, share_a_subject, takes_back};
+    use ctx_format::Role;
+
+    use super::{Decision, Items, LOOKED_BACK, MOST};
     use crate::ledger::call::Task;
     use crate::ledger::item::{Item, ItemKind, State};
 
@@ -412,7 +427,8 @@ mod tests {
     }
 
     fn supersedes(later: &str, earlier: &str) -> bool {
-        takes_back(later) && share_a_subject(later, earlier)
+        let [later, earlier] = [later, earlier].map(|text| Decision::of(text, Role::User));
+        later.takes_back && !later.subjects.is_disjoint(&earlier.subjects)
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub use call as runtime;
 pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};
 pub use index::Index;
 pub use item::{Identifier, Item, ItemKind, State};
-pub use items::supersedes;
+pub use items::Decision;
 pub use output::is_frame;
 pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
