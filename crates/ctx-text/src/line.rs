@@ -10,9 +10,25 @@ pub fn one_line(text: &str) -> String {
 
 /// A line for people: runs of white space and control characters become one blank.
 pub fn plain_line(text: &str) -> String {
+    if is_plain_line(text) {
+        return text.to_owned();
+    }
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     words.join(" ")
+}
+
+/// Whether a text of ASCII is such a line already, as most are.
+fn is_plain_line(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut before = b' ';
+    for byte in bytes {
+        if !matches!(byte, b' '..=b'~') || (before == b' ' && *byte == b' ') {
+            return false;
+        }
+        before = *byte;
+    }
+    before != b' ' || bytes.is_empty()
 }
 
 /// The first `count` characters.
@@ -113,6 +129,9 @@ mod tests {
         assert_eq!(one_line("a\u{1b}[1m"), "a\u{1b}[1m");
         assert_eq!(plain_line(" a\r\n\tb \u{1b}[1m c "), "a b [1m c");
         assert_eq!(plain_line(" \n"), "");
+        for (text, line) in [("a b", "a b"), (" a", "a"), ("a ", "a"), ("a  b", "a b"), ("", "")] {
+            assert_eq!(plain_line(text), line);
+        }
     }
 
     #[test]

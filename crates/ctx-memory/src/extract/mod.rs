@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use ctx_format::{Message, Part, Role, ToolResult};
 use ctx_redact::{MARK, redact};
-use ctx_summary::ledger::rules::{MemoryKind, kept, quote};
+use ctx_summary::ledger::rules::{MemoryKind, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::text::{ends, plain_line};
@@ -268,15 +268,16 @@ fn statements(
     let mut lines = Lines::of(text);
     for sentence in sentences(text) {
         let quoted = quote(&sentence);
+        let rules = Sentence::new(&quoted, role);
         for kind in SENTENCE_KINDS {
-            if !kinds.contains(&kind) || !kept(kind, &quoted, role) {
+            if !kinds.contains(&kind) || !rules.is_kept_as(kind) {
                 continue;
             }
             let mut text = None;
             if kind == MemoryKind::Decision && refers_to_option(&quoted) {
                 text = offers?.resolve(&quoted);
             }
-            let text = text.or_else(|| standalone(kind, &quoted, role, &sentence, &mut lines));
+            let text = text.or_else(|| standalone(kind, &quoted, &rules, &sentence, &mut lines));
             let Some(text) = text.filter(|text| !is_vague_consent(text)) else {
                 continue;
             };

@@ -4,8 +4,7 @@ use std::iter::Peekable;
 use std::str::Lines as TextLines;
 use std::sync::LazyLock;
 
-use ctx_format::Role;
-use ctx_summary::ledger::rules::{MemoryKind, find};
+use ctx_summary::ledger::rules::{MemoryKind, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_summary::ledger::text::{QUOTE_MAX, cut, plain_line, regex};
 use regex::Regex;
@@ -17,7 +16,7 @@ const LONGEST_LINE: usize = 4 * QUOTE_MAX;
 pub(super) fn standalone(
     kind: MemoryKind,
     quoted: &str,
-    role: Role,
+    rules: &Sentence<'_>,
     sentence: &str,
     lines: &mut Lines<'_>,
 ) -> Option<String> {
@@ -27,7 +26,7 @@ pub(super) fn standalone(
     // A sentence that names no decision or wish needs its line, and a remedy needs its problem.
     let is_remedy = is_remedy(quoted);
     let mut line = None;
-    if is_remedy || find(kind, quoted, role).is_none() {
+    if is_remedy || !rules.is_a(kind) {
         line = lines.around(sentence);
     }
     let text = line.map_or_else(|| quoted.to_owned(), |line| without_lead_ins(&line, quoted));

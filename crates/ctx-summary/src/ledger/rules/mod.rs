@@ -133,11 +133,6 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
     Sentence::new(sentence, role).pattern(kind)
 }
 
-/// Like [`Sentence::is_kept_as`], for a single test.
-pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
-    Sentence::new(sentence, role).is_kept_as(kind)
-}
-
 /// A sentence of a speaker, prepared once for the tests of all kinds.
 pub struct Sentence<'s> {
     text: &'s str,
