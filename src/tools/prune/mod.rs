@@ -1,7 +1,5 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
-mod new_session;
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,17 +7,15 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
 use ctx_engine::prune::{Cache, Decision, Plan, PrunePass, Sums};
 use ctx_engine::{ErrorKind, PassError};
-use ctx_format::Dialect;
 use ctx_policy::Rule;
 use ctx_store::Growth;
-use new_session::{NewSession, OldSession};
 
 use crate::args::counting::CountingArgs;
 use crate::args::prune::PruneFlags;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::session::last_change;
-use crate::store::{LazyStore, StoreArgs};
+use crate::store::StoreArgs;
 use crate::target::{InPlaceArgs, OutputArgs, ReportArgs, Source};
 
 /// Shorten and clear tool results, drop reasoning and old messages
@@ -55,19 +51,6 @@ struct Args {
     strict: bool,
     #[command(flatten)]
     counting: CountingArgs,
-    /// Write a new session next to FILE, with a new id, and print its path
-    ///
-    /// This is for agents' own files.
-    ///
-    /// The file is named as the agent names it, and the id of the session changes in the lines that
-    /// have it. FILE stays unchanged.
-    #[arg(
-        long,
-        requires = "file",
-        conflicts_with_all = ["output", "in_place"],
-        help_heading = "Output"
-    )]
-    new: bool,
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
@@ -85,7 +68,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-prune",
     command: Args::command,
     run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
-    first: "trim clear drop protect-last max-chars dry-run in-place new output json",
+    first: "trim clear drop protect-last max-chars dry-run in-place output json",
     page: include_str!("page.toml"),
 };
 
@@ -100,10 +83,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("prune the conversations one by one, as sessions"));
     }
     let store = args.store.lazy(&TOOL, matches);
-    let old = args.new.then(|| OldSession::open(path)).transpose()?;
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
-    let no_records = args.dry_run || args.new;
-    args.report.refuse_among_records(&output, no_records)?;
+    args.report.refuse_among_records(&output, args.dry_run)?;
     let (source, target) = if args.dry_run {
         let target = output.preview(&paths, None, &store)?;
         (Source::default(), target)
@@ -163,50 +144,14 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         unsent_table(&decision.unsent, io)?;
         return Ok(ExitStatus::Done);
     }
-    let written = if let Some(old) = old {
-        let new = old.copy(&mut decision, left_out);
-        let new = new.map_err(|error| failure(error, &path.display().to_string()))?;
-        let written = write_new(new, path, session.dialect(), &store, io)?;
-        if !args.report.json {
-            io.write(format!("{}\n", written.display()).as_bytes())?;
-        }
-        Some(written)
-    } else {
-        let open = target.open(io)?;
-        let done = decision.write(left_out, open);
-        done.map_err(|error| failure(error, &name))?.finish()?;
-        output.output
-    };
+    let open = target.open(io)?;
+    let done = decision.write(left_out, open);
+    done.map_err(|error| failure(error, &name))?.finish()?;
     passes::telling(&name, io, |notes| decision.warn_of_reasoning(notes));
     if args.report.json {
-        io.write(report(&decision, written.as_deref()).as_bytes())?;
+        io.write(report(&decision, output.output.as_deref()).as_bytes())?;
     }
     Ok(ExitStatus::Done)
-}
-
-/// Writes the copy of `--new` and returns its path.
-fn write_new(
-    new: NewSession,
-    old: &Path,
-    dialect: Option<&dyn Dialect>,
-    store: &LazyStore<'_>,
-    io: &mut Io,
-) -> Result<PathBuf, Failure> {
-    let path = new.path.clone();
-    let name = path.display().to_string();
-    if path.exists() {
-        let why = "is there already: the session was pruned like that before";
-        return Err(Failure::new(why).at(name, None).hint("go on with it, or remove it"));
-    }
-    let output = OutputArgs { output: Some(path.clone()), ..OutputArgs::default() };
-    let (_, target) = output.session(&[old.to_owned()], None, store, Growth::Stops)?;
-    let mut written = target.open(io)?;
-    if let Some(dialect) = dialect {
-        let done = new.write(dialect, &mut written);
-        done.map_err(|error| failure(error, &name))?;
-    }
-    written.finish()?;
-    Ok(path)
 }
 
 fn failure(error: PassError, name: &str) -> Failure {

@@ -168,56 +168,6 @@ fn the_last_reply_says_what_its_request_comes_to_now() {
         .run();
 }
 
-#[test]
-fn a_new_session_stands_beside_the_old_one_under_its_own_id() {
-    let new = |home: Option<&std::path::Path>| {
-        let case = match home {
-            Some(home) => prune().within(home),
-            None => prune().file("s1.jsonl", session()),
-        };
-        case.args(["--new", "--drop", "progress", "s1.jsonl"])
-    };
-    let id = "f0cfe86d-43cd-4773-b3bd-407cd32f2d7e";
-    let home = new(None).stdout(format!("{id}.jsonl\n")).run();
-    assert!(home.read("s1.jsonl") == session().as_bytes());
-    let pruned = session()
-        .replace(&lines(&[PROGRESS]), "")
-        .replace(r#""parentUuid":"p1""#, r#""parentUuid":"a2""#)
-        .replace(r#""sessionId":"s1""#, &format!(r#""sessionId":"{id}""#));
-    assert!(home.read(&format!("{id}.jsonl")) == pruned.as_bytes());
-    // The same content gets the same id.
-    new(Some(home.dir()))
-        .code(2)
-        .stderr(&format!(
-            "ctx-prune: {id}.jsonl: is there already: the session was pruned like that before; \
-             go on with it, or remove it\n"
-        ))
-        .run();
-    prune()
-        .file("chat.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n")
-        .args(["--new", "--clear", "chat.jsonl"])
-        .code(2)
-        .stderr(
-            "ctx-prune: chat.jsonl: no line tells the id of an agent's session; \
-             write another file with -o\n",
-        )
-        .run();
-}
-
-/// Nobody may ever write into it.
-#[test]
-fn a_pipe_is_no_session_to_stand_beside() {
-    let home = tempfile::tempdir().expect("a folder");
-    let fifo = std::process::Command::new("mkfifo").arg(home.path().join("fifo.jsonl")).status();
-    assert!(fifo.expect("mkfifo").success());
-    prune()
-        .within(home.path())
-        .args(["--new", "--clear", "fifo.jsonl"])
-        .code(2)
-        .stderr("ctx-prune: fifo.jsonl: cannot read: it is not a regular file\n")
-        .run();
-}
-
 /// Its agent reads one document: lines are none.
 #[test]
 fn a_session_in_one_document_is_refused() {
