@@ -5,15 +5,12 @@
 
 pub mod args;
 pub mod completing;
-pub mod hints;
 pub mod in_place;
 pub mod offload;
 pub mod output;
 pub mod passes;
-pub mod progress;
 pub mod session;
 pub mod store;
-pub mod target;
 pub mod tools;
 pub mod trash;
 

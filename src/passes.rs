@@ -1,16 +1,18 @@
 //! What passes say and why they give up, as the user sees it.
 
-use ctx_cli::{Failure, Io};
+use std::sync::Arc;
+
+use ctx_cli::{Failure, Io, Progress};
 use ctx_engine::{ErrorKind, Level, Notes, PassError};
-use ctx_format::UnreadRule;
 use ctx_format::compaction::CompactionError;
+use ctx_format::{Observer, UnreadRule, Watch};
 use ctx_llm::TapeError;
 
 use crate::output;
 
 /// Runs a pass over a session, and says what it notes.
 pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
-    let mut notes = Notes::watched(crate::progress::watch());
+    let mut notes = Notes::watched(watch());
     let result = pass(&mut notes);
     for note in notes.take() {
         let text = format_args!("{}: {}", within(name, &note.lines), note.text);
@@ -132,4 +134,31 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Caller(_) => return None,
     })
+}
+
+/// Passes the progress on to the terminal line.
+struct Shown(Progress);
+
+impl Observer for Shown {
+    fn stage(&self, what: &str) {
+        self.0.stage(what);
+    }
+
+    fn reading(&self, bytes: u64) {
+        self.0.reading(bytes);
+    }
+
+    fn read(&self, bytes: u64) {
+        self.0.read(bytes);
+    }
+
+    fn asking(&self, what: &str) {
+        self.0.stage(what);
+    }
+}
+
+/// Shows progress on the terminal, if it is shown at all.
+fn watch() -> Watch {
+    let progress = Progress::current();
+    if progress.is_shown() { Watch::of(Arc::new(Shown(progress))) } else { Watch::default() }
 }

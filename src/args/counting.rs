@@ -1,14 +1,13 @@
-//! The flags that say how tokens are counted and when a compaction is due.
+//! Flags about models and tokens: which model is counted for, how, and when a compaction is due.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ctx_cli::{Failure, Io};
+use ctx_cli::{Align, Failure, Io, Listing, json_line};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
 use ctx_tokens::{Encoding, Model};
-
-use crate::args::model::ModelArgs;
+use serde::Serialize;
 
 /// Flags of every tool that counts tokens.
 #[derive(Args, Clone, Debug, Default)]
@@ -127,5 +126,168 @@ impl TriggerArgs {
         triggers.on_overflow =
             self.overflow && policy.is_none_or(|policy| policy.trigger.on_overflow);
         triggers
+    }
+}
+
+/// The model that is counted for, and the list of those that are known.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ModelArgs {
+    /// Count for this model: with its encoding, against its window
+    ///
+    /// Short names are understood: sonnet is the newest Sonnet in the list of --list-models.
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    pub model: Option<String>,
+    /// Print the models that are known, with their windows, and exit
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
+    pub list_models: bool,
+}
+
+impl ModelArgs {
+    /// The table entry of the named model; `otherwise` is the advice if it has none.
+    pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>, Failure> {
+        let known = self.name().map(|name| {
+            let model = ctx_tokens::model(name);
+            model.ok_or_else(|| unknown(name, otherwise))
+        });
+        known.transpose()
+    }
+
+    /// The name of the model, in full.
+    pub fn name(&self) -> Option<&str> {
+        self.full_name().or(self.model.as_deref())
+    }
+
+    /// The full name, where a short one was given.
+    pub fn full_name(&self) -> Option<&'static str> {
+        self.model.as_deref().and_then(ctx_tokens::full_name)
+    }
+
+    /// Prints the list if it was requested. Returns whether it did; the tool is then done.
+    pub fn list(&self, json: bool, io: &mut Io) -> Result<bool, Failure> {
+        if self.list_models {
+            let text = if json { objects() } else { table() };
+            io.write(text.as_bytes())?;
+        }
+        Ok(self.list_models)
+    }
+}
+
+fn unknown(name: &str, otherwise: &str) -> Failure {
+    let near = similar(name);
+    let near = match near.as_slice() {
+        [] => String::new(),
+        [one] => format!("did you mean {one}? "),
+        [others @ .., last] => format!("did you mean {} or {last}? ", others.join(", ")),
+    };
+    Failure::new(format_args!("unknown model {name:?}"))
+        .hint(format!("{near}--list-models prints the models that are known; {otherwise}"))
+}
+
+/// The number of suggestions.
+const PROPOSED: usize = 3;
+
+/// Names that may have been meant, the nearest first.
+fn similar(name: &str) -> Vec<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let shorts = Model::short_names().iter().map(|(short, _)| *short);
+    let known = shorts.chain(Model::all().iter().map(|model| model.prefix));
+    // A third of the letters may be wrong; or a word is there, as in `sonnet-4-5` and `claude3`.
+    let most = (name.len() / 3).max(1);
+    let plain = |name: &str| name.replace(['-', '.', '_', ' '], "");
+    let words = name.split(|c: char| !c.is_ascii_alphabetic());
+    let words: Vec<&str> = words.filter(|word| word.len() > 2).collect();
+    let mut near: Vec<(usize, &str)> = known
+        .filter_map(|known| {
+            let distance = strsim::damerau_levenshtein(&plain(&name), &plain(known));
+            let is_near = distance <= most || words.iter().any(|word| known.contains(word));
+            is_near.then_some((distance, known))
+        })
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.truncate(PROPOSED);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+/// A model of the list, for programs.
+#[derive(Serialize)]
+struct ModelRow {
+    model: &'static str,
+    window: u64,
+    encoding: &'static str,
+    exact: bool,
+    open: bool,
+    short_names: Vec<&'static str>,
+    listed_on: &'static str,
+}
+
+fn rows() -> impl Iterator<Item = ModelRow> {
+    let shorts = Model::short_names().iter();
+    Model::all().iter().map(move |model| ModelRow {
+        model: model.prefix,
+        window: model.window,
+        encoding: model.encoding.name(),
+        exact: model.exact,
+        open: model.open,
+        short_names: shorts
+            .clone()
+            .filter(|(_, full)| *full == model.prefix)
+            .map(|(short, _)| *short)
+            .collect(),
+        listed_on: Model::listed_on(),
+    })
+}
+
+fn objects() -> String {
+    rows().map(|model| json_line(&model)).collect()
+}
+
+/// Two columns come first that every row has, so that awk and sort can take them.
+fn table() -> String {
+    let mut listing = Listing::new(&[
+        ("MODEL", Align::Left),
+        ("WINDOW", Align::Right),
+        ("ENCODING", Align::Left),
+        ("COUNT", Align::Left),
+        ("SHORT NAME", Align::Left),
+    ]);
+    for model in rows() {
+        let count = if model.exact { "exact" } else { "estimate" };
+        listing.push(vec![
+            model.model.to_owned(),
+            model.window.to_string(),
+            model.encoding.to_owned(),
+            count.to_owned(),
+            model.short_names.join(" "),
+        ]);
+    }
+    let day = Model::listed_on();
+    listing.text(None)
+        + &format!(
+            "\nAs documented by the vendors on {day}. A model is known by the longest of these that its name begins with.\n\
+             --encoding NAME counts for a model that is not listed.\n"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::similar;
+
+    /// Typing errors, other spellings and names without their beginning have suggestions.
+    #[test]
+    fn near_models_are_proposed() {
+        for (name, first) in [
+            ("sonet", "sonnet"),
+            ("Sonnet-4-5", "sonnet"),
+            ("cluade-opus-5", "claude-opus-5"),
+            ("gtp-4o", "gpt-4o"),
+            ("gpt4", "gpt-4"),
+            ("kimi2", "kimi"),
+            ("opus4.6", "opus"),
+        ] {
+            assert_eq!(similar(name).first(), Some(&first), "{name}: {:?}", similar(name));
+            assert!(similar(name).len() <= 3);
+        }
+        assert!(similar("parrot").is_empty());
+        assert!(similar("").is_empty());
     }
 }

@@ -1,15 +1,380 @@
 //! Tool results in files of the store: moved out of a session, put back, and found by their hashes.
 
 mod original;
-mod referred;
-mod report;
-mod restore;
-mod take;
 #[cfg(test)]
 mod tests;
 
-pub use original::{OriginalError, Wanted, original};
-pub use referred::{Referred, referred};
-pub use report::{OffloadReport, RestoreReport, Run};
-pub use restore::{Foreign, Reference, Restorer};
-pub use take::{OffloadedResult, Offloader, Plan, Transcripts};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ctx_engine::counter::MessageCounter;
+use ctx_engine::offload::{Change, FileFacts, Substitute, Template};
+use ctx_engine::{CallNames, Notes, PassError};
+use ctx_format::{Call, Part, ToolResult, counted};
+use ctx_store::{
+    Content, OffloadFolder, OffloadName, OffloadWriter, SessionId, Store, StoreError, TakenResults,
+    real_path,
+};
+use serde::Serialize;
+
+use crate::store::failure;
+
+pub use original::{OriginalError, Referred, Wanted, original, referred};
+
+/// Which results are offloaded, and what replaces them.
+#[derive(Clone)]
+pub struct Plan {
+    /// Results with at least this many tokens are moved out.
+    pub min_tokens: u64,
+    /// Until so many tokens are freed.
+    pub enough_tokens: Option<u64>,
+    /// What takes the place of a result.
+    pub template: Template,
+    /// Counts tokens.
+    pub counter: MessageCounter,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// Takes results out.
+pub struct Offloader<'a> {
+    plan: Plan,
+    /// `None` in a dry run.
+    writer: Option<OffloadWriter<'a>>,
+    folder: OffloadFolder,
+    /// Where the template asks for them.
+    calls: Option<CallNames>,
+    /// The results that were moved out.
+    pub results: Vec<OffloadedResult>,
+    /// How many tokens shorter the session is for it.
+    pub freed: u64,
+}
+
+/// The files that name the offloaded results: the output, and the input, which the output often
+/// replaces. `None` is stdin or stdout.
+pub struct Transcripts {
+    /// The session.
+    pub input: Option<PathBuf>,
+    /// What is made of it.
+    pub output: Option<PathBuf>,
+}
+
+impl Transcripts {
+    /// Their real paths, before anything is written. An output without a path is listed, too,
+    /// because nobody can search a pipe.
+    pub fn found(&self) -> Vec<Option<PathBuf>> {
+        let real = |path: &PathBuf| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
+        let input = self.input.as_ref().and_then(real);
+        let output = self.output.as_ref().and_then(real);
+        let input = input.map(Some);
+        std::iter::once(output).chain(input).collect()
+    }
+}
+
+/// A result that was or would be moved out. The keys are those of `--json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OffloadedResult {
+    /// Its line.
+    pub line: u64,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The bytes of its file.
+    pub bytes: u64,
+    /// Where the file lies.
+    pub path: String,
+    /// The id of the call that it answers.
+    #[serde(skip)]
+    pub call: Option<String>,
+}
+
+impl<'a> Offloader<'a> {
+    /// Writes nothing before the first result.
+    pub fn new(store: &'a Store, session: &SessionId, plan: Plan) -> Result<Self, StoreError> {
+        Ok(Self {
+            writer: (!plan.dry_run).then(|| store.offload(session)),
+            folder: store.offload_folder(session)?,
+            calls: plan.template.names_call().then(CallNames::default),
+            plan,
+            results: Vec::new(),
+            freed: 0,
+        })
+    }
+
+    /// Makes the files durable; to be called before anything names them.
+    /// `transcripts` are the files that will, as far as they are known.
+    pub fn finish(&mut self, transcripts: &[Option<PathBuf>]) -> Result<(), StoreError> {
+        let transcripts: Vec<Option<&Path>> = transcripts.iter().map(Option::as_deref).collect();
+        let writer = self.writer.take();
+        writer.map_or(Ok(()), |writer| writer.finish(&transcripts))
+    }
+
+    fn is_enough(&self) -> bool {
+        let enough = self.plan.enough_tokens;
+        enough.is_some_and(|enough| self.freed >= enough)
+    }
+
+    fn is_reference(&self, result: &ToolResult<'_>) -> bool {
+        matches!(&result.parts[..], [Part::Text(text)]
+            if self.plan.template.path_in(text).is_some_and(|path| self.folder.file(path).is_some()))
+    }
+}
+
+impl Change for Offloader<'_> {
+    fn call(&mut self, call: &Call<'_>) {
+        if let Some(calls) = &mut self.calls {
+            calls.push(call);
+        }
+    }
+
+    fn result(
+        &mut self,
+        line: u64,
+        result: &ToolResult<'_>,
+        raw: &str,
+    ) -> Result<Option<Substitute>, PassError> {
+        let Plan { min_tokens, template, counter, .. } = &self.plan;
+        // No text has more tokens than bytes: most need not be counted.
+        let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
+        if is_short || self.is_enough() || self.is_reference(result) {
+            return Ok(None);
+        }
+        let tokens = counter.result(result).total();
+        if tokens < *min_tokens {
+            return Ok(None);
+        }
+        let content = Content::of(raw);
+        let name = OffloadName::of(content.text.as_bytes(), content.form);
+        let path = self.folder.path_of(&name);
+        let bytes = content.text.len() as u64;
+        let call = self.calls.as_ref().map(|calls| calls.of(result));
+        let reference = template.fill(&FileFacts {
+            path: &path,
+            call: call.as_deref().unwrap_or_default(),
+            sha256: name.sha256(),
+            tokens,
+            bytes,
+        });
+        let freed = tokens.saturating_sub(counter.text(&reference));
+        if freed == 0 {
+            return Ok(None);
+        }
+        if let Some(writer) = &mut self.writer {
+            let written = writer.put(&content, result.id.as_deref());
+            written.map_err(|error| PassError::caller(failure(error)))?;
+        }
+        self.freed += freed;
+        self.results.push(OffloadedResult {
+            line,
+            tokens,
+            bytes,
+            path,
+            call: result.id.as_deref().map(str::to_owned),
+        });
+        Ok(Some(Substitute::Text(reference)))
+    }
+}
+
+/// Puts results back, each where it was taken from and no more often. A reference whose file cannot
+/// be read stays, because the file may be available tomorrow.
+pub struct Restorer<'a> {
+    store: &'a Store,
+    /// Where the files lie.
+    pub folder: OffloadFolder,
+    template: Template,
+    taken: TakenResults,
+    /// What stands instead in the place of a result that cannot be read, where the text goes
+    /// nowhere but into a summary; `{path}` is its file.
+    unavailable: Option<String>,
+    /// The results that were put back.
+    pub restored: Vec<Reference>,
+    /// What could not be, and why not.
+    pub missing: Vec<(Reference, StoreError)>,
+    /// References to files outside the folder; they stay as they are.
+    pub elsewhere: Vec<Reference>,
+    /// References of other origin: nothing was moved out of these results, or not as often. They
+    /// stay as they are.
+    pub foreign: Foreign,
+}
+
+/// Texts of others in the places of results: there may be any number of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreign {
+    /// How many.
+    pub count: u64,
+    /// The first of them.
+    pub first: Option<Reference>,
+}
+
+/// A text in the place of a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reference {
+    /// Its line.
+    pub line: u64,
+    /// The path it names.
+    pub path: String,
+}
+
+impl<'a> Restorer<'a> {
+    /// `template` is the text that the references were made with.
+    pub fn new(
+        store: &'a Store,
+        session: &SessionId,
+        template: Template,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            store,
+            folder: store.offload_folder(session)?,
+            taken: store.taken(session)?,
+            template,
+            unavailable: None,
+            restored: Vec::new(),
+            missing: Vec::new(),
+            elsewhere: Vec::new(),
+            foreign: Foreign::default(),
+        })
+    }
+
+    /// A preview would have moved out these results.
+    pub fn preview(&mut self, results: &[OffloadedResult]) {
+        for result in results {
+            if let Some(file) = self.folder.file(&result.path) {
+                self.taken.take(&file, result.call.as_deref());
+            }
+        }
+    }
+
+    /// The session is read from its beginning, perhaps not for the first time.
+    pub fn begin(&mut self) {
+        self.taken.begin();
+    }
+
+    /// Warns of what looks like references and stays.
+    pub fn tell(&self, notes: &mut Notes) {
+        let folder = self.folder.path();
+        for Reference { line, path } in &self.elsewhere {
+            let text = format_args!("{path} is no file of {folder}; left as it is");
+            notes.warn(&[*line], text);
+        }
+        let Foreign { count, first } = &self.foreign;
+        if let Some(Reference { line, path }) = first {
+            let texts = counted(*count, "text");
+            notes.warn(
+                &[*line],
+                format_args!(
+                    "{texts} left that nothing was taken out for, or not so often; \
+                     the first names {path}: ctx-offload --show prints such a file"
+                ),
+            );
+        }
+    }
+
+    /// Writes this text in the place of a reference whose file cannot be read. Only for what
+    /// is summarized: in a session the reference would be lost.
+    #[must_use]
+    pub fn with_unavailable(mut self, text: &str) -> Self {
+        self.unavailable = Some(text.to_owned());
+        self
+    }
+}
+
+impl Change for Restorer<'_> {
+    fn result(
+        &mut self,
+        line: u64,
+        result: &ToolResult<'_>,
+        _raw: &str,
+    ) -> Result<Option<Substitute>, PassError> {
+        let [Part::Text(text)] = &result.parts[..] else {
+            return Ok(None);
+        };
+        let Some(path) = self.template.path_in(text).map(str::to_owned) else {
+            return Ok(None);
+        };
+        let Some(file) = self.folder.file(&path) else {
+            self.elsewhere.push(Reference { line, path });
+            return Ok(None);
+        };
+        if !self.taken.put_back(&file, result.id.as_deref()) {
+            self.foreign.count += 1;
+            self.foreign.first.get_or_insert(Reference { line, path });
+            return Ok(None);
+        }
+        Ok(match self.store.read_offloaded(&file) {
+            Ok(content) => {
+                self.restored.push(Reference { line, path });
+                Some(Substitute::Json(content.into_json()))
+            }
+            Err(error) => {
+                let text = self.unavailable.as_ref();
+                let text = text.map(|text| text.replace("{path}", &path));
+                self.missing.push((Reference { line, path }, error));
+                text.map(Substitute::Text)
+            }
+        })
+    }
+}
+
+/// The run of the tool.
+#[derive(Clone, Copy, Serialize)]
+pub struct Run<'a> {
+    /// The session as the user named it; `None` for stdin.
+    pub name: Option<&'a str>,
+    /// Its id in the store.
+    pub session: &'a str,
+    /// The file that is written.
+    pub output: Option<&'a str>,
+    /// Whether nothing was done.
+    pub dry_run: bool,
+}
+
+/// The results that were moved out, for programs. The keys are a contract: none is ever removed.
+#[derive(Serialize)]
+pub struct OffloadReport<'a> {
+    #[serde(flatten)]
+    run: Run<'a>,
+    offloaded: &'a [OffloadedResult],
+    freed_tokens: u64,
+}
+
+/// The results that were put back, and those that could not be. The keys are a contract, too.
+#[derive(Serialize)]
+pub struct RestoreReport<'a> {
+    #[serde(flatten)]
+    run: Run<'a>,
+    restored: &'a [Reference],
+    missing: Vec<MissingReference<'a>>,
+    elsewhere: &'a [Reference],
+    /// How many texts only look like references.
+    foreign: u64,
+}
+
+#[derive(Serialize)]
+struct MissingReference<'a> {
+    #[serde(flatten)]
+    reference: &'a Reference,
+    /// Why it stays.
+    error: String,
+}
+
+impl<'a> OffloadReport<'a> {
+    /// The report about offloaded results.
+    pub fn new(offloader: &'a Offloader<'_>, run: Run<'a>) -> Self {
+        Self { run, offloaded: &offloader.results, freed_tokens: offloader.freed }
+    }
+}
+
+impl<'a> RestoreReport<'a> {
+    /// The report about restored results.
+    pub fn new(restorer: &'a Restorer<'_>, run: Run<'a>) -> Self {
+        let missing = restorer.missing.iter();
+        let missing = missing
+            .map(|(reference, error)| MissingReference { reference, error: error.to_string() });
+        Self {
+            run,
+            restored: &restorer.restored,
+            missing: missing.collect(),
+            elsewhere: &restorer.elsewhere,
+            foreign: restorer.foreign.count,
+        }
+    }
+}

@@ -12,10 +12,10 @@ use ctx_memory::inject::{Context, Layer, assemble};
 use ctx_store::{Growth, SessionId};
 use ctx_tools::args::counting::CountingArgs;
 use ctx_tools::output::Output;
+use ctx_tools::output::OutputArgs;
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
 use ctx_tools::store::{StoreArgs, session_id};
-use ctx_tools::target::OutputArgs;
 use serde::Serialize;
 
 use crate::layers::Layers;

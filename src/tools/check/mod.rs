@@ -1,6 +1,5 @@
 //! `ctx-check`: is a session legal, is it within limits, is a compaction due.
 
-mod due;
 mod report;
 
 use std::num::NonZeroUsize;
@@ -20,14 +19,12 @@ use ctx_policy::Policy;
 use ctx_store::Growth;
 use serde::Serialize;
 
-use crate::args::counting::CountingArgs;
-use crate::args::counting::TriggerArgs;
+use crate::args::counting::{CountingArgs, TriggerArgs};
 use crate::args::policy::PolicyArgs;
+use crate::output::{OutputArgs, Source};
 use crate::passes;
-use crate::session::ReadArgs;
-use crate::session::walk;
+use crate::session::{ReadArgs, walk};
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{OutputArgs, Source};
 
 /// Check that sessions are valid and within limits, or whether a compaction is due
 ///
@@ -214,7 +211,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let (shown, yes) = if args.due {
         let triggers = args.triggers.resolve(policy.as_ref(), &counting);
-        due::shown(&triggers, format, &results)
+        report::due(&triggers, format, &results)
     } else {
         (shown(&args, format, &results), all_good(&results))
     };

@@ -17,11 +17,11 @@ use ctx_store::Store;
 use super::session::Setup;
 use super::{Args, report, session};
 use crate::in_place::SessionFile;
+use crate::output::Target;
 use crate::output::{self, no_temporary};
 use crate::passes;
 use crate::session::Session;
 use crate::store::{LazyStore, failure, warn_retained};
-use crate::target::Target;
 
 /// The results of all conversations.
 #[derive(Default)]

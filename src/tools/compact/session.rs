@@ -13,9 +13,9 @@ use ctx_store::{Growth, Store};
 
 use super::{Args, print_report, report};
 use crate::in_place::{FileReport, SessionFile, figures};
+use crate::output::{Source, Target};
 use crate::session::last_change;
 use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
-use crate::target::{Source, Target};
 use crate::{output, passes};
 
 /// Hands the file to `compact`.

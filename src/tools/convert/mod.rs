@@ -11,9 +11,9 @@ use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
+use crate::output::{OutputArgs, ReportArgs, Source};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::target::{OutputArgs, ReportArgs, Source};
 use crate::{output, passes};
 
 /// The tool.

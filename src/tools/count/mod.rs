@@ -19,11 +19,11 @@ use ctx_store::Growth;
 use serde::Serialize;
 
 use crate::args::counting::{Counting, CountingArgs};
+use crate::output::{OutputArgs, Target};
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::session::walk;
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{OutputArgs, Target};
 
 /// Count the messages, tokens and bytes of sessions
 ///

@@ -1,12 +1,11 @@
 //! `ctx-extract`: what a session decided, stated, prefers and ran, as items or
 //! merged into memory files.
 
-mod holding;
 mod messages;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
@@ -19,13 +18,11 @@ use ctx_store::{Growth, SessionId, Store};
 use ctx_summary::ledger::rules::MemoryKind;
 use serde::Serialize;
 
-use self::holding::HoldingWriter;
 use self::messages::{ExtractPass, Plan, Scope};
-use crate::output::{self, Output};
+use crate::output::{self, Output, OutputArgs, ReportArgs, Source};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
-use crate::target::{OutputArgs, ReportArgs, Source};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -300,5 +297,58 @@ fn merge(
         }
         (_, Some(merged)) => Ok((extraction, merged)),
         (written, None) => written.map(|()| (extraction, MergeCounts::default())),
+    }
+}
+
+/// Writes records. The last one is held back until [`Self::into_parts`] hands it out: without
+/// it a later tool sees that something failed here.
+struct HoldingWriter<W> {
+    /// `None` once its reader went away: that ends the output, not the work.
+    output: Option<W>,
+    held: Vec<u8>,
+}
+
+impl<W: Write> HoldingWriter<W> {
+    /// A writer to `output`.
+    fn new(output: W) -> Self {
+        Self { output: Some(output), held: Vec::new() }
+    }
+
+    /// The next record.
+    fn push(&mut self, bytes: &[u8]) -> Result<(), PassError> {
+        self.write_held()?;
+        self.held.clear();
+        self.held.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Flushes all but the last record, so that a failing output is noticed before anything depends
+    /// on it.
+    fn flush(&mut self) -> Result<(), PassError> {
+        self.with(|output, _| output.flush())
+    }
+
+    /// Returns the output, unless its reader went away, and the last record, which the caller
+    /// writes when all is done.
+    fn into_parts(self) -> (Option<W>, Vec<u8>) {
+        (self.output, self.held)
+    }
+
+    fn write_held(&mut self) -> Result<(), PassError> {
+        self.with(W::write_all)
+    }
+
+    fn with(
+        &mut self,
+        write: impl FnOnce(&mut W, &[u8]) -> io::Result<()>,
+    ) -> Result<(), PassError> {
+        let Some(output) = &mut self.output else {
+            return Ok(());
+        };
+        match write(output, &self.held) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.output = None,
+            other => other.map_err(PassError::output)?,
+        }
+        Ok(())
     }
 }

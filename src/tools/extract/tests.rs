@@ -1,10 +1,13 @@
-//! Which messages a plain session, a tagged one and a batch contribute.
+//! Which messages a plain session, a tagged one and a batch contribute, and how records are held back.
+
+use std::io::{self, Write};
 
 use ctx_format::{Options, Records, Zone};
 use ctx_summary::ledger::rules::MemoryKind;
 
 use ctx_engine::{ErrorKind, PassError};
 
+use super::HoldingWriter;
 use super::messages::{ExtractPass, Plan, Scope};
 
 fn says(role: &str, text: &str) -> String {
@@ -148,4 +151,56 @@ fn secrets_are_counted_and_an_unknown_format_is_named() {
     let kind = error.kind;
     assert!(matches!(kind, ErrorKind::UnknownFormat("extracted")), "{kind}");
     assert_eq!(error.lines, [2]);
+}
+
+/// Accepts this many bytes, then fails with this error.
+struct Narrow(usize, io::ErrorKind, Vec<u8>);
+
+impl Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.2.len() + bytes.len() > self.0 {
+            return Err(self.1.into());
+        }
+        self.2.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_last_record_waits_for_the_end() {
+    let mut written = Vec::new();
+    let mut writer = HoldingWriter::new(&mut written);
+    writer.push(b"one\n").expect("to memory");
+    writer.push(b"two\n").expect("to memory");
+    writer.flush().expect("to memory");
+    drop(writer);
+    assert_eq!(written, b"one\n");
+    let mut writer = HoldingWriter::new(Vec::new());
+    for record in ["one\n", "two\n"] {
+        writer.push(record.as_bytes()).expect("to memory");
+    }
+    let (written, held) = writer.into_parts();
+    assert_eq!(written.expect("an output"), b"one\n");
+    assert_eq!(held, b"two\n");
+}
+
+#[test]
+fn without_a_reader_the_work_goes_on() {
+    let mut writer = HoldingWriter::new(Narrow(4, io::ErrorKind::BrokenPipe, Vec::new()));
+    for record in ["one\n", "two\n", "three\n"] {
+        writer.push(record.as_bytes()).expect("nobody reads it");
+    }
+    assert!(writer.into_parts().0.is_none());
+}
+
+#[test]
+fn an_output_that_fails_is_an_error() {
+    let mut writer = HoldingWriter::new(Narrow(4, io::ErrorKind::StorageFull, Vec::new()));
+    writer.push(b"one\n").expect("held");
+    writer.push(b"two\n").expect("it has room");
+    writer.push(b"three\n").expect_err("it is full");
 }

@@ -12,8 +12,8 @@ use ctx_store::Store;
 use ctx_tokens::Encoding;
 
 use crate::args::counting::Counting;
+use crate::args::counting::ModelArgs;
 use crate::args::counting::TriggerArgs;
-use crate::args::model::ModelArgs;
 use crate::args::policy::PolicyArgs;
 use crate::store::StoreArgs;
 

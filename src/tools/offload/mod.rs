@@ -9,21 +9,21 @@ use ctx_cli::{
     json_name, printable,
 };
 use ctx_engine::Notes;
-use ctx_engine::offload::{Change, ChangePass, Reading};
+use ctx_engine::counter::MessageCounter;
+use ctx_engine::offload::{Change, ChangePass, Reading, Template};
 use ctx_format::{Spool, counted};
+use ctx_policy::parse_count;
 use ctx_store::{Growth, SessionId, Severity, Store};
 
 use crate::args::counting::CountingArgs;
-use crate::args::offload::OffloadArgs;
 use crate::offload::{
-    OffloadReport, OffloadedResult, Offloader, OriginalError, Reference, RestoreReport, Restorer,
-    Run, Transcripts, Wanted, original,
+    self, OffloadReport, OffloadedResult, Offloader, OriginalError, Reference, RestoreReport,
+    Restorer, Run, Transcripts, Wanted, original,
 };
-use crate::output::{self, Output};
+use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs, Source, Target};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
-use crate::target::{InPlaceArgs, OutputArgs, ReportArgs, Source, Target};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -352,4 +352,37 @@ fn pass<'a, C: Change>(
     let new = records.zip(output);
     let new = new.map(|(records, output)| NewSession { records, output });
     Ok((session, change, new, notes))
+}
+
+/// Which results are offloaded, and what replaces them.
+#[derive(clap::Args, Clone, Debug)]
+struct OffloadArgs {
+    /// Move results of N tokens and more
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2000", help_heading = "What is moved")]
+    min_tokens: u64,
+    /// Stop once the session is N tokens smaller
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]
+    enough: Option<u64>,
+    /// Keep the last N assistant messages and what follows
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is moved")]
+    protect_last: u64,
+    /// Text that replaces a result; {path} is the file
+    ///
+    /// It may also contain {call} (the tool and the file or command in a few words), {sha256},
+    /// {tokens} and {bytes}. --restore finds the results by the same TEXT.
+    #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
+    reference: Template,
+}
+
+impl OffloadArgs {
+    /// The plan for taking results out. A `dry_run` writes nothing.
+    fn plan(&self, counter: MessageCounter, dry_run: bool) -> offload::Plan {
+        offload::Plan {
+            min_tokens: self.min_tokens,
+            enough_tokens: self.enough,
+            template: self.reference.clone(),
+            counter,
+            dry_run,
+        }
+    }
 }

@@ -13,8 +13,8 @@ use ctx_store::{
 };
 use serde::Serialize;
 
+use crate::output::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
-use crate::target::IdleArgs;
 
 /// The tool.
 pub const TOOL: Tool = Tool {

@@ -18,10 +18,10 @@ use ctx_store::{HashingReader, SessionId, Store};
 use ctx_summary::ledger::score::{Needed, Score, Scorer};
 
 use crate::offload::referred;
+use crate::output::ReportOutputArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
-use crate::target::ReportOutputArgs;
 
 /// Score what is left of a session after a compaction
 ///

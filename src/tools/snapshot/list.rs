@@ -1,14 +1,18 @@
-//! Lists and prints saved snapshots.
+//! `--list`, `--show` and `--log`: the snapshots, and what was done to a session.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use ctx_cli::{
     Align, ExitStatus, Failure, Io, Listing, Outcome, json_line, printable, short_bytes,
     short_count, short_time,
 };
-use ctx_store::{Catalog, Flaw, Meta, SessionId, Store, When, real_path};
+use ctx_format::counted;
+use ctx_store::{
+    Catalog, Event, Flaw, Meta, SessionId, SnapshotId, SnapshotKind, Store, When, real_path,
+};
 
 use crate::store::{copy_out, failure};
 use crate::trash::{self, since};
@@ -155,4 +159,171 @@ fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog, Failure> 
         ));
     }
     Ok(found.catalog)
+}
+
+/// Prints the events, newest first: time, number of the snapshot, tool, action.
+pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
+    if scope.file.is_none() && scope.session.is_none() {
+        return Err(
+            Failure::new("whose history is not said").hint("name a FILE, or a session with -s")
+        );
+    }
+    if let (None, Some(session)) = (scope.file, scope.session) {
+        store.require_session_or_trash(session).map_err(failure)?;
+    }
+    let catalog = scope.all(store, io)?;
+    let sessions: BTreeSet<SessionId> = match scope.session {
+        Some(session) => [session.clone()].into(),
+        None => catalog.entries.iter().map(|entry| entry.id.session.clone()).collect(),
+    };
+    let mut events = store.history(&sessions).map_err(failure)?;
+    events.retain(|event| scope.has(event.time));
+    if json {
+        let lines: String = events.iter().map(json_line).collect();
+        io.write(lines.as_bytes())?;
+        return Ok(ExitStatus::Done);
+    }
+    let known = Known::of(&catalog);
+    let mut listing = Listing::new(&[
+        ("TIME", Align::Left),
+        ("SNAPSHOT", Align::Right),
+        ("TOOL", Align::Left),
+        ("WHAT", Align::Left),
+    ]);
+    for event in &events {
+        listing.push(vec![
+            event.time.to_rfc3339_opts(SecondsFormat::Secs, true),
+            snapshot(event),
+            printable(&event.tool),
+            printable(&known.what(event)),
+        ]);
+    }
+    if events.is_empty() {
+        return Ok(ExitStatus::Done);
+    }
+    let columns = io.columns();
+    let text = match columns {
+        Some(_) => listing.text(columns),
+        None => listing.without_heading().text(None),
+    };
+    io.write(text.as_bytes())?;
+    Ok(ExitStatus::Done)
+}
+
+/// The details from the snapshots that still exist.
+struct Known<'a> {
+    metas: BTreeMap<&'a str, &'a Meta>,
+}
+
+impl<'a> Known<'a> {
+    fn of(catalog: &'a Catalog) -> Self {
+        let metas = catalog.entries.iter();
+        let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        Self { metas: metas.map(|meta| (meta.id.as_str(), meta)).collect() }
+    }
+
+    fn what(&self, event: &Event) -> String {
+        let done = match event.op.as_str() {
+            "snapshot" => self.saved(event),
+            "compact" => compacted(event),
+            "rollback" => self.rolled_back(event),
+            "output" => "replaced by its output (-o)".to_owned(),
+            "offload" => format!("took {} out", things(event, "result")),
+            "summary" => "wrote the summary down".to_owned(),
+            "extract" => format!("wrote {} into the memory files", things(event, "item")),
+            "gc" => format!("removed into the trash: {}", numbers(event)),
+            "purge" => format!("deleted from the trash: {}", numbers(event)),
+            "forget" => format!("deleted for good: {}", numbers(event)),
+            "undelete" => "brought back from the trash".to_owned(),
+            "hold" => "held".to_owned(),
+            "release" => "released".to_owned(),
+            "adopt" => "gave it a meta.json".to_owned(),
+            other => other.to_owned(),
+        };
+        match event.phase.as_str() {
+            "intent" => format!("{}: begun, not finished", event.op),
+            "failed" => {
+                let outcome = event.outcome.as_deref().unwrap_or("failed");
+                format!("tried, not changed: {outcome}")
+            }
+            _ => done,
+        }
+    }
+
+    fn saved(&self, event: &Event) -> String {
+        let meta = event.snapshots.first();
+        let meta = meta.and_then(|id| self.metas.get(id.as_str()));
+        let saved = match meta.map(|meta| meta.kind) {
+            Some(SnapshotKind::Late) => "saved what was written late",
+            Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => "saved, not replaced",
+            _ => "saved",
+        };
+        match (meta, event.bytes) {
+            (Some(meta), _) => format!("{saved} {}", meta.size()),
+            (None, Some(bytes)) => format!("{saved} {}", counted(bytes, "byte")),
+            (None, None) => saved.to_owned(),
+        }
+    }
+
+    fn rolled_back(&self, event: &Event) -> String {
+        let is_undo = event.flags.iter().any(|flag| flag == "undo");
+        let how = if is_undo { "undone" } else { "rolled back" };
+        // Older tools wrote only the hash down.
+        let restored = event.restored.as_deref().or_else(|| {
+            let sha256 = event.sha256.as_ref()?;
+            let is_older = |meta: &&&Meta| meta.created < event.time;
+            let metas = self.metas.values().filter(is_older);
+            let newest = metas.filter(|meta| meta.sha256 == *sha256);
+            let newest = newest.filter(|meta| !event.snapshots.contains(&meta.id));
+            newest.max_by_key(|meta| meta.sequence).map(|meta| meta.id.as_str())
+        });
+        match restored {
+            Some(id) => format!("{how} to {}", number(id)),
+            None => how.to_owned(),
+        }
+    }
+}
+
+/// The number of the one snapshot that it made.
+fn snapshot(event: &Event) -> String {
+    match event.snapshots.as_slice() {
+        [id] => number(id),
+        _ => "-".to_owned(),
+    }
+}
+
+/// `compacted 30282 → 9004 tokens, 206 → 12 messages`.
+fn compacted(event: &Event) -> String {
+    let change = |before: Option<u64>, after: Option<u64>, what: &str| {
+        Some(format!("{} → {}", before?, counted(after?, what)))
+    };
+    let changes = [
+        change(event.tokens_before, event.tokens_after, "token"),
+        change(event.messages_before, event.messages_after, "message"),
+    ];
+    let changes: Vec<String> = changes.into_iter().flatten().collect();
+    let outcome = event.outcome.as_deref();
+    let outcome = outcome.filter(|outcome| *outcome != "compacted");
+    let outcome = outcome.map_or_else(String::new, |outcome| format!(" ({outcome})"));
+    let changes = changes.join(", ");
+    let space = if changes.is_empty() { "" } else { " " };
+    format!("compacted{space}{changes}{outcome}")
+}
+
+fn things(event: &Event, what: &str) -> String {
+    event.count.map_or_else(|| format!("{what}s"), |count| counted(count, what))
+}
+
+/// The numbers of all snapshots that it concerns.
+fn numbers(event: &Event) -> String {
+    let numbers: Vec<String> = event.snapshots.iter().map(|id| number(id)).collect();
+    if numbers.is_empty() {
+        return things(event, "thing");
+    }
+    numbers.join(", ")
+}
+
+/// `0007`, by which every tool knows it.
+fn number(id: &str) -> String {
+    SnapshotId::parse(id).map_or_else(|| id.to_owned(), |id| format!("{:04}", id.stamp.sequence))
 }

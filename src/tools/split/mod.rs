@@ -13,10 +13,10 @@ use ctx_policy::{parse_count, parse_fraction};
 use ctx_store::Growth;
 
 use crate::args::counting::CountingArgs;
+use crate::output::{OutputArgs, ReportArgs, Source, Target};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{OutputArgs, ReportArgs, Source, Target};
 
 /// Mark which records of a session are old and which are kept
 ///

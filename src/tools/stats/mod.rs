@@ -20,8 +20,8 @@ use self::overview::Overview;
 use crate::args::counting::CountingArgs;
 use crate::args::counting::TriggerArgs;
 use crate::args::policy::PolicyArgs;
+use crate::output::ReportOutputArgs;
 use crate::store::{StoreArgs, failure, time_of};
-use crate::target::ReportOutputArgs;
 
 /// Show what compactions have done, and how full sessions are
 ///

@@ -24,11 +24,11 @@ use ctx_tokens::Encoding;
 
 use crate::args::llm::LlmArgs;
 use crate::in_place::figures_of_summary;
+use crate::output::{OutputArgs, ReportArgs, Source};
 use crate::passes;
 use crate::session::Invalid;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id};
-use crate::target::{OutputArgs, ReportArgs, Source};
 
 /// Replace the old part of a session with a summary
 ///
