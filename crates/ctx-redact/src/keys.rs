@@ -15,9 +15,13 @@ const SHORTEST: usize = 19;
 
 /// Whether a key or a random string may begin with this word: enough of its bytes follow.
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
+    let is_key = |byte: &u8| is_dashed(*byte) || matches!(*byte, b'.' | b'/' | b':' | b'+' | b'=');
+    // Most words are short, and a blank or a comma follows.
+    if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(is_key) {
+        return word.len() >= SHORTEST;
+    }
     let rest = bytes.get(word.end..word.start + SHORTEST);
-    let is_key = |byte: &u8| is_dashed(*byte) || b"./:+=".contains(byte);
-    word.len() >= SHORTEST || rest.is_some_and(|rest| rest.iter().all(is_key))
+    rest.is_some_and(|rest| rest.iter().all(is_key))
 }
 
 /// A key with a known prefix, at the start of a word.

@@ -12,23 +12,41 @@ use crate::rules::{SecretKind, is_in, words};
 use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
 use crate::{Cursor, ends_with_ignoring_case, is_word, run};
 
+/// The ends of names that announce a value, with the bit of small letters also in `_`.
+const ENDS: [&[u8; 4]; 8] =
+    [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
+/// The bit of small letters, in each of four.
+const SMALL: u32 = 0x2020_2020;
+
+/// The last two letters of those, five bits of each: most words end otherwise.
+static LAST_LETTERS: [bool; 1 << 10] = {
+    let mut table = [false; 1 << 10];
+    let mut at = 0;
+    while at < ENDS.len() {
+        table[pair(ENDS[at])] = true;
+        at += 1;
+    }
+    table
+};
+
+const fn pair(end: &[u8; 4]) -> usize {
+    ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
+}
+
 /// Whether a name that announces a value may end at the blank at the cursor. This is asked at
 /// every blank, so it looks at four letters only.
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
-    /// Ends of such names, with the bit of small letters also in `_`.
-    const ENDS: [&[u8; 4]; 8] =
-        [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
-    /// The bit of small letters, in each of four.
-    const SMALL: u32 = 0x2020_2020;
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else {
         return false;
     };
+    if end[3] >= 0x80 {
+        return true;
+    }
     let letters = u32::from_le_bytes(*end);
     // Capitals and `_` lack the bit: the name of a variable.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
-    // Counted without branches, because nothing predicts which one it is.
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
-    ENDS.iter().copied().filter(is_end).count() > 0 || is_variable || end[3] >= 0x80
+    is_variable || LAST_LETTERS[pair(end)] && ENDS.iter().any(is_end)
 }
 
 /// The value after a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X` of a
