@@ -8,7 +8,7 @@ use ctx_format::convert::{Converter, Loss, Reading, Report};
 use ctx_format::{Dialect, Spool, Unread};
 use serde::Serialize;
 
-use crate::unread::holds_vendor_summary;
+use crate::session::holds_vendor_summary;
 use crate::{ErrorKind, Level, Notes, PassError, Session};
 
 /// A session that was converted.

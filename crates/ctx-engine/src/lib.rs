@@ -6,9 +6,7 @@
 //! over the operations, and a compaction is a list of them.
 
 pub mod allocate;
-mod bad;
 mod bound;
-mod call_names;
 pub mod calls;
 pub mod check;
 mod checks;
@@ -35,15 +33,14 @@ pub mod stats;
 pub mod summarize;
 mod tagged;
 mod time;
-mod unread;
 pub mod zones;
 
-pub use bad::{BadLines, Fate};
-pub use call_names::CallNames;
+pub use calls::CallNames;
 pub use checks::Checks;
 pub use error::{ErrorKind, PassError};
 pub use note::{Level, Note, Notes};
 pub use pins::Pin;
+pub use session::{BadLines, Fate};
 pub use session::{Invalid, Session};
 pub use tagged::TaggedWriter;
 pub use time::Time;

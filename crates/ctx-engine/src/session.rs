@@ -1,11 +1,16 @@
-//! Reading a session record by record, with an account of its bad lines.
+//! Reading a session record by record, with an account of its bad lines and of what is not
+//! understood. Nothing is removed from a session that is not fully understood, because an unread
+//! part may belong to it.
 
 use std::io::Read;
 use std::sync::Arc;
 
-use ctx_format::{Conversation, Dialect, Flaw, Foreign, Options, Record, Records, dialect};
+use ctx_format::{
+    Conversation, Dialect, Flaw, Foreign, Object, Options, Record, Records, Unread, UnreadRule,
+    counted, dialect,
+};
 
-use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
+use crate::{ErrorKind, Notes, PassError};
 
 /// What happens to bad lines. An unfinished last line is not a bad line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,6 +186,145 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     })
 }
 
+/// What happened to a bad line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays in place.
+    Kept,
+    /// It is removed because it is bad.
+    LeftOut,
+    /// It goes with the part of the session that contains it.
+    Gone,
+}
+
+/// Bad lines, counted by their fate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BadLines {
+    counts: [u64; 3],
+    /// The first: its line and what is wrong with it.
+    first: Option<(u64, String)>,
+}
+
+impl BadLines {
+    /// A record, if it is bad; a long line counts once.
+    pub fn add(&mut self, record: &Record<'_>, fate: Fate) {
+        if record.class.is_bad() && record.piece.begins() {
+            self.counts[fate as usize] += 1;
+            self.first.get_or_insert_with(|| (record.line, record.why_bad()));
+        }
+    }
+
+    /// Adds the counts of another session, without its first bad line.
+    pub fn count_in(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// How many were left out because they are bad.
+    pub fn left_out(&self) -> u64 {
+        self.counts[Fate::LeftOut as usize]
+    }
+
+    /// Warns of them, if there are any.
+    pub fn report(&self, notes: &mut Notes) {
+        let Some((line, why)) = &self.first else {
+            return;
+        };
+        let lines = counted(self.count(), "bad line");
+        let [kept, left_out, gone] = self.counts;
+        let fates = match (kept, left_out, gone) {
+            (_, 0, 0) => " kept in place".to_owned(),
+            (0, _, 0) => " left out".to_owned(),
+            (0, 0, _) => " gone with the old zone".to_owned(),
+            _ => {
+                let told = |count, fate| match count {
+                    0 => String::new(),
+                    _ => format!(", {count} {fate}"),
+                };
+                told(kept, "kept")
+                    + &told(left_out, "left out")
+                    + &told(gone, "gone with the old zone")
+            }
+        };
+        notes.warn(&[*line], format_args!("{lines}{fates}; the first: {why}"));
+    }
+}
+
+/// The first thing in a session that claims to be a message and is not read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstUnread(Option<Found>);
+
+#[derive(Clone, Debug)]
+struct Found {
+    line: u64,
+    unread: Unread,
+    foreign: Option<Foreign>,
+}
+
+impl FirstUnread {
+    /// Looks at the next record, unless something was found.
+    pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
+        if let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) {
+            let unread = record.unread(dialect);
+            let is_summary = || holds_vendor_summary(record, dialect);
+            let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
+            self.0 = unread.and_then(|unread| Found::of(record.line, unread, object, dialect));
+        }
+    }
+
+    /// The same with a message of a conversation, which has a number in it.
+    pub(crate) fn look_at_message(
+        &mut self,
+        number: u64,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+    ) {
+        if self.0.is_none() {
+            let unread = dialect.unread(object);
+            let is_summary = || is_vendor_summary(object, dialect);
+            let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
+            self.0 = unread.and_then(|unread| Found::of(number, unread, object, dialect));
+        }
+    }
+
+    /// An error where something was found, so that nothing can be `done`.
+    pub(crate) fn refuse(&self, done: &'static str) -> Result<(), PassError> {
+        let Some(Found { line, unread, foreign }) = &self.0 else {
+            return Ok(());
+        };
+        let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
+        Err(kind.at(*line))
+    }
+}
+
+/// Whether the record holds, in the context, a summary that the vendor's server wrote: it is
+/// understood, but would leave with what it stands for.
+pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
+    let object = record.whole_object().filter(|_| !record.is_outside());
+    object.is_some_and(|object| is_vendor_summary(object, dialect))
+}
+
+fn is_vendor_summary(object: &Object<'_>, dialect: &dyn Dialect) -> bool {
+    // Few records have the word, and a search is cheaper than reading each of them again.
+    object.text().contains("compaction") && dialect.sealed(object).has_summary
+}
+
+impl Found {
+    /// `None` for an unknown line in a list of messages; it goes with those around it, and is
+    /// counted.
+    fn of(line: u64, unread: Unread, object: &Object<'_>, dialect: &dyn Dialect) -> Option<Self> {
+        let foreign = Foreign::of(object, Some(dialect));
+        let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked() && foreign.is_none();
+        (!is_line).then_some(Self { line, unread, foreign })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use ctx_format::Options;
@@ -259,5 +403,104 @@ mod tests {
         assert_eq!(told(&format!("{{{messages},\n\"model\":\"m\"}}")), (true, 1));
         assert_eq!(told(&format!("{{{messages}\n}}")), (true, 0));
         assert_eq!(told(USER), (false, 0));
+    }
+}
+
+#[cfg(test)]
+mod bad_tests {
+    use ctx_format::{Origin, Piece};
+
+    use super::{BadLines, Fate};
+    use crate::Notes;
+
+    fn add(bad: &mut BadLines, line: u64, piece: Piece, fate: Fate) {
+        let origin = Origin { line, piece, ..Origin::ALONE };
+        bad.add(&origin.record(b"{\"a\":\n"), fate);
+    }
+
+    fn report(bad: &BadLines) -> Option<(Vec<u64>, String)> {
+        let mut notes = Notes::new();
+        bad.report(&mut notes);
+        let note = notes.take().pop()?;
+        let (told, _) = note.text.split_once("; the first: ")?;
+        Some((note.lines, told.to_owned()))
+    }
+
+    #[test]
+    fn one_fate_is_told_without_numbers_and_several_with_them() {
+        let mut bad = BadLines::default();
+        assert_eq!(report(&bad), None);
+        let mut told = |line, fate| {
+            add(&mut bad, line, Piece::Whole, fate);
+            report(&bad)
+        };
+        let at_3 = |text: &str| Some((vec![3], text.to_owned()));
+        assert_eq!(told(3, Fate::Kept), at_3("1 bad line kept in place"));
+        assert_eq!(told(5, Fate::Kept), at_3("2 bad lines kept in place"));
+        let both = told(6, Fate::Gone);
+        assert_eq!(both, at_3("3 bad lines, 2 kept, 1 gone with the old zone"));
+        let mut other = BadLines::default();
+        add(&mut other, 9, Piece::Whole, Fate::LeftOut);
+        assert_eq!(report(&other), Some((vec![9], "1 bad line left out".to_owned())));
+        bad.count_in(&other);
+        let all = "4 bad lines, 2 kept, 1 left out, 1 gone with the old zone";
+        assert_eq!(report(&bad), at_3(all));
+        assert_eq!((bad.count(), bad.left_out()), (4, 1));
+    }
+
+    #[test]
+    fn a_long_line_counts_once_and_a_good_one_never() {
+        let mut bad = BadLines::default();
+        for piece in [Piece::First, Piece::Middle, Piece::Last] {
+            add(&mut bad, 1, piece, Fate::Kept);
+        }
+        bad.add(&Origin::ALONE.record(b"\n"), Fate::Kept);
+        assert_eq!(bad.count(), 1);
+    }
+}
+
+#[cfg(test)]
+mod unread_tests {
+    use ctx_format::dialect::by_name;
+    use ctx_format::{Dialect, Origin};
+
+    use super::FirstUnread;
+
+    /// Why a session of that dialect with this record in its second line is refused.
+    fn refusal(dialect: &str, record: &str) -> Option<String> {
+        let dialect = by_name(dialect);
+        let mut unread = FirstUnread::default();
+        for (line, bytes) in [(1, "{\"role\":\"user\",\"content\":\"a\"}"), (2, record), (3, "{}")]
+        {
+            let origin = Origin { line, ..Origin::ALONE };
+            let record = origin.record(bytes.as_bytes());
+            unread.look_at(&record, dialect.map(|it| it as &dyn Dialect));
+        }
+        let error = unread.refuse("compacted").err()?;
+        assert_eq!(error.lines, [2]);
+        Some(error.kind.to_string())
+    }
+
+    /// 15 B2: what may be a call or a result stops who would take it out.
+    #[test]
+    fn what_may_belong_to_a_call_is_refused_and_other_lines_are_not() {
+        let refused = |dialect, record| refusal(dialect, record).expect("refused");
+        assert_eq!(
+            refused("chat", r#"{"role":"critic","content":"x"}"#),
+            r#"the role "critic" is not known in chat, so nothing can be compacted"#
+        );
+        assert_eq!(
+            refused("chat", r#"{"role":"toolResult","toolCallId":"c","content":[]}"#),
+            r#"the role "toolResult" is not known in chat, so nothing can be compacted: this is a list of pi messages without the entries of its session file"#
+        );
+        assert_eq!(
+            refused("anthropic", r#"{"role":"user","content":[{"type":"smell"}]}"#),
+            r#"a part of the type "smell" is not read, so nothing can be compacted"#
+        );
+        refused("responses", r#"{"type":"dream_call","call_id":"c"}"#);
+        // In another format it may be a call.
+        refused("chat", r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
+        assert_eq!(refusal("chat", r#"{"type":"progress"}"#), None);
+        assert_eq!(refusal("chat", "no JSON"), None);
     }
 }

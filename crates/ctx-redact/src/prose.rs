@@ -23,13 +23,13 @@ static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
     let mut at = 0;
     while at < ENDS.len() {
-        table[pair(ENDS[at])] = true;
+        table[pair(*ENDS[at])] = true;
         at += 1;
     }
     table
 };
 
-const fn pair(end: &[u8; 4]) -> usize {
+const fn pair(end: [u8; 4]) -> usize {
     ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
 }
 
@@ -46,7 +46,7 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     // Capitals and `_` lack the bit: the name of a variable.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
-    is_variable || LAST_LETTERS[pair(end)] && ENDS.iter().any(is_end)
+    is_variable || LAST_LETTERS[pair(*end)] && ENDS.iter().any(is_end)
 }
 
 /// The value after a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X` of a

@@ -15,10 +15,8 @@ mod lacking;
 mod language;
 pub mod ledger;
 mod model;
-mod pattern;
 mod rule;
 mod template;
-mod tool_names;
 mod transcript;
 
 pub use check::missing_headings;
@@ -30,3 +28,11 @@ pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};
 pub use transcript::Transcript;
+
+/// Parts of the names of tools that run commands.
+const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
+
+/// Whether a tool runs commands, by its name in lower case.
+pub(crate) fn is_shell(name: &str) -> bool {
+    SHELLS.iter().any(|shell| name.contains(shell))
+}

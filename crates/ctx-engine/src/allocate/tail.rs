@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::entries::{Entries, Packed};
 use super::{Budget, Decision, Kind, LEAST_SUMMARY, TooSmall, Verdict};
+use super::{Entries, Packed};
 use ctx_policy::share::Share;
 
 /// A result in the tail may take this share of the room, ...

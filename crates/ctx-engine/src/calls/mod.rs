@@ -1,18 +1,17 @@
-//! A short name of a call: its tool, and the file or command. Handles use it, so that a reader
-//! knows what they replace.
+//! Which call a result answers, and short names of calls: the tool, and the file or command.
+//! Handles use the names, so that a reader knows what they replace. A result stands near its call,
+//! so only the latest calls are remembered.
 
-mod latest;
-mod shown;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
-
-use ctx_format::{Call, Object, map_strings};
-use ctx_redact::redact;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ctx_format::files::FileUse;
-use shown::{beginning, end_of_path, one_line, piece};
-
-pub use latest::{Found, Latest};
+use ctx_format::{Call, Object, ToolResult, map_strings};
+use ctx_redact::redact;
 
 /// The length of a tool's name, and of the file or command. Every token of a handle is paid for
 /// each time that the session is sent.
@@ -152,5 +151,243 @@ fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
 
+/// The latest call of each id. Ids are only compared, so they are hashed.
+#[derive(Debug)]
+pub struct Latest<T> {
+    recent: HashMap<u64, T>,
+    /// Earlier calls.
+    earlier: HashMap<u64, T>,
+    /// Whether there were others before these.
+    forgotten: bool,
+}
+
+/// At least so many calls are remembered, and at most twice as many.
+const REMEMBERED: usize = 1 << 12;
+
+/// The call of a result.
+#[derive(Debug)]
+pub enum Found<'a, T> {
+    /// This one.
+    Call(&'a T),
+    /// No call.
+    None,
+    /// There may have been one.
+    Forgotten,
+}
+
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self { recent: HashMap::new(), earlier: HashMap::new(), forgotten: false }
+    }
+}
+
+impl<T> Latest<T> {
+    /// The next call.
+    pub fn insert(&mut self, id: Option<&str>, call: T) {
+        if self.recent.len() >= REMEMBERED {
+            self.forgotten |= !self.earlier.is_empty();
+            self.earlier = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(hashed(id), call);
+    }
+
+    /// The call of a result with that id.
+    pub fn find(&self, id: Option<&str>) -> Found<'_, T> {
+        let id = hashed(id);
+        let found = self.recent.get(&id).or_else(|| self.earlier.get(&id));
+        match found {
+            Some(call) => Found::Call(call),
+            None if self.forgotten => Found::Forgotten,
+            None => Found::None,
+        }
+    }
+}
+
+/// Formats without ids have one for all calls: a result answers the latest.
+fn hashed(id: Option<&str>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// No more of a text is examined. What is shown is much shorter, so a secret in it is complete.
+const PIECE: usize = 2_000;
+/// So much of what may be shown is given up for a whole word.
+const WORD: usize = 12;
+
+/// The beginning of a text, if it is very long.
+fn piece(text: &str) -> &str {
+    if text.len() <= PIECE {
+        return text;
+    }
+    let mut end = PIECE;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    // The pattern would not recognize a secret that is cut in two.
+    let whole = text[..end].rfind(char::is_whitespace);
+    &text[..whole.unwrap_or(0)]
+}
+
+/// On one line, with single blanks.
+fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// The beginning of a line, at most so many characters.
+fn beginning(line: &str, most: usize) -> String {
+    if line.char_indices().nth(most).is_none() {
+        return line.to_owned();
+    }
+    let end = line.char_indices().nth(most - 1).map_or(0, |(at, _)| at);
+    let begin = &line[..end];
+    let word = begin.rfind(' ').filter(|at| end - at <= WORD);
+    let begin = word.map_or(begin, |at| &begin[..at]);
+    format!("{}…", begin.trim_end())
+}
+
+/// The end of a path, at most so many characters: it is what tells paths apart.
+fn end_of_path(path: &str, most: usize) -> String {
+    let path = one_line(path);
+    if path.char_indices().nth(most).is_none() {
+        return path;
+    }
+    let path = path.trim_end_matches(['/', '\\']);
+    // One less: for the mark of the cut.
+    let start = path.char_indices().nth_back(most - 2);
+    let end = start.map_or("", |(start, _)| &path[start..]);
+    if let Some(folder) = end.find(['/', '\\']) {
+        return format!("…{}", &end[folder..]);
+    }
+    // A name that is longer than all that may be shown: the folders say less than it does.
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let chars: Vec<char> = name.chars().collect();
+    if chars.len() < most {
+        return format!("…{name}");
+    }
+    let (head, tail) = (most / 2, most - most / 2 - 1);
+    let ends = [&chars[..head], &chars[chars.len() - tail..]];
+    let [head, tail] = ends.map(|chars| chars.iter().collect::<String>());
+    format!("{head}…{tail}")
+}
+
+/// The names of the latest calls.
+#[derive(Default)]
+pub struct CallNames(Latest<String>);
+
+impl CallNames {
+    /// The next call of the session.
+    pub fn push(&mut self, call: &Call<'_>) {
+        self.0.insert(call.id.as_deref(), called(call));
+    }
+
+    /// The call that a result answers; empty if nothing tells.
+    pub fn of(&self, result: &ToolResult<'_>) -> String {
+        match self.0.find(result.id.as_deref()) {
+            Found::Call(name) => name.clone(),
+            Found::None | Found::Forgotten => {
+                result.name.as_deref().map(tool_of).unwrap_or_default()
+            }
+        }
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod latest_tests {
+    use super::{Found, Latest, REMEMBERED};
+
+    #[test]
+    fn the_latest_calls_are_remembered_and_not_all_of_them() {
+        let mut calls = Latest::default();
+        assert!(matches!(calls.find(Some("0")), Found::None));
+        for number in 0..4 * REMEMBERED {
+            calls.insert(Some(&number.to_string()), number);
+            for back in [0, REMEMBERED - 1] {
+                let before = number.saturating_sub(back);
+                let found = calls.find(Some(&before.to_string()));
+                assert!(matches!(found, Found::Call(it) if *it == before));
+            }
+        }
+        assert!(calls.recent.len() + calls.earlier.len() <= 2 * REMEMBERED);
+        assert!(matches!(calls.find(Some("0")), Found::Forgotten));
+        assert!(matches!(calls.find(None), Found::Forgotten));
+    }
+}
+
+#[cfg(test)]
+mod shown_tests {
+    use super::{PIECE, beginning, end_of_path, one_line, piece};
+
+    #[test]
+    fn words_and_folders_are_not_cut() {
+        assert_eq!(beginning("cargo test", 10), "cargo test");
+        assert_eq!(beginning("cargo test now", 10), "cargo…");
+        assert_eq!(beginning("abcdefghijklmnopqrstuvwxyz", 20), "abcdefghijklmnopqrs…");
+        assert_eq!(end_of_path("src/a.rs", 8), "src/a.rs");
+        assert_eq!(end_of_path("/home/ana/src/a.rs", 10), "…/src/a.rs");
+        assert_eq!(end_of_path("/home/ana/src/a.rs", 11), "…/src/a.rs");
+        assert_eq!(end_of_path(r"C:\home\src\a.rs", 10), r"…\src\a.rs");
+        assert_eq!(end_of_path("ein_sehr_langer_name.txt", 10), "ein_s….txt");
+    }
+
+    #[test]
+    fn of_a_path_with_a_long_name_the_name_is_shown() {
+        let name = "/home/ana/a_name_that_is_long.rs";
+        assert_eq!(end_of_path(name, 23), "…a_name_that_is_long.rs");
+        assert_eq!(end_of_path(name, 12), "a_name…ng.rs");
+        assert_eq!(end_of_path("/home/ana/docs/", 8), "…/docs");
+    }
+
+    #[test]
+    fn characters_are_counted_not_bytes() {
+        for most in 4..60 {
+            let text = "日本語 é/".repeat(30);
+            for shown in [beginning(&text, most), end_of_path(&text, most)] {
+                assert!(shown.chars().count() <= most, "{most}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_very_long_text_whole_words_are_looked_at() {
+        assert_eq!(piece("a b"), "a b");
+        assert_eq!(piece(&"x".repeat(PIECE)), "x".repeat(PIECE));
+        assert_eq!(piece(&"x".repeat(PIECE + 1)), "");
+        let words = piece(&"é wörter ".repeat(1_000)).len();
+        assert!(words <= PIECE && words > PIECE - 20, "{words}");
+    }
+
+    #[test]
+    fn white_space_and_control_characters_are_one_blank() {
+        assert_eq!(one_line(" a\r\n\tb \u{1b}c "), "a b c");
+    }
+}
+
+#[cfg(test)]
+mod call_names_tests {
+    use ctx_format::Origin;
+    use ctx_format::dialect::Chat;
+
+    use super::CallNames;
+
+    #[test]
+    fn results_are_called_by_their_calls() {
+        let lines = [
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.rs\"}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"a","name":"read","content":"x"}"#,
+            r#"{"role":"tool","tool_call_id":"b","name":"ls","content":"x"}"#,
+            r#"{"role":"tool","tool_call_id":"c","content":"x"}"#,
+        ];
+        let mut names = CallNames::default();
+        let mut found = Vec::new();
+        for line in lines {
+            let record = Origin::ALONE.record(line.as_bytes());
+            let message = record.message(Some(&Chat)).expect("a message");
+            message.calls().for_each(|call| names.push(call));
+            found.extend(message.results().map(|result| names.of(result)));
+        }
+        assert_eq!(found, ["read a.rs", "ls", ""]);
+    }
+}

@@ -6,10 +6,10 @@ use std::num::NonZeroUsize;
 
 use ctx_format::{Conversation, Dialect, Frame, Object, Origin, Record, Tag, Watch};
 
+use super::compact_stream;
 use super::content::{Content, temporary};
 use super::options::{Environment, Options};
 use super::report::{Attention, Report};
-use super::stream::compact_stream;
 use crate::count::warn_no_conversation;
 use crate::error::rewritable;
 use crate::in_order::in_order;

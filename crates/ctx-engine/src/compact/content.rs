@@ -9,7 +9,7 @@ use ctx_format::{Dialect, Frame, FromStart, Options, Record, Watch, dialect, dia
 
 use crate::Time;
 use crate::error::rewritable;
-use crate::unread::FirstUnread;
+use crate::session::FirstUnread;
 use crate::{ErrorKind, Invalid, PassError, Session};
 
 /// A session in a file, whose format is known.

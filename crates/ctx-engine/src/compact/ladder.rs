@@ -11,9 +11,9 @@ use ctx_policy::trigger::Size;
 use ctx_policy::{Fallback, When};
 use ctx_summary::Recognizer;
 
+use super::Originals;
 use super::compaction::{Flush, MessageReader, ReadMessage};
 use super::content::{Content, temporary};
-use super::offloaded::Originals;
 use super::options::{Plan, SizeBefore, scaled};
 use super::pruning::prune;
 use super::report::{Attempt, Outcome};

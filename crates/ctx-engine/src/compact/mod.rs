@@ -11,23 +11,247 @@ mod entries;
 mod forecast;
 mod ladder;
 mod log;
-mod offloaded;
 mod options;
 mod pruning;
 mod report;
-mod source;
-mod stream;
 mod survey;
 #[cfg(test)]
 mod tests;
 mod within;
 
+use std::collections::BTreeMap;
+
+use ctx_format::Record;
+use ctx_policy::When;
+use ctx_policy::trigger::{Size, Step};
+use options::Plan;
+use pruning::{Rules, prune};
+
+use crate::{Notes, PassError};
+
 pub use batch::{BatchLine, BatchPass, TakeLine};
 pub use compaction::{Compacted, Compaction, MessageReader};
 pub use content::{Content, temporary};
 pub use forecast::{Forecast, Leaving, ZoneCount};
-pub use offloaded::{Offloaded, Originals};
 pub use options::{Environment, MakeWriter, Options};
 pub use report::{Attempt, Attention, Outcome, PRUNED_FIRST, Report, Survivors};
-pub use source::{NewFile, Source};
-pub use stream::compact_stream;
+
+/// A session whose large results are in files.
+#[derive(Clone, Copy)]
+pub struct Offloaded<'a> {
+    /// The rest of the session, and whether it is small enough; `None` if no result was large.
+    pub left: Option<(&'a Content, bool)>,
+    /// The results themselves, those of earlier runs as well, where the policy wants the summary
+    /// to be made of them.
+    pub originals: Option<&'a dyn Originals>,
+    /// The paths of the files.
+    pub paths: &'a [String],
+}
+
+/// Restores offloaded results.
+pub trait Originals {
+    /// The session is read from its beginning, perhaps not for the first time.
+    fn begin(&self);
+
+    /// A record with its results restored; `None` if it has none in files.
+    fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>, PassError>;
+
+    /// The files that could not be read, by line and path, and why not.
+    fn unreadable(&self) -> BTreeMap<(u64, String), String>;
+}
+
+/// An opened session with its limits.
+pub struct Source<'a> {
+    plan: Plan<'a>,
+    /// The content to compact.
+    content: Content,
+    /// The log that `content` was lowered from.
+    log: Option<Content>,
+    /// What is pruned before everything else.
+    prune_first: Rules,
+}
+
+/// The new state of the session's file.
+pub enum NewFile {
+    /// These lines are appended to it.
+    Appended(Vec<u8>),
+    /// It gets other content.
+    Whole(Content),
+}
+
+impl<'a> Source<'a> {
+    /// Opens a session for a compaction. The context of a log is written to a temporary file.
+    pub fn open(
+        options: &'a Options,
+        environment: &'a Environment,
+        content: Content,
+        notes: &mut Notes,
+    ) -> Result<Self, PassError> {
+        let mut plan = Plan::new(options, environment);
+        let (content, log) = if content.dialect.is_linked() {
+            let counter = plan.limits.want_usage(options).then_some(environment.counter);
+            let lowered = log::lower(&content, &environment.temp, counter)?;
+            if let Some(calibration) = &lowered.calibration {
+                plan.limits = plan.limits.calibrated(calibration, options, notes);
+            }
+            (lowered.content, Some(content))
+        } else {
+            (content, None)
+        };
+        let prune_first = Rules::first(&plan, &content);
+        Ok(Self { plan, content, log, prune_first })
+    }
+
+    /// The session as messages.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// The target of the compaction, in our tokens.
+    pub fn target(&self) -> Option<u64> {
+        self.plan.limits.target
+    }
+
+    /// The new file if a compaction leaves `new`.
+    pub fn new_file(
+        &self,
+        new: Content,
+        report: &Report,
+        notes: &mut Notes,
+    ) -> Result<NewFile, PassError> {
+        match &self.log {
+            Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
+            None => Ok(NewFile::Whole(new)),
+        }
+    }
+
+    /// The new content as a document, where the session is one.
+    pub fn as_document(&self, new: &Content) -> Result<Option<Content>, PassError> {
+        let original = self.log.as_ref().unwrap_or(&self.content);
+        if !original.is_document {
+            return Ok(None);
+        }
+        original.document_with(new).map(Some)
+    }
+
+    /// Whether the session is an agent's log, or items of a reply.
+    fn is_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// The unchanged session.
+    fn into_original(self) -> Content {
+        self.log.unwrap_or(self.content)
+    }
+
+    /// The new file as content of its own.
+    fn new_content(&self, new: NewFile) -> Result<Content, PassError> {
+        match (new, &self.log) {
+            (NewFile::Appended(lines), Some(log)) => log::with_lines(log, &lines),
+            (NewFile::Appended(lines), None) => log::with_lines(&self.content, &lines),
+            (NewFile::Whole(content), _) => Ok(content),
+        }
+    }
+}
+
+/// The compacted session, or the unchanged one if nothing is to be done or nothing helps.
+pub fn compact_stream(
+    options: &Options,
+    environment: &Environment,
+    mut content: Content,
+    notes: &mut Notes,
+) -> Result<(Report, Content), PassError> {
+    notes.watch().stage("compacting");
+    content.watch = notes.watch().clone();
+    let source = Source::open(options, environment, content, notes)?;
+    let (mut report, new) = compact(&source, notes)?;
+    if source.is_log() {
+        settle(options, &mut report);
+        let Some(new) = new else {
+            return Ok((report, source.into_original()));
+        };
+        let new = source.new_file(new, &report, notes)?;
+        return Ok((report, source.new_content(new)?));
+    }
+    let unpruned = new.as_ref().unwrap_or(&source.content);
+    let pruned = prune_sent(&source.plan, unpruned, &mut report, notes)?;
+    settle(options, &mut report);
+    Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
+}
+
+/// A stream cannot count attempts, so a frequent job would report the same session each time.
+fn settle(options: &Options, report: &mut Report) {
+    if options.only_if_due && report.outcome != Outcome::SummaryFailed {
+        report.attention = Attention::None;
+    }
+}
+
+fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Content>), PassError> {
+    let mut compaction = Compaction::survey(source, None, false)?;
+    if !source.plan.policy().enabled {
+        compaction.report.end(Outcome::Disabled);
+    } else if compaction.step()? != Step::Compact {
+        compaction.report.end(Outcome::NotDue);
+    } else if let Some(new) = compaction.build(false, None, None, notes)? {
+        return Ok((compaction.report, Some(new.content)));
+    }
+    Ok((compaction.report, None))
+}
+
+/// Prunes what is only sent to the model and not stored; `None` where that frees nothing, or
+/// misses the target.
+fn prune_sent(
+    plan: &Plan<'_>,
+    content: &Content,
+    report: &mut Report,
+    notes: &mut Notes,
+) -> Result<Option<Content>, PassError> {
+    if !plan.policy().enabled {
+        return Ok(None);
+    }
+    let size =
+        Size { tokens: report.tokens_after, messages: report.messages_after, ..Size::default() };
+    let Some(pruned) = prune(plan, When::Sent, content, &size, notes)? else {
+        return Ok(None);
+    };
+    if pruned.size.tokens >= report.tokens_after || !plan.limits.fits(pruned.size.tokens) {
+        return Ok(None);
+    }
+    let is_compacted = report.outcome.is_compacted();
+    let outcome = if is_compacted { report.outcome } else { Outcome::Pruned };
+    report.end_at(outcome, &pruned.size);
+    Ok(Some(pruned.content))
+}
+
+#[cfg(test)]
+mod stream_tests {
+    use ctx_policy::When;
+
+    use super::tests::{Setup, content, plan, session};
+    use super::{Compaction, Outcome, prune_sent};
+    use crate::Notes;
+
+    #[test]
+    fn what_is_sent_is_pruned_only_where_that_frees_something() {
+        let mut plan = plan(1);
+        plan.policy.prune.when = When::Sent;
+        plan.policy.prune.max_chars = Some(400);
+        plan.policy.prune.protect_last = 0;
+        let sent = |plan: &Setup, words| {
+            let mut notes = Notes::new();
+            let source = plan.source(content(&session(3, words)), &mut notes);
+            let compaction = Compaction::survey(&source, None, false).expect("a survey");
+            let mut report = compaction.report;
+            let pruned = prune_sent(&source.plan, source.content(), &mut report, &mut notes);
+            (pruned.expect("no failure").is_some(), report)
+        };
+        let (pruned, report) = sent(&plan, 200);
+        assert!(pruned && report.tokens_after < report.tokens_before);
+        assert_eq!(report.outcome, Outcome::Pruned);
+        assert!(!sent(&plan, 20).0);
+        plan.policy.target.tokens = Some(10);
+        assert!(!sent(&plan, 200).0);
+        (plan.policy.target.tokens, plan.policy.enabled) = (None, false);
+        assert!(!sent(&plan, 200).0);
+    }
+}

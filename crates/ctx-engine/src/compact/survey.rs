@@ -18,9 +18,9 @@ use super::options::Plan;
 use crate::ledger::LedgerReader;
 use crate::outlet::Announced;
 use crate::prune::LastCall;
+use crate::session::FirstUnread;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;
-use crate::unread::FirstUnread;
 use crate::{PassError, pins};
 
 /// The facts about a session.

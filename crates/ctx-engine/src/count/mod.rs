@@ -1,31 +1,27 @@
 //! Counting: messages, tokens and bytes of a session.
 
-mod annotate;
-mod batch;
-mod breakdown;
-mod calibrated;
-mod of_session;
-mod reach;
 mod slices;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod told;
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::path::Path;
 
-use crate::counter::MessageCounter;
 use ctx_format::{Conversation, Dialect, Message, Object, Options, Record};
 
-use crate::estimate::CalibrationPass;
-use crate::in_turn::InTurn;
+use crate::counter::MessageCounter;
+use crate::estimate::{Calibration, CalibrationPass, Estimate};
+use crate::in_turn::{InTurn, Work};
+use crate::outlet::{Announced, Outlet};
 use crate::{BadLines, Invalid, Notes, PassError, Session};
-pub use annotate::AnnotatePass;
-use batch::Counting;
-pub use breakdown::{Breakdown, Row};
-pub use calibrated::Calibrated;
-pub use of_session::OfSession;
-pub use reach::{Reach, Volume};
+
 pub use slices::Slice;
+pub use slices::{Reach, Volume};
+pub use tally::{Breakdown, Row};
 pub use tally::{Share, Tally};
+pub use told::Calibrated;
 pub use told::{OfModel, Telling, Told};
 
 /// The counts of a session.
@@ -239,5 +235,149 @@ impl CountPass {
     }
 }
 
+/// What an agent has recorded, and what follows from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfSession {
+    /// The model of the last reply.
+    pub model: Option<String>,
+    /// Its window, if the file has it.
+    pub window: Option<u64>,
+    /// The context in the API's tokens, with everything that the file does not have.
+    pub estimate: Option<Estimate>,
+}
+
+impl OfSession {
+    fn of(calibration: Calibration) -> Self {
+        Self {
+            model: calibration.model,
+            window: calibration.window,
+            estimate: calibration.estimate,
+        }
+    }
+}
+
+/// Writes each record with its size in its tag.
+pub struct AnnotatePass<W> {
+    count: CountPass,
+    outlet: Outlet<W>,
+    encoding: &'static str,
+}
+
+impl<W: Write> AnnotatePass<W> {
+    /// A pass that writes to `output` and keeps waiting records in `temp`.
+    pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>, output: W, temp: &Path) -> Self {
+        let plan = Plan { threads: 1, ..*plan };
+        Self {
+            count: CountPass::new(&plan, dialect),
+            outlet: Outlet::new(output, Announced::default(), temp),
+            encoding: plan.counter.encoding().name(),
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        let tokens = self.count.count(record);
+        let untagged = record.untagged().into_owned();
+        let length = untagged.len() - record.line_end().len();
+        self.outlet.write_with(record, untagged, |came| {
+            let mut tag = came.unwrap_or_default();
+            tag.line = tag.line.or(Some(record.line));
+            tag.bytes = Some(length as u64);
+            tag.tokens = Some(tokens);
+            tag.encoding = Some(self.encoding.to_owned());
+            Some(tag)
+        })
+    }
+
+    /// Writes the rest; the output comes back.
+    pub fn finish(self, bad: &BadLines) -> Result<(W, Counts), PassError> {
+        let output = self.outlet.finish(bad.left_out())?;
+        Ok((output, self.count.finish(bad)))
+    }
+}
+
+/// Counts the conversations in the texts of records.
+struct Counting {
+    dialect: &'static dyn Dialect,
+    counter: MessageCounter,
+}
+
+impl Work for Counting {
+    type Item = String;
+    type Done = Counts;
+    type State = Counts;
+
+    fn work(&self, portion: Vec<String>) -> Counts {
+        let mut counts = Counts::default();
+        for text in portion {
+            if let Ok(object) = Object::parse(&text) {
+                counts.conversation(&object, self.dialect, &self.counter);
+            }
+        }
+        counts
+    }
+
+    fn absorb(&self, counts: &mut Counts, portion: Counts) {
+        counts.merge(&portion);
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod of_session_tests {
+    use crate::counter::MessageCounter;
+    use ctx_format::Options;
+    use ctx_tokens::Encoding;
+
+    use super::OfSession;
+    use crate::count::{CountPass, Plan};
+    use crate::{Invalid, PassError, Session};
+
+    fn told(text: &str, of_session: bool) -> OfSession {
+        let reader = Box::new(std::io::Cursor::new(text.to_owned().into_bytes()));
+        let session = Session::open(reader, &Options::default(), Invalid::Keep);
+        let mut session = session.expect("from memory");
+        let plan = Plan {
+            counter: MessageCounter::new(Encoding::Chars4),
+            batch: false,
+            threads: 1,
+            reach: false,
+            of_session,
+        };
+        let mut pass = CountPass::new(&plan, session.dialect());
+        let done = session.each(|record| -> Result<(), PassError> {
+            pass.push(record);
+            Ok(())
+        });
+        done.expect("from memory");
+        pass.finish(session.bad()).of_session
+    }
+
+    /// Only the path counts; an abandoned branch was another request.
+    #[test]
+    fn an_agents_own_file_tells_its_model() {
+        let line = |id: u32, parent: &str, rest: &str| {
+            format!(
+                "{{\"uuid\":\"{id}\",\"parentUuid\":{parent},\"sessionId\":\"s\",\"timestamp\":\"2030-01-01T00:00:0{id}.000Z\",{rest}}}\n"
+            )
+        };
+        let reply = |model: &str, tokens: u32| {
+            format!(
+                "\"type\":\"assistant\",\"message\":{{\"role\":\"assistant\",\"model\":\"{model}\",\"usage\":{{\"input_tokens\":{tokens},\"output_tokens\":3}},\"content\":[{{\"type\":\"text\",\"text\":\"yes\"}}]}}"
+            )
+        };
+        let ask = "\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"a\"}";
+        let text = [
+            line(1, "null", ask),
+            line(2, "\"1\"", &reply("left", 900)),
+            line(3, "\"1\"", &reply("m-1", 40)),
+            line(4, "\"3\"", &reply("m-2", 50)),
+        ]
+        .concat();
+        let found = told(&text, true);
+        assert_eq!((found.model.as_deref(), found.window), (Some("m-2"), Some(200_000)));
+        let estimate = found.estimate.expect("usage is recorded");
+        // That of the branch which was left would be 900.
+        assert!((50..200).contains(&estimate.tokens), "{estimate:?}");
+        assert_eq!(told(&text, false), OfSession::default());
+    }
+}

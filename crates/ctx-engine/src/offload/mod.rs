@@ -1,9 +1,296 @@
-//! Changes of tool results: every other byte of a session stays.
+//! Tool results that go into files: every other byte of a session stays. The last records wait,
+//! since they may be protected; the others are changed and go on.
 
 mod change;
-mod pass;
-mod template;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use ctx_format::{Origin, Record, Spool};
+use regex::{Captures, Regex};
+
+use crate::bound::BoundReasoning;
+use crate::outlet::{Announced, Outlet};
+use crate::{ErrorKind, Notes, PassError};
 
 pub use change::{Change, Reading, Substitute};
-pub use pass::ChangePass;
-pub use template::{FileFacts, Template};
+
+/// Changes the results of a session. The new session waits in a spool, so that nothing of it
+/// leaves before the files that it names are durable.
+pub struct ChangePass<C> {
+    reading: Reading,
+    change: C,
+    bound: BoundReasoning,
+    /// `None` when nothing will be written.
+    outlet: Option<Outlet<Spool>>,
+    waiting: VecDeque<Waiting>,
+    /// How many of `waiting` are replies, which `protect_last` counts.
+    replies: u64,
+}
+
+struct Waiting {
+    bytes: Vec<u8>,
+    origin: Origin,
+    is_reply: bool,
+}
+
+impl<C: Change> ChangePass<C> {
+    /// A pass whose output waits in the folder `temp`; without a folder there is no output.
+    pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
+        Self {
+            reading,
+            change,
+            bound: BoundReasoning::default(),
+            outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
+            waiting: VecDeque::new(),
+            replies: 0,
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        if self.reading.dialect.is_none() && record.whole_object().is_some() {
+            return Err(ErrorKind::UnknownFormat("changed").at(record.line));
+        }
+        if self.reading.batch || self.reading.protect_last == 0 {
+            return self.give(record, true);
+        }
+        let is_reply = self.reading.is_reply(record);
+        self.replies += u64::from(is_reply);
+        self.waiting.push_back(Waiting {
+            bytes: record.bytes.to_vec(),
+            origin: record.origin(),
+            is_reply,
+        });
+        while self.is_first_free() {
+            self.release(true)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the last records on unchanged, and returns the change and the new session. `left_out`
+    /// is the number of input records that were not pushed.
+    pub fn finish(
+        mut self,
+        left_out: u64,
+        notes: &mut Notes,
+    ) -> Result<(C, Option<Spool>), PassError> {
+        while !self.waiting.is_empty() {
+            self.release(false)?;
+        }
+        self.bound.warn(notes);
+        let spool = self.outlet.map(|outlet| outlet.finish(left_out));
+        Ok((self.change, spool.transpose().map_err(cannot_wait)?))
+    }
+
+    /// Whether the first record that waits comes before the protected replies.
+    fn is_first_free(&self) -> bool {
+        let first = self.waiting.front();
+        let is_between = first.is_some_and(|first| !first.is_reply);
+        let protected = self.reading.protect_last;
+        self.replies > protected || (self.replies == protected && is_between)
+    }
+
+    fn release(&mut self, may_change: bool) -> Result<(), PassError> {
+        let Some(first) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        self.replies -= u64::from(first.is_reply);
+        self.give(&first.origin.record(&first.bytes), may_change)
+    }
+
+    fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<(), PassError> {
+        let new = if may_change { self.reading.changed(record, &mut self.change)? } else { None };
+        if let Some(dialect) = self.reading.dialect {
+            self.bound.write(record, new.as_deref(), dialect, new.is_some());
+        }
+        match &mut self.outlet {
+            Some(outlet) => outlet.write(record, new).map_err(cannot_wait),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The output is a temporary file here.
+fn cannot_wait(error: PassError) -> PassError {
+    match error.kind {
+        ErrorKind::Output(error) => PassError::temporary(error),
+        _ => error,
+    }
+}
+
+/// A text with a placeholder for the path of a file, and others for facts about it.
+#[derive(Clone, Debug)]
+pub struct Template {
+    text: String,
+    /// Matches what [`Template::fill`] writes.
+    matcher: Regex,
+}
+
+/// The placeholders of a template.
+static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
+});
+
+/// The facts about a file that a template may tell.
+#[derive(Clone, Copy, Debug)]
+pub struct FileFacts<'a> {
+    /// The path of the file.
+    pub path: &'a str,
+    /// The short name of the answered call; empty if unknown.
+    pub call: &'a str,
+    /// The hash of the result.
+    pub sha256: &'a str,
+    /// The tokens of the result.
+    pub tokens: u64,
+    /// The bytes of the file.
+    pub bytes: u64,
+}
+
+impl Template {
+    /// The default of `ctx-offload`.
+    pub const DEFAULT: &'static str = "Tool result ({call}, {bytes} bytes) is at: {path}";
+    /// The default of older versions.
+    pub const OLDER: &'static str = "Tool result is at: {path}";
+
+    /// Whether it names the call that a result answers.
+    pub fn names_call(&self) -> bool {
+        self.text.contains("{call}")
+    }
+
+    /// The reference to a file.
+    pub fn fill(&self, file: &FileFacts<'_>) -> String {
+        let fact = |place: &Captures<'_>| match &place[0] {
+            "{path}" => file.path.to_owned(),
+            "{call}" if file.call.is_empty() => "an unknown call".to_owned(),
+            "{call}" => file.call.to_owned(),
+            "{sha256}" => file.sha256.to_owned(),
+            "{tokens}" => file.tokens.to_string(),
+            _ => file.bytes.to_string(),
+        };
+        PLACEHOLDER.replace_all(&self.text, fact).into_owned()
+    }
+
+    /// The path in a text that is a reference and nothing more. The default template also reads
+    /// references of older versions.
+    pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+        static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
+        let found = self.matcher.captures(text).and_then(|it| it.name("path"));
+        let older = || {
+            let older = OLDER.as_ref().filter(|_| self.text == Self::DEFAULT)?;
+            older.matcher.captures(text)?.name("path")
+        };
+        found.or_else(older).map(|path| path.as_str())
+    }
+}
+
+impl FromStr for Template {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.matches("{path}").count() != 1 {
+            return Err("expected {path} once: without it the file cannot be found".to_owned());
+        }
+        let mut pattern = "^".to_owned();
+        let mut end = 0;
+        for place in PLACEHOLDER.find_iter(text) {
+            pattern.push_str(&regex::escape(&text[end..place.start()]));
+            pattern.push_str(match place.as_str() {
+                "{path}" => r"(?P<path>[^\n]+?)",
+                // Greedy: a command may contain the text that follows.
+                "{call}" => r"[^\n]+",
+                "{sha256}" => "[0-9a-f]{64}",
+                _ => "[0-9]+",
+            });
+            end = place.end();
+        }
+        pattern.push_str(&regex::escape(&text[end..]));
+        pattern.push('$');
+        Ok(Self {
+            text: text.to_owned(),
+            matcher: Regex::new(&pattern).map_err(|error| error.to_string())?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileFacts, Template};
+
+    const FACTS: FileFacts<'_> = FileFacts {
+        path: "/s/offloaded/demo/x y.txt",
+        call: "Bash cat a, 3 bytes) is at: /b",
+        sha256: "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
+        tokens: 2_301,
+        bytes: 9_021,
+    };
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (template, text) in [
+            (
+                Template::DEFAULT,
+                "Tool result (Bash cat a, 3 bytes) is at: /b, 9021 bytes) is at: /s/offloaded/demo/x y.txt",
+            ),
+            (Template::OLDER, "Tool result is at: /s/offloaded/demo/x y.txt"),
+            ("{path}", "/s/offloaded/demo/x y.txt"),
+            (
+                "[{tokens} tokens ({bytes} bytes) are in {path}]",
+                "[2301 tokens (9021 bytes) are in /s/offloaded/demo/x y.txt]",
+            ),
+            ("see {path} {{bytes}}", "see /s/offloaded/demo/x y.txt {9021}"),
+            (
+                "a.c {x} {}\n{path} {sha256} {tokens}{bytes}",
+                "a.c {x} {}\n/s/offloaded/demo/x y.txt 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881 23019021",
+            ),
+        ] {
+            let template: Template = template.parse().expect(template);
+            assert_eq!(template.fill(&FACTS), text);
+            assert_eq!(template.path_in(text), Some(FACTS.path));
+        }
+    }
+
+    #[test]
+    fn what_older_versions_wrote_by_default_is_read() {
+        let path_in = |template: &str| {
+            let template: Template = template.parse().expect("a template");
+            let path = template.path_in("Tool result is at: /a b");
+            path.map(str::to_owned)
+        };
+        assert_eq!(path_in(Template::DEFAULT).as_deref(), Some("/a b"));
+        assert_eq!(path_in("at {path}"), None);
+    }
+
+    #[test]
+    fn a_call_that_is_not_known_is_said_to_be() {
+        let template: Template = Template::DEFAULT.parse().expect("a template");
+        let unknown = FileFacts { call: "", ..FACTS };
+        let text = template.fill(&unknown);
+        assert!(text.starts_with("Tool result (an unknown call, 9021 bytes) is at: /"));
+        assert_eq!(template.path_in(&text), Some(FACTS.path));
+    }
+
+    #[test]
+    fn a_text_with_more_in_it_is_no_reference() {
+        let template: Template = Template::DEFAULT.parse().expect("a template");
+        for text in [
+            "",
+            "Tool result is at: ",
+            "Tool result is at: /a\n/b",
+            "Tool result is at: /a\n",
+            " Tool result is at: /a",
+            "tool result is at: /a",
+        ] {
+            assert_eq!(template.path_in(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_template_names_the_path_once() {
+        for bad in ["", "at {sha256}", "{path}{path}"] {
+            assert!(bad.parse::<Template>().is_err(), "{bad}");
+        }
+    }
+}

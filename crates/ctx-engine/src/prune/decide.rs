@@ -8,7 +8,7 @@ use ctx_format::{Role, ShortHash};
 use ctx_policy::Rule;
 
 use super::facts::{Facts, RecordFacts, Replacement, ResultFacts};
-use super::{Options, window};
+use super::{Options, records_before};
 use crate::counter::MessageCounter;
 
 /// The verdict on a record.
@@ -38,7 +38,7 @@ impl Decisions {
             facts,
             options,
             counter,
-            before_window: window::records_before(facts, options),
+            before_window: records_before(facts, options),
             protected_from: protected_from(facts, options.protect_last),
         };
         let results = decider.replacements();

@@ -5,11 +5,11 @@ use std::io::Write;
 use ctx_format::{Dialect, Edits, Origin, Record, Spool, counted};
 use ctx_policy::Rule;
 
-use super::carry_out::{changes_context, record_edits};
+use super::facts::{NewUsage, PrunedUsage};
 use super::log::Leaving;
-use super::log_check::LogCheck;
+use super::log::LogCheck;
 use super::pass::{Waiting, WaitingRecord};
-use super::usage::{NewUsage, PrunedUsage};
+use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Sums, Verdicts};
 use crate::bound::BoundReasoning;
 use crate::checks::Checks;

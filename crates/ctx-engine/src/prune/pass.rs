@@ -1,15 +1,18 @@
 //! Prunes one session: its records wait until all facts are known.
 
+use std::path::Path;
+
 use ctx_format::{Class, Dialect, Piece, Presences, Record, Role, Spool, Zone, ZoneReader};
 use ctx_policy::Rule;
+use serde::Serialize;
 
 use super::decision::Decision;
 use super::log::LogLines;
-use super::{LastCall, Plan, Pruner, is_cold};
+use super::{LastCall, Plan, Pruner, Sum, is_cold};
 use crate::checks::Checks;
 use crate::error::rewritable;
 use crate::outlet::Announced;
-use crate::unread::FirstUnread;
+use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, pins};
 
 /// Takes the records of a session.
@@ -157,5 +160,71 @@ impl<'p> PrunePass<'p> {
         let mut decision = Decision::new(self.waiting, self.pruner.finish(), may);
         decision.report_and_check(self.checks, notes)?;
         Ok(decision)
+    }
+}
+
+/// The report of pruning.
+#[derive(Serialize)]
+pub struct PruneReport<'a> {
+    name: Option<&'a str>,
+    output: Option<String>,
+    dry_run: bool,
+    /// Whether anything changed, or would change.
+    pruned: bool,
+    changes: u64,
+    freed_tokens: u64,
+    rules: Vec<RuleReport>,
+    /// Lines of an agent's log that go without being part of the context.
+    #[serde(rename = "beside")]
+    unsent: Vec<UnsentReport>,
+}
+
+#[derive(Serialize)]
+struct RuleReport {
+    rule: &'static str,
+    changes: u64,
+    tokens_before: u64,
+    tokens_after: u64,
+    freed_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct UnsentReport {
+    rule: &'static str,
+    count: u64,
+    bytes: u64,
+}
+
+impl Decision<'_> {
+    /// The report on the session `name`; `output` is the file that was written.
+    pub fn report<'a>(
+        &self,
+        name: Option<&'a str>,
+        output: Option<&Path>,
+        dry_run: bool,
+    ) -> PruneReport<'a> {
+        let rule = |(rule, sum): (Rule, Sum)| RuleReport {
+            rule: rule.as_str(),
+            changes: sum.changes,
+            tokens_before: sum.before,
+            tokens_after: sum.after,
+            freed_tokens: sum.gain(),
+        };
+        let unsent = |(rule, count, bytes): &(Rule, u64, u64)| UnsentReport {
+            rule: rule.as_str(),
+            count: *count,
+            bytes: *bytes,
+        };
+        let total = self.sums.total();
+        PruneReport {
+            name,
+            output: output.map(|path| path.display().to_string()),
+            dry_run,
+            pruned: self.changes() && (total.changes > 0 || !self.unsent.is_empty()),
+            changes: total.changes,
+            freed_tokens: total.gain(),
+            rules: self.sums.by_rule().map(rule).collect(),
+            unsent: self.unsent.iter().map(unsent).collect(),
+        }
     }
 }

@@ -10,8 +10,8 @@ use ctx_policy::Rule;
 use super::facts::{
     CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize, saturating_u32,
 };
+use super::shorten::begins_with_error;
 use super::shorten::{shorten, shorten_arguments};
-use super::tool_output::begins_with_error;
 use super::{Options, Verdicts};
 use crate::calls::{Found, Latest, called_on, tool_of};
 use crate::counter::{ByKind, MessageCounter, result_bytes};

@@ -2,27 +2,22 @@
 
 mod batch;
 mod exam;
-mod further;
-mod later;
-mod least;
-mod listed;
 #[cfg(test)]
 mod tests;
 mod told;
 
-use ctx_format::{Dialect, Message, Object, Record, Zone};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ctx_format::{Dialect, Message, Object, Part, Record, Zone};
 use ctx_summary::ledger::Ledger;
-use ctx_summary::ledger::score::{After, Score, Scorer};
+use ctx_summary::ledger::score::{After, Future, Needed, Score, Scored, Scorer, Standing};
 
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
 use crate::{ErrorKind, PassError, Session};
+
 pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
-pub use further::Further;
-pub use later::{Later, Measure, measures};
-pub use least::shortfalls;
-pub use listed::Listed;
 pub use told::{Told, ToldBatch};
 
 /// A longer session is not scored unasked, and a longer result not at all: its text is
@@ -114,4 +109,247 @@ fn each_message(
             record.message(Some(dialect)).map(|message| Found { record, object, dialect, message });
         found.map_or(Ok(()), |found| visit(&found))
     })
+}
+
+/// Measures that see each message of both sessions.
+#[derive(Default)]
+pub struct Further {
+    /// Values needed later.
+    pub later: Option<Later>,
+    /// Questions with their evidence.
+    pub exam: Option<Exam>,
+}
+
+impl Further {
+    fn after(&mut self, message: &Message<'_>) {
+        if let Some(later) = &mut self.later {
+            later.after(message);
+        }
+        if let Some(exam) = &mut self.exam {
+            exam.after(message);
+        }
+    }
+
+    fn before(&mut self, message: &Message<'_>) {
+        if let Some(later) = &mut self.later {
+            later.before(message);
+        }
+        if let Some(exam) = &mut self.exam {
+            exam.before(message);
+        }
+    }
+}
+
+/// The shortfalls of a score, one sentence each.
+pub fn shortfalls(
+    score: &Score,
+    marks: Option<&[Mark<'_>]>,
+    min_items: Option<f64>,
+    min_evidence: Option<f64>,
+) -> Vec<String> {
+    let evidence = marks.and_then(|marks| Recall::of_all(marks).share());
+    let asked = [
+        ("share of items kept", Some(score.items_kept()), min_items),
+        ("evidence recall", evidence, min_evidence),
+    ];
+    let shortfall = |(what, share, min): (&str, Option<f64>, Option<f64>)| match (share, min?) {
+        (Some(share), min) if share < min => {
+            Some(format!("the {what} of {share:.3} is under {min}"))
+        }
+        (Some(_), _) => None,
+        (None, _) => Some("BEFORE can answer none of the questions".to_owned()),
+    };
+    asked.into_iter().filter_map(shortfall).collect()
+}
+
+/// What --list can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Listed {
+    /// Items in AFTER
+    Retained,
+    /// Items that AFTER refers to, or that a snapshot has
+    Recoverable,
+    /// Items that are nowhere
+    Lost,
+    /// The questions of --evidence: + kept, - lost, ? not in BEFORE either
+    Questions,
+}
+
+impl Listed {
+    /// The items that stand so; no question is one.
+    pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
+        let items = score.items.iter();
+        items.filter(move |item| self.has(item.standing))
+    }
+
+    fn has(self, standing: Standing) -> bool {
+        match standing {
+            Standing::Retained => self == Self::Retained,
+            Standing::Recoverable | Standing::Saved => self == Self::Recoverable,
+            Standing::Lost => self == Self::Lost,
+        }
+    }
+}
+
+/// Gathers what the old session, the new one and the continuation say.
+#[derive(Default)]
+pub struct Later {
+    future: Future,
+    /// Digests of the messages of the old session, in their order.
+    begins: Vec<u64>,
+}
+
+impl Later {
+    fn after(&mut self, message: &Message<'_>) {
+        self.future.push_after(message);
+    }
+
+    fn before(&mut self, message: &Message<'_>) {
+        self.future.push_before(message);
+        self.begins.push(digest(message));
+    }
+
+    /// Reads the whole session; it must begin with the messages of the old one.
+    pub fn read_full(&mut self, session: &mut Session) -> Result<(), PassError> {
+        let mut begins = self.begins.iter();
+        each_message(session, |found| {
+            match begins.next() {
+                None => self.future.push_later(&found.message),
+                Some(expected) if *expected == digest(&found.message) => {}
+                Some(_) => return Err(ErrorKind::OtherBeginning.at(found.record.line)),
+            }
+            Ok(())
+        })?;
+        match begins.next() {
+            None => Ok(()),
+            Some(_) => Err(ErrorKind::OtherBeginning.into()),
+        }
+    }
+
+    /// The needed values; `budget` is the size of a window that might replace the new session.
+    pub fn finish(self, budget: Option<u64>) -> Needed {
+        self.future.finish(budget)
+    }
+}
+
+/// How much of what was needed later was still there, by one measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name for people.
+    pub name: &'static str,
+    /// Its key for programs.
+    pub key: &'static str,
+    /// The number of needed values.
+    pub needed: u64,
+    /// How many of them are kept.
+    pub kept: u64,
+}
+
+/// The measures of what was needed later.
+pub fn measures(needed: Needed) -> [Measure; 3] {
+    let of = |name, key, needed, kept| Measure { name, key, needed, kept };
+    [
+        of("A_must", "a_must", needed.total, needed.kept),
+        of("A_ctx", "a_ctx", needed.total, needed.in_context),
+        of("A_ctxfar", "a_ctxfar", needed.far, needed.far_in_context),
+    ]
+}
+
+/// A digest of the text of a message, independent of how its JSON is written.
+fn digest(message: &Message<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.role.hash(&mut hasher);
+    hash_parts(&message.parts, &mut hasher);
+    hasher.finish()
+}
+
+fn hash_parts(parts: &[Part<'_>], hasher: &mut DefaultHasher) {
+    for part in parts {
+        match part {
+            Part::Text(text) => text.hash(hasher),
+            Part::Call(call) => call.name.hash(hasher),
+            Part::Result(result) => hash_parts(&result.parts, hasher),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod least_tests {
+    use ctx_summary::ledger::score::Score;
+
+    use super::shortfalls;
+
+    #[test]
+    fn only_what_is_asked_for_can_fall_short() {
+        // Nothing to lose is nothing lost.
+        let score = Score::default();
+        assert_eq!(shortfalls(&score, None, None, None), [""; 0]);
+        assert_eq!(shortfalls(&score, None, Some(1.0), None), [""; 0]);
+        assert_eq!(
+            shortfalls(&score, Some(&[]), Some(1.5), Some(0.5)),
+            [
+                "the share of items kept of 1.000 is under 1.5",
+                "BEFORE can answer none of the questions"
+            ]
+        );
+    }
+}
+
+#[cfg(test)]
+mod listed_tests {
+    use ctx_summary::ledger::score::Standing;
+
+    use super::Listed;
+
+    #[test]
+    fn what_only_a_snapshot_has_is_listed_as_recoverable() {
+        let has = |listed: Listed| {
+            let standings =
+                [Standing::Retained, Standing::Recoverable, Standing::Saved, Standing::Lost];
+            standings.map(|standing| listed.has(standing))
+        };
+        assert_eq!(has(Listed::Retained), [true, false, false, false]);
+        assert_eq!(has(Listed::Recoverable), [false, true, true, false]);
+        assert_eq!(has(Listed::Lost), [false, false, false, true]);
+    }
+}
+
+#[cfg(test)]
+mod later_tests {
+    use ctx_format::{Dialect, Object, dialect};
+
+    use super::digest;
+
+    fn of(name: &str, record: &str) -> u64 {
+        let object = Object::parse(record).expect("an object");
+        let dialect = dialect::by_name(name).expect("a dialect");
+        digest(&Dialect::message(dialect, &object).expect("a message"))
+    }
+
+    #[test]
+    fn a_message_is_the_same_however_its_json_is_written() {
+        let one = of("chat", r#"{"role":"user","content":"a/b"}"#);
+        let same = r#"{ "content":[{"type":"text","text":"a\/b"}], "role":"user", "ts":1}"#;
+        assert_eq!(of("chat", same), one);
+        assert_ne!(of("chat", r#"{"role":"user","content":"a/c"}"#), one);
+        assert_ne!(of("chat", r#"{"role":"assistant","content":"a/b"}"#), one);
+    }
+
+    #[test]
+    fn results_and_the_names_of_calls_count() {
+        let call = |name: &str, arguments: &str| {
+            let call = format!(
+                r#"{{"id":"c","type":"function","function":{{"name":"{name}","arguments":"{arguments}"}}}}"#
+            );
+            of("chat", &format!(r#"{{"role":"assistant","content":null,"tool_calls":[{call}]}}"#))
+        };
+        assert_eq!(call("ls", ""), call("ls", "x"));
+        assert_ne!(call("ls", ""), call("cat", ""));
+        let result = |text: &str| {
+            of("chat", &format!(r#"{{"role":"tool","tool_call_id":"c","content":"{text}"}}"#))
+        };
+        assert_ne!(result("a"), result("b"));
+    }
 }

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::batch::BatchScore;
 use super::exam::{Mark, Recall, recall};
-use super::later::{Measure, measures};
+use super::{Measure, measures};
 
 /// The object of a score.
 #[derive(Serialize)]

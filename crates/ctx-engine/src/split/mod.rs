@@ -1,21 +1,20 @@
 //! Zones: which records are system messages, old, or kept.
 
-mod batch;
 mod sink;
-mod told;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use ctx_format::{Class, Conversation, Dialect, Outline, Piece, Record, Tag, Zone};
+use ctx_policy::keep::Keep;
+use serde::Serialize;
+use sink::{Item, Sink};
 
 use crate::counter::MessageCounter;
 use crate::zones::{Facts, Splitter};
-use ctx_format::{Class, Dialect, Record, Tag, Zone};
-use ctx_policy::keep::Keep;
-
 use crate::{PassError, Pin, pins};
+
 pub use sink::ZoneCounts;
-use sink::{Item, Sink};
-pub use told::Told;
 
 /// What is kept, and what is written.
 pub struct Plan {
@@ -77,7 +76,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
 
     /// The next record, which is a whole conversation.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<(), PassError> {
-        batch::split(self.plan, self.dialect, record, &mut self.sink)
+        split(self.plan, self.dialect, record, &mut self.sink)
     }
 
     /// Writes the rest, marks the end, and gives the output back.
@@ -122,6 +121,91 @@ impl<'p, W: Write> SplitPass<'p, W> {
             self.sink.decided(&verdict)?;
         }
         Ok(())
+    }
+}
+
+/// Tags one record with the zones of its messages. What is no conversation
+/// passes with a tag that names none.
+fn split(
+    plan: &Plan,
+    dialect: Option<&'static dyn Dialect>,
+    record: &Record<'_>,
+    sink: &mut Sink<impl Write>,
+) -> Result<(), PassError> {
+    let untagged = record.untagged();
+    let mut tag = record.tag().unwrap_or_default();
+    tag.line = Some(record.line);
+    tag.bytes = Some((untagged.len() - record.line_end().len()) as u64);
+    tag.end = None;
+    tag.zones = record
+        .whole_object()
+        .and_then(Conversation::of)
+        .map(|conversation| zones(plan, dialect, record, &conversation));
+    let splice = record.splice().filter(|_| record.piece == Piece::Whole);
+    sink.tagged(&untagged, splice, tag)
+}
+
+fn zones(
+    plan: &Plan,
+    dialect: Option<&'static dyn Dialect>,
+    record: &Record<'_>,
+    conversation: &Conversation<'_>,
+) -> Vec<Zone> {
+    let mut splitter = Splitter::new(plan.keep);
+    for object in &conversation.messages {
+        let outline = match dialect {
+            Some(dialect) => dialect.outline(object),
+            None => Some(Outline::of_line()),
+        };
+        let Some(outline) = outline else {
+            splitter.push(Facts::Line);
+            continue;
+        };
+        let message = || dialect.and_then(|dialect| dialect.message(object));
+        let pin = pins::first(&plan.pins, record, outline.role, message);
+        let tokens = plan.counter.as_ref().map_or(0, |counter| match message() {
+            Some(message) => counter.message(&message).total(),
+            None => counter.text(object.text()),
+        });
+        splitter.push(Facts::Message { outline: &outline, tokens, pinned: pin.is_some() });
+    }
+    splitter.finish();
+    splitter.map(|verdict| verdict.zone).collect()
+}
+
+/// The report for programs. The keys are a contract: keys may be added, but none is removed.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    name: Option<&'a str>,
+    output: Option<String>,
+    dialect: Option<&'static str>,
+    /// Records of each zone.
+    zones: Zones,
+    first_kept_index: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Zones {
+    system: u64,
+    old: u64,
+    keep: u64,
+}
+
+impl ZoneCounts {
+    /// For the session `name`; `output` is the written file.
+    pub fn told<'a>(
+        &self,
+        name: Option<&'a str>,
+        output: Option<&Path>,
+        dialect: Option<&'static str>,
+    ) -> Told<'a> {
+        Told {
+            name,
+            output: output.map(|path| path.display().to_string()),
+            dialect,
+            zones: Zones { system: self.system, old: self.old, keep: self.keep },
+            first_kept_index: self.first_keep,
+        }
     }
 }
 
@@ -256,5 +340,42 @@ mod tests {
             "{written}"
         );
         assert_eq!(split(&plan(1), false, "").0, "");
+    }
+}
+
+#[cfg(test)]
+mod batch_tests {
+    use super::tests::{plan, split};
+
+    const LINE: &str = r#"{"id":1,"messages":[{"role":"system","content":"x"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"what":1},{"role":"user","content":"c"}]}
+"#;
+
+    #[test]
+    fn a_tag_has_the_zones_of_all_messages() {
+        let (written, counts) = split(&plan(1), true, LINE);
+        let tag = format!(
+            r#"{{"_ctx":{{"zones":["system","old","old","old","keep"],"line":1,"bytes":{},"end":1}},"id":1"#,
+            LINE.len() - 1
+        );
+        assert!(written.starts_with(&tag), "{written}");
+        assert_eq!((counts.keep, counts.old), (1, 0));
+    }
+
+    #[test]
+    fn pins_and_tokens_decide_in_each_conversation() {
+        let mut plan = plan(1);
+        plan.pins = vec!["role:assistant".parse().expect("a selector")];
+        let (written, _) = split(&plan, true, LINE);
+        let zones = r#""zones":["system","old","keep","keep","keep"]"#;
+        assert!(written.contains(zones), "{written}");
+    }
+
+    #[test]
+    fn what_is_no_conversation_passes_without_zones() {
+        let input = "{\"no\":1}\nbroken\n".to_owned() + LINE;
+        let (written, _) = split(&plan(1), true, &input);
+        let first = "{\"_ctx\":{\"line\":1,\"bytes\":8},\"no\":1}\nbroken\n";
+        assert!(written.starts_with(first), "{written}");
+        assert!(written.contains("\"end\":3"), "{written}");
     }
 }

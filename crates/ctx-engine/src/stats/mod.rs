@@ -3,10 +3,10 @@
 //! The memory per event is bounded: sums, a bit for each session, and operations that have begun
 //! and not ended. What was not measured is `None`, never a guess.
 
-mod acceptance;
 mod fidelity;
 pub mod profile;
-mod share;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,7 @@ use serde_json::Value;
 
 use crate::compact::Outcome;
 
-pub use acceptance::{Acceptance, LEAST_FIDELITY, MOST_OVERFLOW};
 pub use fidelity::fidelity;
-pub use share::Shares;
 
 /// The figures of a time. The keys are a contract.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -198,5 +196,95 @@ pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| rounded(part as f64 / whole as f64))
 }
 
+/// The share of sessions that may overflow is below this.
+pub const MOST_OVERFLOW: f64 = 0.05;
+/// The mean fidelity must be above this.
+pub const LEAST_FIDELITY: f64 = 0.8;
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Acceptance {
+    /// Its name.
+    pub name: &'static str,
+    /// The measured value, if any.
+    pub value: Option<f64>,
+    /// The required value.
+    pub wanted: &'static str,
+    /// Whether it is so; none where that is not known.
+    pub met: Option<bool>,
+    /// The number of sessions, compactions or rollbacks.
+    pub samples: u64,
+}
+
+impl Stats {
+    /// All four. No log tells whether a task succeeded: that one has no value.
+    pub fn acceptance(&self) -> [Acceptance; 4] {
+        let judged = |name, wanted, value: Option<f64>, samples, is_met: fn(f64) -> bool| {
+            let met = value.map(is_met);
+            Acceptance { name, value, wanted, met, samples }
+        };
+        let rollbacks = self.rollbacks + self.rollbacks_unfinished;
+        let fidelity = self.fidelity;
+        [
+            judged("overflow_rate", "< 0.05", self.overflow_rate, self.sessions, |value| {
+                value < MOST_OVERFLOW
+            }),
+            judged("summary_fidelity", "> 0.8", fidelity.mean, fidelity.count, |value| {
+                value > LEAST_FIDELITY
+            }),
+            judged("task_success", "no significant drop", None, 0, |_| false),
+            judged("rollback_success", "1", self.rollback_success, rollbacks, |value| value >= 1.0),
+        ]
+    }
+}
+
+/// Shares from 0 to 1, counted in tenths, so that any number of them takes the same room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Shares {
+    /// How many there are.
+    pub count: u64,
+    /// The mean, if there are any.
+    pub mean: Option<f64>,
+    /// The least.
+    pub min: Option<f64>,
+    /// The greatest.
+    pub max: Option<f64>,
+    /// How many are at most 0.1, more than that and at most 0.2, …, more than 0.9.
+    pub tenths: [u64; 10],
+    /// Their sum.
+    #[serde(skip)]
+    pub sum: f64,
+}
+
+impl Shares {
+    /// One more.
+    pub fn add(&mut self, share: f64) {
+        self.count += 1;
+        self.sum += share;
+        self.mean = Some(ctx_summary::ledger::score::rounded(self.sum / self.count as f64));
+        self.min = Some(self.min.map_or(share, |min| min.min(share)));
+        self.max = Some(self.max.map_or(share, |max| max.max(share)));
+        let is_above = |tenth: &&u32| share > f64::from(**tenth) / 10.0;
+        let above = (1..10).collect::<Vec<u32>>();
+        let place = above.iter().filter(is_above).count();
+        self.tenths[place] += 1;
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod share_tests {
+    use super::Shares;
+
+    /// Each share is in the tenth that it does not exceed.
+    #[test]
+    fn shares_are_counted_in_tenths() {
+        let mut shares = Shares::default();
+        assert_eq!((shares.mean, shares.min), (None, None));
+        for share in [0.0, 0.1, 0.11, 0.8, 0.81, 1.0, 1.7] {
+            shares.add(share);
+        }
+        assert_eq!(shares.tenths, [2, 1, 0, 0, 0, 0, 0, 1, 1, 2]);
+        assert_eq!((shares.count, shares.min, shares.max), (7, Some(0.0), Some(1.7)));
+        assert_eq!(shares.mean, Some(0.6457));
+    }
+}

@@ -8,9 +8,9 @@ use crate::counter::MessageCounter;
 use ctx_format::{Dialect, Object, Outline, Record, Role, Spool, counted};
 
 use super::old::{Found, OldZone};
-use super::text::{clean, tell};
 use super::writer::Writer;
 use super::{Plan, Summary};
+use super::{clean, tell};
 use crate::bound::BoundReasoning;
 use crate::checks::Checks;
 use crate::{BadLines, Fate, Notes, PassError};

@@ -6,7 +6,7 @@ use super::assembly::{Assembly, Kept};
 use super::old::{Found, OldZone};
 use super::{NewSession, Plan, Writer};
 use crate::error::rewritable;
-use crate::unread::FirstUnread;
+use crate::session::FirstUnread;
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.

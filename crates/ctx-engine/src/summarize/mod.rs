@@ -9,30 +9,32 @@ mod model;
 mod old;
 mod report;
 mod shorten;
-mod source;
-mod text;
-mod window;
 mod writer;
-mod zones;
 
+use std::cell::OnceCell;
+use std::fmt;
 use std::path::PathBuf;
 
-use crate::counter::MessageCounter;
-use ctx_format::{Role, Saved};
+use chrono::{DateTime, Utc};
+use ctx_format::{Role, Saved, counted};
+use ctx_llm::{Client, Clock, Completion, LlmError, Tape, Usage};
 use ctx_policy::Method;
+use ctx_redact::redact;
 use ctx_summary::Recognizer;
+use old::{OldZone, Sizes};
+
+use crate::Notes;
+use crate::counter::MessageCounter;
 
 pub use assembly::{Draft, Material, NewSession};
 pub use batch::Batch;
 pub use budget::{BudgetPass, BudgetRequest};
 pub use model::Model;
 pub use old::Needs;
+pub use old::{Edit, ZonePass, check_end};
 pub(crate) use report::milliseconds;
 pub use report::{Report, Summing};
-pub use source::ModelSource;
-pub use window::Window;
 pub use writer::Writer;
-pub use zones::{Edit, ZonePass, check_end};
 
 /// How a session is summarized, whatever writes the summary.
 pub struct Plan {
@@ -101,6 +103,194 @@ impl Summary {
     }
 }
 
+/// The source of a model's answers.
+pub enum ModelSource {
+    /// A server.
+    Server(Client),
+    /// A server whose answers are recorded.
+    Recorded(Client, Tape),
+    /// Recorded answers.
+    Replayed(Tape),
+}
+
+impl ModelSource {
+    /// Asks; what a server took is added to `usage`.
+    pub fn ask(
+        &self,
+        question: &ctx_llm::Question<'_>,
+        now: fn() -> DateTime<Utc>,
+        usage: &mut Usage,
+    ) -> Result<Completion, LlmError> {
+        let clock = Clock { now: &now, sleep: &std::thread::sleep };
+        match self {
+            Self::Server(client) => client.ask(question, clock, usage),
+            Self::Recorded(client, tape) => {
+                tape.record(question, || client.ask(question, clock, usage))
+            }
+            Self::Replayed(tape) => tape.replay(question),
+        }
+    }
+
+    /// The window that the server reports, or reported when it was recorded.
+    fn window(&self) -> Result<Option<u64>, LlmError> {
+        match self {
+            Self::Server(client) => Ok(client.window()),
+            Self::Recorded(client, tape) => tape.record_window(|| client.window()),
+            Self::Replayed(tape) => Ok(tape.replay_window()),
+        }
+    }
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
+            Self::Replayed(tape) => tape.dir().display().fmt(f),
+        }
+    }
+}
+
+/// The summary with its header and without secrets. Each method removes secrets from its input;
+/// this is the last check, whatever wrote the text.
+fn clean(plan: &Plan, mut summary: Summary) -> Summary {
+    let (clean, secrets) = redact(&summary.text);
+    let text = without_controls(&clean);
+    summary.text = plan.recognizer.compose(&text);
+    summary.redacted_late = secrets;
+    summary
+}
+
+/// The text with one kind of line end, since quotes are marked at the beginning of a line and
+/// nothing else may look like one. Names of tools or files in it must not control a terminal
+/// either.
+fn without_controls(text: &str) -> String {
+    let is_other = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
+    };
+    text.replace("\r\n", "\n").replace(is_other, " ")
+}
+
+/// Notes what was removed, and how long the summary is.
+fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
+    for (count, what) in [(summary.redacted, "summary"), (summary.redacted_late, "written summary")]
+    {
+        if count > 0 {
+            notes.info(format_args!("secrets removed from the {what}: {count}"));
+        }
+    }
+    let text = summary.text.as_str();
+    let sizes = match plan.tell_sizes {
+        TellSizes::Never => return,
+        TellSizes::WhenLonger if old.is_far_longer_than(text) => None,
+        TellSizes::WhenLonger | TellSizes::Always => old.sizes(text),
+    };
+    let messages = counted(old.messages, "message");
+    match sizes {
+        Some(Sizes { before, after }) if after >= before => notes.warn(
+            &[],
+            format_args!(
+                "the summary is no shorter than what it replaces: {before} tokens, now {after}"
+            ),
+        ),
+        Some(Sizes { before, after }) => {
+            notes.info(format_args!("{messages} summarized: {before} tokens, now {after}"));
+        }
+        None => notes.info(format_args!("{messages} summarized")),
+    }
+}
+
+/// Input and output of a model together, in tokens.
+#[derive(Debug)]
+pub struct Window {
+    listed: Listed,
+    /// The server's answer, requested once.
+    told: OnceCell<Option<u64>>,
+}
+
+/// What is known about it in advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed {
+    Known(u64),
+    AtMost(u64),
+    Unknown,
+}
+
+/// Hardly anybody has a shorter window, so that what fits into it needs no answer.
+const SHORTEST: u64 = 4_096;
+/// The assumed window of an unknown model.
+const GUESS: u64 = 32_000;
+
+impl Window {
+    /// A known window.
+    pub fn known(tokens: u64) -> Self {
+        Self::of(Listed::Known(tokens))
+    }
+
+    /// A known window, unless the server gives the model less.
+    pub fn at_most(tokens: u64) -> Self {
+        Self::of(Listed::AtMost(tokens))
+    }
+
+    /// Only the server may know.
+    pub fn unknown() -> Self {
+        Self::of(Listed::Unknown)
+    }
+
+    /// The given window, else the listed one of the named model. If its weights are public, a
+    /// server may give it less.
+    pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
+        match (said, name.and_then(ctx_tokens::model)) {
+            (Some(tokens), _) => Self::known(tokens),
+            (None, Some(model)) if model.open => Self::at_most(model.window),
+            (None, Some(model)) => Self::known(model.window),
+            (None, None) => Self::unknown(),
+        }
+    }
+
+    fn of(listed: Listed) -> Self {
+        Self { listed, told: OnceCell::new() }
+    }
+
+    /// The tokens, for a question of `needed` tokens. A server is asked only where that
+    /// matters, and once.
+    pub fn tokens(
+        &self,
+        source: &ModelSource,
+        needed: u64,
+        notes: &mut Notes,
+    ) -> Result<u64, LlmError> {
+        let listed = match self.listed {
+            Listed::Known(tokens) => return Ok(tokens),
+            Listed::AtMost(tokens) => Some(tokens),
+            Listed::Unknown => None,
+        };
+        let told = match self.told.get() {
+            Some(told) => *told,
+            None if needed <= SHORTEST => return Ok(listed.unwrap_or(GUESS)),
+            None => {
+                let told = source.window()?;
+                if told.or(listed).is_none() {
+                    tell_guess(needed, notes);
+                }
+                *self.told.get_or_init(|| told)
+            }
+        };
+        Ok(told.or(listed).unwrap_or(GUESS))
+    }
+}
+
+/// Notes that the window is unknown, with a warning if more would fit into a larger one.
+fn tell_guess(needed: u64, notes: &mut Notes) {
+    let what = format!(
+        "the model's window is not known: {GUESS} tokens are a guess; --llm-window says it"
+    );
+    if needed > GUESS - GUESS / 10 {
+        notes.warn(&[], what);
+    } else {
+        notes.info(what);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::fixtures::{ASK, LEDGER, old, plan};
@@ -115,5 +305,101 @@ mod tests {
         };
         assert!(is_only_earlier(&[earlier]));
         assert!(!is_only_earlier(&[earlier, ASK]));
+    }
+}
+
+#[cfg(test)]
+mod text_tests {
+    use ctx_summary::Recognizer;
+
+    use super::fixtures::{ASK, LEDGER, old, plan, texts};
+    use super::{Plan, TellSizes};
+    use super::{clean, tell};
+    use crate::Notes;
+
+    #[test]
+    fn the_last_form_has_its_header_one_line_end_and_no_secret() {
+        let plan = Plan { recognizer: Recognizer::new(Some("[Before]"), &[]), ..plan() };
+        let old = old(&plan, LEDGER, &[ASK]);
+        let text = "a\r\nb\rc\u{2028}d\u{1b}\u{9b}\te password=hunter2x";
+        let clean = clean(&plan, old.summary(text.to_owned()));
+        let text = clean.text;
+        assert!(text.starts_with("[Before]\n\n"), "{text}");
+        assert!(text.ends_with("\n\na\nb c d  \te password=[REDACTED]"), "{text}");
+        assert_eq!((clean.redacted, clean.redacted_late), (0, 1));
+    }
+
+    #[test]
+    fn sizes_are_told_as_the_plan_says() {
+        let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(400));
+        let told = |tell_sizes, text: &str| {
+            let plan = Plan { tell_sizes, ..plan() };
+            let old = old(&plan, LEDGER, &[&long]);
+            let mut summary = old.summary(text.to_owned());
+            summary.redacted = 2;
+            let mut notes = Notes::new();
+            tell(&plan, &old, &summary, &mut notes);
+            let mut told = texts(&mut notes);
+            assert_eq!(told.remove(0), "secrets removed from the summary: 2");
+            told.pop()
+        };
+        let longer = "x".repeat(800);
+        assert_eq!(told(TellSizes::Never, &longer), None);
+        for always in [TellSizes::Always, TellSizes::WhenLonger] {
+            let no_shorter = "the summary is no shorter than what it replaces: 104 tokens, now 204";
+            assert_eq!(told(always, &longer).as_deref(), Some(no_shorter));
+        }
+        let uncounted = told(TellSizes::WhenLonger, "short");
+        assert_eq!(uncounted.as_deref(), Some("1 message summarized"));
+        let counted = told(TellSizes::Always, "short");
+        let sizes = "1 message summarized: 104 tokens, now 6";
+        assert_eq!(counted.as_deref(), Some(sizes));
+    }
+}
+
+#[cfg(test)]
+mod window_tests {
+    use ctx_testkit::Act;
+
+    use super::Window;
+    use super::fixtures::{acting_model, texts};
+    use crate::Notes;
+
+    /// The tokens for those that are needed, how often the server was asked, and the notes.
+    fn tokens(window: &Window, needed: u64, acts: Vec<Act>) -> (u64, usize, Vec<String>) {
+        let (model, server) = acting_model(acts);
+        let mut notes = Notes::new();
+        let found = window.tokens(&model.source, needed, &mut notes);
+        // Not again.
+        let again = window.tokens(&model.source, needed, &mut notes);
+        assert_eq!(found, again);
+        let asked = server.requests().len();
+        (found.expect("no tape"), asked, texts(&mut notes))
+    }
+
+    fn says(entry: &str) -> Vec<Act> {
+        vec![Act::ok(&format!(r#"{{"data":[{{"id":"m",{entry}}}]}}"#))]
+    }
+
+    #[test]
+    fn a_server_is_asked_only_where_its_answer_matters() {
+        let silent = || vec![Act::answer("404 Not Found", "", "")];
+        let told = || says(r#""max_model_len":9000"#);
+        let none: Vec<String> = Vec::new();
+        for (window, needed, acts, expected) in [
+            (Window::known(5_000), 90_000, told(), (5_000, 0)),
+            (Window::unknown(), 4_000, told(), (32_000, 0)),
+            (Window::unknown(), 5_000, told(), (9_000, 1)),
+            (Window::at_most(50_000), 4_000, told(), (50_000, 0)),
+            (Window::at_most(50_000), 5_000, told(), (9_000, 1)),
+            (Window::at_most(50_000), 5_000, silent(), (50_000, 1)),
+        ] {
+            let (tokens, asked, notes) = tokens(&window, needed, acts);
+            assert_eq!(((tokens, asked), notes), (expected, none.clone()), "{window:?}");
+        }
+        let guess =
+            "the model's window is not known: 32000 tokens are a guess; --llm-window says it";
+        let (tokens, asked, notes) = tokens(&Window::unknown(), 5_000, silent());
+        assert_eq!((tokens, asked, notes), (32_000, 1, vec![guess.to_owned()]));
     }
 }

@@ -1,7 +1,9 @@
-//! Gathers an old zone while its records pass.
+//! A session whose records have zones: gathers the old zone while the records pass, for the summary
+//! that replaces it.
 
-use crate::counter::PER_MESSAGE;
-use ctx_format::{Message, Object, Record, Zone};
+use std::borrow::Cow;
+
+use ctx_format::{Class, Dialect, Message, Object, Record, Zone, ZoneReader};
 use ctx_policy::Method;
 use ctx_redact::redact;
 use ctx_summary::check::Source;
@@ -9,8 +11,13 @@ use ctx_summary::ledger::Ledger;
 use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::TokenCounter;
 
-use super::{Plan, Summary};
+use super::assembly::{Assembly, Material};
+use super::{NewSession, Plan, Summary, Writer};
+use crate::counter::PER_MESSAGE;
+use crate::error::rewritable;
 use crate::ledger::LedgerReader;
+use crate::session::FirstUnread;
+use crate::{ErrorKind, Notes, PassError};
 
 /// What must be gathered of an old zone before its summary can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -268,6 +275,121 @@ impl ModelInput {
     }
 }
 
+/// Takes the records of a session with their zones.
+pub struct ZonePass<'p> {
+    assembly: Assembly<'p>,
+    zones: ZoneReader,
+    has_old: bool,
+    unread: FirstUnread,
+}
+
+/// A record that changes on its way.
+pub struct Edit<'m> {
+    /// Its new bytes, without a tag.
+    pub bytes: Vec<u8>,
+    /// The message in them.
+    pub message: Message<'m>,
+}
+
+impl<'p> ZonePass<'p> {
+    /// A new pass that gathers what a writer `needs`.
+    pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
+        Self {
+            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),
+            zones: ZoneReader::default(),
+            has_old: false,
+            unread: FirstUnread::default(),
+        }
+    }
+
+    /// The tags so far.
+    pub fn zones(&self) -> &ZoneReader {
+        &self.zones
+    }
+
+    /// The next record, whose tag has its zone.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        let zone = self.zones.read(record);
+        self.push_in(zone, record, None)
+    }
+
+    /// The next record, which is in this zone, and may change before it stays or leaves.
+    pub fn push_in(
+        &mut self,
+        zone: Zone,
+        record: &Record<'_>,
+        edited: Option<Edit<'_>>,
+    ) -> Result<(), PassError> {
+        let assembly = &mut self.assembly;
+        let is_old = zone == Zone::Old;
+        if is_old {
+            rewritable(assembly.dialect, "summarized", Some(record.line))?;
+        }
+        self.has_old |= is_old;
+        self.unread.look_at(record, assembly.dialect.map(|it| it as &dyn Dialect));
+        let outline = record.outline(assembly.dialect);
+        if assembly.input(record, outline.as_ref(), is_old) {
+            return Ok(());
+        }
+        let is_read = is_old || assembly.old.reads_kept();
+        let (bytes, message) = if let Some(edited) = edited {
+            (Cow::Owned(edited.bytes), Some(edited.message))
+        } else {
+            let message = record.message(assembly.dialect.filter(|_| is_read));
+            (record.untagged(), message)
+        };
+        let found = Found::of(record, message.as_ref());
+        if is_old {
+            let begins = record.piece.begins();
+            if found.is_none() && record.class != Class::Blank && begins {
+                assembly.old.other_lines += 1;
+            }
+            assembly.leave(record.line_end(), found);
+            return Ok(());
+        }
+        if let Some(found) = found {
+            assembly.old.push_kept(found);
+        }
+        assembly.stay(record, outline.as_ref(), &bytes)
+    }
+
+    /// The next record is left out, whatever its zone.
+    pub fn drop(&mut self, record: &Record<'_>) {
+        let outline = record.outline(self.assembly.dialect);
+        self.assembly.input(record, outline.as_ref(), false);
+    }
+
+    /// Ends the input and checks the output.
+    pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
+        if self.has_old {
+            self.unread.refuse("summarized")?;
+        }
+        self.assembly.finish(notes)
+    }
+
+    /// Checks the whole output and writes the summary, before any byte of it leaves.
+    pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession, PassError> {
+        let material = self.gather(notes)?;
+        let draft = material.draft(writer, notes)?;
+        Ok(material.with(draft))
+    }
+}
+
+/// Whether all of a stream came, and was split at all. Lines that belong together no zones help:
+/// what would leave with the old ones the others need.
+pub fn check_end(
+    zones: &ZoneReader,
+    dialect: Option<&'static dyn Dialect>,
+) -> Result<(), PassError> {
+    if zones.records() > 0 && !zones.zoned() {
+        if dialect.is_some() {
+            rewritable(dialect, "summarized", None)?;
+        }
+        return Err(ErrorKind::NoZones.into());
+    }
+    Ok(zones.finish()?)
+}
+
 #[cfg(test)]
 mod tests {
     use ctx_format::Object;
@@ -375,5 +497,105 @@ mod tests {
         let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
         let zone = old(&plan, LEDGER, &[&long]);
         assert_eq!((zone.sizes("so"), zone.most_tokens()), (None, None));
+    }
+}
+
+#[cfg(test)]
+mod zones_tests {
+    use ctx_format::dialect::Chat;
+    use ctx_format::{Dialect, Zone};
+
+    use super::super::Plan;
+    use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
+    use super::{Edit, NewSession, ZonePass};
+    use crate::{ErrorKind, Notes, PassError};
+
+    /// The new session of tagged lines.
+    fn pass(
+        plan: &Plan,
+        dialect: Option<&'static dyn Dialect>,
+        session: &[&str],
+        notes: &mut Notes,
+    ) -> Result<NewSession, PassError> {
+        let mut pass = ZonePass::new(plan, by_rule().needs(), dialect);
+        let mut pushed = Ok(());
+        each(session, |record| {
+            if pushed.is_ok() {
+                pushed = pass.push(record);
+            }
+        });
+        pushed?;
+        assert_eq!(pass.zones().records(), session.len() as u64);
+        pass.finish(&by_rule(), notes)
+    }
+
+    #[test]
+    fn the_tags_say_what_is_old() {
+        let session = [
+            tagged(r#""zone":"old","line":1"#, ASK),
+            tagged(r#""zone":"old""#, DONE),
+            tagged(r#""zone":"keep","end":3"#, THANKS),
+        ];
+        let session = session.each_ref().map(String::as_str);
+        let mut new = pass(&plan(), Some(&Chat), &session, &mut Notes::new()).expect("legal");
+        let lines = lines(&mut new);
+        assert!(lines[0].contains("User messages: 1"), "{}", lines[0]);
+        assert_eq!(lines[1..], [THANKS]);
+    }
+
+    #[test]
+    fn without_a_format_nothing_can_be_old() {
+        let old = tagged(r#""zone":"old""#, ASK);
+        let new = pass(&plan(), None, &[THANKS, &old], &mut Notes::new());
+        let error = new.err().expect("the format is not known");
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat("summarized")));
+        assert_eq!(error.lines, [2]);
+        let mut new = pass(&plan(), None, &[THANKS], &mut Notes::new()).expect("nothing is old");
+        assert_eq!(lines(&mut new), [THANKS]);
+    }
+
+    /// Removed records may belong to an unread one, wherever that is.
+    #[test]
+    fn what_is_not_understood_is_not_summed_up() {
+        let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);
+        let old = tagged(r#""zone":"old""#, ASK);
+        let pass = |session: &[&str]| pass(&plan(), Some(&Chat), session, &mut Notes::new());
+        let error = pass(&[&old, &critic]).err().expect("it is not understood");
+        assert!(matches!(error.kind, ErrorKind::Unread { .. }), "{error}");
+        assert_eq!(error.lines, [2]);
+        assert!(pass(&[THANKS, &critic]).is_ok(), "nothing is old");
+    }
+
+    #[test]
+    fn lines_that_are_no_messages_leave_with_the_old_ones_and_are_told() {
+        let session = [
+            tagged(r#""zone":"old""#, ASK),
+            tagged(r#""zone":"old""#, r#"{"n":1}"#),
+            tagged(r#""zone":"keep""#, THANKS),
+        ];
+        let session = session.each_ref().map(String::as_str);
+        let mut notes = Notes::new();
+        let mut new = pass(&plan(), Some(&Chat), &session, &mut notes).expect("legal");
+        assert_eq!(lines(&mut new).len(), 2);
+        assert_eq!(texts(&mut notes), ["1 line without a message left with the old zone"]);
+    }
+
+    #[test]
+    fn records_may_change_or_be_left_out_on_their_way() {
+        let plan = plan();
+        let mut pass = ZonePass::new(&plan, by_rule().needs(), Some(&Chat));
+        each(&[ASK, DONE, THANKS], |record| {
+            if record.line == 1 {
+                return pass.drop(record);
+            }
+            let edited = Edit {
+                bytes: [THANKS.as_bytes(), b"\n"].concat(),
+                message: record.message(Some(&Chat)).expect("a message"),
+            };
+            let edited = Some(edited).filter(|_| record.line == 2);
+            pass.push_in(Zone::Keep, record, edited).expect("it stays");
+        });
+        let material = pass.gather(&mut Notes::new()).expect("legal");
+        assert_eq!(lines(&mut material.with(None)), [THANKS, THANKS]);
     }
 }

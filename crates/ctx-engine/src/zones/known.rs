@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use ctx_format::{Outline, Zone};
 use ctx_policy::keep::Keep;
 
+use super::Window;
 use super::exchanges::Exchanges;
-use super::window::Window;
 use super::{Known, KnownFacts, Reason, Verdict};
 
 /// Finds the exchanges of a session, of which nothing is decided yet.

@@ -6,20 +6,18 @@
 //! that is not complete, and what follows the latest user message.
 
 mod exchanges;
-mod facts;
 mod known;
-mod window;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 use ctx_format::{Outline, Zone};
 use ctx_policy::keep::Keep;
-
 use exchanges::{Exchange, Exchanges};
-pub use facts::{Known, KnownFacts};
+
 pub use known::{ExchangeFinder, Joined, Kept, KnownZones, TailFinder};
-use window::Window;
 
 /// A record, as far as splitting is concerned.
 #[derive(Clone, Copy, Debug)]
@@ -217,5 +215,147 @@ impl Iterator for Splitter {
     }
 }
 
+/// The facts about a message whose exchange is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct Known {
+    /// Instructions of the operator.
+    pub is_system: bool,
+    /// Whether a message begins here, and not only a further fragment of one.
+    pub begins_message: bool,
+    /// Whether a turn begins here.
+    pub begins_turn: bool,
+    /// Its tokens, if [`Keep::tokens`](Keep::tokens) is set.
+    pub tokens: u64,
+    /// Whether a selector pins it.
+    pub pinned: bool,
+    /// Its exchange, as the number of the exchange's first record.
+    pub exchange: Option<u64>,
+}
+
+/// A record, once its exchange is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownFacts {
+    /// A message.
+    Message(Known),
+    /// A line without a message: shares the fate of the record before it.
+    Line,
+    /// A last line in the writing: always kept.
+    Tail,
+}
+
+/// Follows the beginning of the kept tail as messages come.
+#[derive(Debug)]
+struct Window {
+    keep: Keep,
+    messages: VecDeque<u64>,
+    turns: VecDeque<u64>,
+    counted: VecDeque<(u64, u64)>,
+    tokens: u64,
+}
+
+impl Window {
+    fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            messages: VecDeque::new(),
+            turns: VecDeque::new(),
+            counted: VecDeque::new(),
+            tokens: 0,
+        }
+    }
+
+    /// The next record of a message that is no system message.
+    fn push(&mut self, number: u64, known: &Known) {
+        if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
+            push_bounded(&mut self.messages, number, keep);
+        }
+        if let Some(keep) = self.keep.turns.filter(|_| known.begins_turn) {
+            push_bounded(&mut self.turns, number, keep);
+        }
+        if let Some(keep) = self.keep.tokens {
+            self.counted.push_back((number, known.tokens));
+            self.tokens += known.tokens;
+            while let Some((_, first)) = self.counted.front() {
+                if self.tokens - first < keep {
+                    break;
+                }
+                self.tokens -= first;
+                self.counted.pop_front();
+            }
+        }
+    }
+
+    /// Number of the first message in the tail; `next`, the number of the record
+    /// that comes next, when the tail is empty.
+    fn first_kept(&self, next: u64) -> u64 {
+        let of_turns = |turns: u64| {
+            // Before the first of the last N turns lie only older turns; until
+            // there are N, everything is kept.
+            if turns > 0 && (self.turns.len() as u64) < turns {
+                Some(0)
+            } else {
+                self.turns.front().copied()
+            }
+        };
+        let starts = [
+            self.messages.front().copied(),
+            self.keep.turns.and_then(of_turns),
+            self.counted.front().map(|(number, _)| *number),
+        ];
+        starts.into_iter().flatten().min().unwrap_or(next)
+    }
+}
+
+fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
+    last.push_back(number);
+    if last.len() as u64 > keep {
+        last.pop_front();
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod window_tests {
+    use super::{Keep, Window};
+    use crate::zones::Known;
+
+    /// Where the tail begins after four messages of 10 tokens, with turns at the first and third.
+    fn first_kept(keep: Keep) -> u64 {
+        let mut window = Window::new(keep);
+        for number in 1..=4 {
+            window.push(
+                number,
+                &Known {
+                    begins_message: true,
+                    begins_turn: number % 2 == 1,
+                    tokens: 10,
+                    ..Known::default()
+                },
+            );
+        }
+        window.first_kept(5)
+    }
+
+    #[test]
+    fn the_floor_that_keeps_most_decides() {
+        let keep = |messages, turns, tokens| Keep { messages, turns, tokens };
+        assert_eq!(first_kept(Keep::default()), 5);
+        assert_eq!(first_kept(keep(Some(1), None, None)), 4);
+        assert_eq!(first_kept(keep(Some(0), None, None)), 5);
+        assert_eq!(first_kept(keep(None, Some(1), None)), 3);
+        assert_eq!(first_kept(keep(None, None, Some(11))), 3);
+        assert_eq!(first_kept(keep(Some(1), Some(1), Some(25))), 2);
+        // Until there are that many turns, everything is kept, whatever precedes the first.
+        assert_eq!(first_kept(keep(None, Some(3), None)), 0);
+    }
+
+    #[test]
+    fn fragments_count_as_one_message() {
+        let mut window = Window::new(Keep { messages: Some(1), ..Keep::default() });
+        for (number, begins_message) in [(1, true), (2, true), (3, false)] {
+            let known = Known { begins_message, ..Known::default() };
+            window.push(number, &known);
+        }
+        assert_eq!(window.first_kept(4), 2);
+    }
+}

@@ -14,7 +14,7 @@ use regex::Regex;
 use super::Area;
 use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pieces, words};
-use crate::pattern::pattern;
+use ctx_text::regex;
 
 /// What happens to an unsupported command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,20 +75,19 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
 fn beginning(words: &str, others: &str) -> Regex {
     let polite = format!(r"(?:please |请)\s*(?:{words}|{others})");
     // `Runtime` is not `run`.
-    pattern(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
+    regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
 /// The end of a clause: of a sentence, or of a label before it.
-static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！：；]|[.!:;>][*_]* "));
+static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
 /// `- [ ] `, `3. `, `**`.
 static BULLET: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
+    LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
 /// The end of a sentence.
-static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[。！？]|[.!?](?:\s|$)"));
+static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
 /// A command that addresses somebody.
-static SAID: LazyLock<Regex> =
-    LazyLock::new(|| pattern("^(?:please|immediately|请|立即|马上|务必)"));
+static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
 /// The commands of a line that nothing in the source supports: whole sentences, in order.
 pub(super) fn unsupported(line: &str, area: Area, source: &Source) -> Vec<(Range<usize>, Fate)> {

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use super::phrases::Phrases;
+use super::numbers;
+use super::words::Phrases;
 use super::words::{Seen, hash, is_chinese, pair};
-use super::{numbers, sums};
 
 /// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,9 @@ pub(super) fn invented(line: &str, seen: &Seen, phrases: &Phrases) -> Vec<Range<
             let is_call = line[range.end..].starts_with('(') && !token.contains('/');
             kind(token).is_some_and(|kind| {
                 let before = &line[..range.start];
-                let is_derived =
-                    || kind == Kind::Number && (is_rounded(before) || sums::ends(before, token));
+                let is_derived = || {
+                    kind == Kind::Number && (is_rounded(before) || numbers::ends_sum(before, token))
+                };
                 let is_joined = || kind == Kind::Id && phrases.has_near(joined(token));
                 !(kind == Kind::Path && is_call
                     || is_known(token, kind, seen)

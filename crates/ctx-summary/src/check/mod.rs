@@ -14,19 +14,14 @@
 //!   these words.
 
 mod commands;
-mod escapes;
 mod identifiers;
-mod lines;
 mod missing;
 mod names;
 mod numbers;
-mod phrases;
-mod places;
 mod quotes;
 mod shape;
 mod source;
 mod spans;
-mod sums;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -233,7 +228,7 @@ impl Check<'_> {
             }
             let repairs = &mut self.done.repairs;
             let headings = self.rules.headings;
-            let Some(line) = lines::repaired(line, area, self.source, headings, repairs) else {
+            let Some(line) = spans::repaired(line, area, self.source, headings, repairs) else {
                 continue;
             };
             in_code ^= line.trim_start().starts_with("```");

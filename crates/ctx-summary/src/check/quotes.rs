@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Area;
-use super::escapes::unescaped;
+use super::shape::unescaped;
 use super::source::{Source, UNVERIFIED};
 use super::spans::Spans;
 use super::words::{is_chinese, pieces, words};
-use crate::pattern::pattern;
+use ctx_text::regex;
 
 /// The result for a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +29,9 @@ const LONGEST: usize = 400;
 const CERTAIN: usize = 90;
 
 /// The end of a sentence.
-static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！？]|[.!?] "));
+static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
 /// The signs for omitted words.
-static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| pattern(r"…|\.\.\.|\[REDACTED\]"));
+static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
 /// The quotes of a line that are long enough to be somebody's words, with their marks.
 pub(super) fn check<'s>(

@@ -1,5 +1,6 @@
 //! The shape of an answer: headings, echoes, and what is no summary at all.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -10,24 +11,24 @@ use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
 use super::words::{has_chinese, lower};
 use crate::ledger::text::one_line;
-use crate::pattern::pattern;
+use ctx_text::regex;
 
 /// Words of headings over what users want.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    regex(
         "goal|request|ask|pending|open|todo|next|user|preference|constraint|目标|待|请求|需求|偏好|约束|下一步",
     )
 });
 /// Words of headings over what happened, and over how things are.
 static DONE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    regex(
         "done|complete|change|current|status|state|debug|decision|overview|technical|detail|finding|\
          place|已完成|决策|结论|变更|状态|发现|位置|细节",
     )
 });
 /// Lines of a conversation: the markup of calls, and the labels of the record.
 static CONVERSATION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
+    regex(concat!(
         r#"^(?:<(?:tool_call|tool_use|function|invoke|\|(?:im_start|start_header_id|eot_id)\|>)|```tool|"#,
         r#"\{"(?:name|tool)":|\[(?:tool_calls\]|inst\]|user\]|assistant\]|system\]|"#,
         r"tool result|tool error|assistant calls))",
@@ -35,10 +36,10 @@ static CONVERSATION: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Lines of a chat.
 static TURN: LazyLock<Regex> =
-    LazyLock::new(|| pattern("^(?:user:|human:|assistant:|user：|assistant：|用户：|助手：)"));
+    LazyLock::new(|| regex("^(?:user:|human:|assistant:|user：|assistant：|用户：|助手：)"));
 /// The first words of one who answers instead of summing up.
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    regex(
         "^(?:sure|certainly|of course|absolutely|i'll |i will |let me |i'd be happy|\
          i would be happy|great question|hello|hi!|hi,|hi there|thank you|thanks for|no problem|\
          how can i|好的|当然|没问题|让我|我来|我会|你好|您好|谢谢)",
@@ -46,7 +47,7 @@ static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// The usual offer at the end of an answer.
 static OFFER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    regex(
         "^(?:let me know|would you like|do you want me|is there anything|feel free to|i hope this|\
          if you need|if you have any|shall i |如果您|如果你需要|如需|需要我|希望这|请告诉我)",
     )
@@ -139,6 +140,50 @@ pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
+/// A text as it reads without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a
+/// character. JSON within JSON has more than one backslash.
+pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('\\') {
+        return text.into();
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        rest = rest[at..].trim_start_matches('\\');
+        let Some(letter) = rest.chars().next() else {
+            break;
+        };
+        let (c, length) = match letter {
+            'n' | 'r' => ('\n', 1),
+            't' => ('\t', 1),
+            'u' => code_point(&rest[1..]).unwrap_or(('\\', 0)),
+            _ => ('\\', 0),
+        };
+        if length > 0 || letter == 'u' {
+            plain.push(c);
+        }
+        rest = &rest[length..];
+    }
+    plain.push_str(rest);
+    plain.into()
+}
+
+/// The character of `4e2d`, or of two halves of one: `d83d\ude00`; and how many bytes this is
+/// together with the `u` before it.
+fn code_point(digits: &str) -> Option<(char, usize)> {
+    let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
+    let first = unit(digits)?;
+    let behind = &digits[4..];
+    let low = behind.trim_start_matches('\\');
+    let backslashes = behind.len() - low.len();
+    let second = low.strip_prefix('u').and_then(unit);
+    let both = second.filter(|_| backslashes > 0 && (0xd800..0xdc00).contains(&first));
+    let units = std::iter::once(first).chain(both);
+    let c = char::decode_utf16(units).next()?.ok()?;
+    Some((c, both.map_or(5, |_| 10 + backslashes)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Area;
@@ -215,5 +260,23 @@ mod tests {
         }
         assert!(answers("Sure, I can do that") && answers("好的，我来") && !answers("## Goal"));
         assert!(offers("Let me know if …") && offers("如需更多") && !offers("- let the user know"));
+    }
+}
+
+#[cfg(test)]
+mod escapes_tests {
+    use super::unescaped;
+
+    #[test]
+    fn escapes_read_as_what_they_stand_for() {
+        for (text, plain) in [
+            (r#"a\nb \"c\" \\\"d\\\""#, "a\nb \"c\" \"d\""),
+            (r"\u4e2d\\u6587 \ud83d\ude00", "中文 😀"),
+            (r"x\t1 %s\r", "x\t1 %s\n"),
+            (r"\u12 \ud83d 中\", r"\u12 \ud83d 中"),
+            ("none", "none"),
+        ] {
+            assert_eq!(unescaped(text), plain);
+        }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use ctx_format::{Message, Part, Role};
 use ctx_redact::redact;
 
-use super::escapes::unescaped;
 use super::identifiers;
-use super::phrases::Phrases;
+use super::shape::unescaped;
 use super::spans::Spans;
+use super::words::Phrases;
 use super::words::{Seen, has_chinese, is_chinese, pair, words};
 use crate::ledger::text::one_line;
 

@@ -4,11 +4,11 @@ use ctx_tokens::TokenCounter;
 use memchr::memmem;
 
 use super::greedy::Greedy;
-use super::lines::CITES;
 use super::page;
+use super::page::CITES;
 use super::pick::Picker;
+use super::pick::Teller;
 use super::sections::sections;
-use super::tell::Teller;
 use super::worth::{has_files, has_tools};
 use crate::ledger::form::left_out;
 use crate::ledger::text::one_line;

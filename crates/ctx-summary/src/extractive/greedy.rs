@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use ctx_tokens::TokenCounter;
 
-use super::candidate::Candidate;
+use super::Candidate;
 
 /// Tokens of a line in addition to its text.
 pub(super) const PER_LINE: u64 = 1;

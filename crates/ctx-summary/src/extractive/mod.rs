@@ -1,28 +1,23 @@
 //! The extractive summary: the segments of a session that are most likely to be needed, in order,
 //! then what is open and what went wrong, within a budget of tokens. A dialogue has its own rules.
 
-mod candidate;
 mod dialogue;
 mod draft;
 mod greedy;
-mod heads;
-mod lines;
 mod page;
-mod patterns;
 mod pick;
-mod prose;
 mod sections;
-mod tell;
 mod terms;
-mod vocabulary;
 mod worth;
 
+use std::cmp::Reverse;
+
 use ctx_tokens::TokenCounter;
+use draft::written;
+use sections::all_sections;
 
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::{Item, Ledger};
-use draft::written;
-use sections::all_sections;
 
 /// Writes the summary of `ledger`: at most `limit` tokens, without what kept texts say already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
@@ -53,6 +48,31 @@ pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) ->
         return limit;
     }
     counter.count(&extractive(ledger, limit, counter))
+}
+
+/// Longer segments are somewhat better than many short ones: they read better.
+const LENGTH_POWER: f64 = 0.8;
+
+/// A segment and its worth for its length; of equals the earlier one is greater.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    /// The bits of a number that is not negative: their order is the number's.
+    gain: u64,
+    number: Reverse<usize>,
+    tokens: u64,
+}
+
+impl Candidate {
+    fn new(gain: f64, number: usize, tokens: u64) -> Self {
+        Self { gain: gain.max(0.0).to_bits(), number: Reverse(number), tokens }
+    }
+
+    /// A candidate with this total worth.
+    fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
+        #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
+        let gain = worth / (tokens as f64).powf(LENGTH_POWER);
+        Self::new(gain, number, tokens)
+    }
 }
 
 #[cfg(test)]
@@ -126,5 +146,18 @@ mod tests {
         let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();
         let rows = rows.concat();
         assert_eq!(needed_tokens(&ledger(&[&rows]), 100, counter()), 100);
+    }
+}
+
+#[cfg(test)]
+mod candidate_tests {
+    use super::Candidate;
+
+    #[test]
+    fn of_equals_the_earlier_one_is_greater() {
+        let candidate = |gain, number| Candidate::new(gain, number, 1);
+        assert!(candidate(0.2, 5) > candidate(0.1, 1));
+        assert!(candidate(0.1, 1) > candidate(0.1, 2));
+        assert!(candidate(0.1, 1) == candidate(0.1, 1));
     }
 }

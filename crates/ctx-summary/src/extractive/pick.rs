@@ -3,11 +3,13 @@
 
 use ctx_tokens::TokenCounter;
 
-use super::candidate::Candidate;
+use super::Candidate;
 use super::greedy::{Greedy, Judge};
-use super::worth::has_files;
-use super::{heads, prose};
-use crate::ledger::{Index, Kind};
+use super::page::{chain_of_heads, tokens_with_heads};
+use super::terms::Terms;
+use super::worth::prose_worths;
+use super::worth::{has_files, later_words, worths};
+use crate::ledger::{Index, Kind, Origin};
 
 /// How much of an identifier's worth counts: nothing, or for the identifier alone, with one of the
 /// words around it, or with enough of them.
@@ -44,14 +46,14 @@ impl<'i> Picker<'i> {
         let picker = Self::new(index, written, limit >= LITTLE, has_code);
         let tells: Vec<bool> =
             (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
-        let tokens = heads::tokens(index, &tells, counter);
+        let tokens = tokens_with_heads(index, &tells, counter);
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
     fn new(index: &'i Index, written: &str, has_heads: bool, has_code: bool) -> Self {
         let mut told = index.told().to_vec();
         index.tell_in(written, &mut told);
-        let mut reads = prose::all(index);
+        let mut reads = prose_worths(index);
         if !has_code {
             reads.iter_mut().filter(|reads| **reads < 1.0).for_each(|reads| *reads = 0.0);
         }
@@ -85,7 +87,7 @@ impl Judge for Picker<'_> {
         let needs_head =
             segment.kind == Kind::Item || !self.index.text(segment).contains(char::is_alphabetic);
         let most = if self.has_heads || needs_head { usize::MAX } else { 1 };
-        let chain = heads::chain(self.index.segments(), number).take(most);
+        let chain = chain_of_heads(self.index.segments(), number).take(most);
         chain.take_while(|number| !chosen[*number]).collect()
     }
 
@@ -103,6 +105,75 @@ impl Judge for Picker<'_> {
                 *told = told.max(TOLD[usize::from(mark.words) + 1]);
             }
         }
+    }
+}
+
+/// What a segment is worth in addition to its new words.
+const ALONE: f64 = 0.1;
+/// A request is shown whole if it fits.
+const ALONE_ASKED: f64 = 0.6;
+/// When so much of the story, in percent, are the user's words, others come before them: a
+/// long request holds much that was done since.
+const ASKED_SHARE: u64 = 35;
+const CROWDED: f64 = 0.5;
+
+/// Judges the story by its new words.
+pub(super) struct Teller<'i> {
+    index: &'i Index,
+    worths: Vec<f64>,
+    terms: Terms,
+    /// Tokens of the user's words, used and allowed.
+    asked: u64,
+    most_asked: u64,
+    later: Vec<bool>,
+}
+
+impl<'i> Teller<'i> {
+    pub(super) fn greedy(index: &'i Index, counter: &dyn TokenCounter) -> Greedy<Self> {
+        let worths = worths(index);
+        let candidates: Vec<bool> = worths.iter().map(|worth| *worth > 0.0).collect();
+        let tokens = tokens_with_heads(index, &candidates, counter);
+        let teller = Self {
+            index,
+            terms: Terms::of(index, &candidates),
+            asked: 0,
+            most_asked: 0,
+            later: later_words(index),
+            worths,
+        };
+        Greedy::new(teller, tokens, vec![false; candidates.len()], &candidates)
+    }
+
+    fn is_asked(&self, number: usize) -> bool {
+        self.index.segments()[number].origin == Origin::User
+    }
+}
+
+impl Judge for Teller<'_> {
+    fn begin(&mut self, room: u64) {
+        self.most_asked = room * ASKED_SHARE / 100;
+    }
+
+    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
+        let chain = chain_of_heads(self.index.segments(), number);
+        chain.take_while(|number| !chosen[*number]).collect()
+    }
+
+    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+        let number = *chain.first()?;
+        let tokens = chain.iter().map(|at| tokens[*at]).sum();
+        let alone = if self.is_asked(number) { ALONE_ASKED } else { ALONE };
+        let mut worth = self.worths[number] * (alone + self.terms.news(number));
+        if self.asked > self.most_asked && self.later[number] {
+            worth *= CROWDED;
+        }
+        Some(Candidate::for_length(worth, number, tokens))
+    }
+
+    fn take(&mut self, chain: &[usize], tokens: &[u64]) {
+        self.terms.tell(chain[0]);
+        let asked = chain.iter().filter(|number| self.is_asked(**number));
+        self.asked += asked.map(|number| tokens[*number]).sum::<u64>();
     }
 }
 

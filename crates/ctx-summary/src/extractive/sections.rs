@@ -6,7 +6,7 @@
 
 use ctx_tokens::TokenCounter;
 
-use super::lines::CITES;
+use super::page::CITES;
 use crate::ledger::form::{heading, line_of};
 use crate::ledger::text::first_chars;
 use crate::ledger::{Item, ItemKind, State};

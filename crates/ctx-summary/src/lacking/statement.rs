@@ -3,7 +3,7 @@
 
 use crate::ledger::{Origin, Segment};
 
-use crate::tool_names::is_shell;
+use crate::is_shell;
 
 /// Marks of code, of diffs and of listings with line numbers.
 const CODE: [&str; 30] = [

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::ledger::identifier::Shape;
-use crate::ledger::item::Identifier;
+use crate::ledger::items::Identifier;
 use crate::ledger::reading::{Id, Mark, Mention, Quote, Reading, Source};
 use crate::ledger::relevance::{Facts, Now};
 use crate::ledger::scan::Scan;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_text::{HintedRegex, Matcher, first_chars, one_line};
 
-use crate::ledger::item::ItemKind;
+use crate::ledger::items::ItemKind;
 use crate::ledger::rules::{MemoryKind, Sentence};
 use crate::ledger::sentence::sentences;
 
@@ -131,7 +131,7 @@ mod tests {
     use ctx_format::Role;
 
     use super::read;
-    use crate::ledger::item::ItemKind;
+    use crate::ledger::items::ItemKind;
 
     fn found(role: Role, text: &str) -> Vec<(ItemKind, String)> {
         let mut items = Vec::new();

@@ -9,7 +9,6 @@
 //! [`score`] looks up the ledger of one session in another.
 
 pub mod call;
-mod calls;
 #[cfg(test)]
 mod fixtures;
 pub mod form;
@@ -17,7 +16,6 @@ mod harness;
 mod identifier;
 mod index;
 mod intent;
-mod item;
 mod items;
 mod json;
 mod output;
@@ -37,8 +35,8 @@ pub mod text;
 pub use call as runtime;
 pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};
 pub use index::Index;
-pub use item::{Identifier, Item, ItemKind, State};
 pub use items::Decision;
+pub use items::{Identifier, Item, ItemKind, State};
 pub use output::is_frame;
 pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
@@ -46,7 +44,7 @@ pub use segment::{Kind, Origin, Segment};
 
 use ctx_format::{Message, Zone};
 
-use calls::Calls;
+use call::Calls;
 use items::Items;
 use reading::{Event, Source};
 

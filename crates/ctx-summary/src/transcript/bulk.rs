@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 
 use ctx_tokens::TokenCounter;
 
-use super::cut::cut;
+use super::noise::cut;
 use super::{Record, Spoken, whole, written};
-use crate::tool_names::is_shell;
+use crate::is_shell;
 
 /// A text with fewer characters is never cut: it is an outcome.
 const SHORT: usize = 600;

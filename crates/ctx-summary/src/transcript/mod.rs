@@ -2,7 +2,6 @@
 //! them.
 
 mod bulk;
-mod cut;
 mod noise;
 mod pack;
 

@@ -7,7 +7,7 @@ use ctx_format::convert::SourceId;
 use ctx_format::{Class, Log, Object, Portion};
 
 use super::super::content::Content;
-use super::marked::{ByRecord, Marked};
+use super::{ByRecord, Marked};
 use crate::PassError;
 
 /// The records that stay, in the order of the context.

@@ -6,31 +6,30 @@
 //! agent with a compaction record of its own only grows; any other is written again.
 
 mod kept;
-mod marked;
 mod rewrite;
-mod verify;
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::counter::MessageCounter;
 use ctx_format::compaction::{Compaction, CompactionWriter, Kept};
 use ctx_format::convert::{Converter, Lowered, Reading, SourceId};
 use ctx_format::dialect::Anthropic;
-use ctx_format::{Object, Record, Spool};
+use ctx_format::{Message, Object, Part, Record, Role, Spool};
 use sha2::{Digest, Sha256};
 
 use self::kept::{KeptRecords, LogRecords};
-use self::marked::{MARK, Marked};
+use super::NewFile;
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::report::Report;
-use super::source::NewFile;
 use crate::bound::BoundReasoning;
+use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass};
-use crate::unread::FirstUnread;
+use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Session};
 
 /// The context of a log, one message a record.
@@ -138,7 +137,7 @@ pub(super) fn write(
         let read = lower_session(log, session.session()?, temp, look)?;
         (NewFile::Whole(session), read)
     };
-    verify::same_context(new, &read)?;
+    same_context(new, &read)?;
     bound.warn(notes);
     Ok(file)
 }
@@ -212,4 +211,114 @@ impl Decision {
 /// The seed of ids: a log that has grown, or another summary, gets other ids.
 fn seed(records: u64, last: &str, summary: &str) -> [u8; 32] {
     Sha256::digest(format!("{records}\n{last}\n{summary}")).into()
+}
+
+/// A part of a message, which is only compared.
+type PartHash = (Role, u64);
+
+/// Refuses a log whose context is not `expected`.
+fn same_context(expected: &Content, read: &Content) -> Result<(), PassError> {
+    let (expected, read) = (parts_of(expected)?, parts_of(read)?);
+    // Some agents put a reply of the model after the summary.
+    let extra = read.len().saturating_sub(expected.len());
+    let is_same = extra <= 1 && {
+        let begin = expected.iter().zip(&read).take_while(|(a, b)| a == b).count();
+        expected[begin..] == read[begin + extra..]
+            && (extra == 0 || read[begin].0 == Role::Assistant)
+    };
+    if is_same { Ok(()) } else { Err(ErrorKind::OtherContext.into()) }
+}
+
+/// All parts of a plain session but those of summaries, whose place the format decides.
+fn parts_of(content: &Content) -> Result<Vec<PartHash>, PassError> {
+    let mut parts = Vec::new();
+    content.each(|record| {
+        let Some(object) = record.whole_object() else {
+            return Ok(());
+        };
+        if content.dialect.summary_text(object).is_none()
+            && let Some(message) = content.dialect.message(object)
+        {
+            parts.extend(message.parts.iter().map(|part| (message.role, hash(part))));
+        }
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
+fn hash(part: &Part<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    std::mem::discriminant(part).hash(&mut hasher);
+    match part {
+        Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) | Part::Opaque(text) => {
+            text.hash(&mut hasher);
+        }
+        Part::Call(call) => (&call.id, &call.name, &call.arguments).hash(&mut hasher),
+        Part::Result(result) => {
+            result.id.hash(&mut hasher);
+            for part in &result.parts {
+                hash(part).hash(&mut hasher);
+            }
+        }
+        Part::Media { .. } => {}
+    }
+    hasher.finish()
+}
+
+/// The member of a lowered record that names its records in the log.
+const MARK: &str = "_source";
+
+/// Lowered records by the record of the log that they come from.
+type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
+
+/// A record of the lowered session.
+#[derive(Clone, Debug)]
+struct Marked {
+    sources: Vec<SourceId>,
+    /// Its text; empty if it was not requested.
+    text: String,
+    /// The text of the summary that the compaction made, if it is that.
+    summary: Option<String>,
+}
+
+impl Marked {
+    /// All records of a lowered session, with the texts of those that are `wanted`.
+    fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>, PassError> {
+        let mut all = Vec::new();
+        content.each(|record| {
+            let Some(object) = record.whole_object() else {
+                return Ok(());
+            };
+            let sources = object.elements_of(MARK).unwrap_or_default();
+            let mut marked = Self {
+                sources: sources.into_iter().filter_map(SourceId::parse).collect(),
+                text: String::new(),
+                summary: None,
+            };
+            if marked.sources.is_empty() {
+                marked.summary = content.dialect.summary_text(object).map(Cow::into_owned);
+            }
+            if wanted(&marked) {
+                object.text().trim().clone_into(&mut marked.text);
+            }
+            all.push(marked);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn by_record(all: &[Self]) -> ByRecord<'_> {
+        let mut by_record = ByRecord::new();
+        for marked in all {
+            let records = marked.sources.iter().map(|source| source.record);
+            for record in records.collect::<BTreeSet<u64>>() {
+                by_record.entry(record).or_default().push(marked);
+            }
+        }
+        by_record
+    }
+
+    fn messages<'a>(lowered: &Content, objects: &[Object<'a>]) -> Vec<Message<'a>> {
+        objects.iter().filter_map(|object| lowered.dialect.message(object)).collect()
+    }
 }

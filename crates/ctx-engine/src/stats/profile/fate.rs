@@ -5,7 +5,7 @@ use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{After, Class, Score, Scored, Scorer, Standing, rounded};
 use serde_json::Value;
 
-use super::walk::Step;
+use super::Step;
 use crate::ledger::LedgerReader;
 use crate::score::MOST_SCORED_BYTES;
 use crate::stats::fidelity;

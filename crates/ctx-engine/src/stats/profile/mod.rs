@@ -6,33 +6,30 @@
 mod fate;
 mod kind;
 mod largest;
-mod savings;
-mod series;
 #[cfg(test)]
 mod tests;
 mod timeline;
-mod walk;
 
-use crate::count::{Share, Tally};
-use crate::counter::MessageCounter;
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, Record, UsageOf};
+use ctx_format::{Dialect, Message, Object, Outline, Record, Role, UsageOf};
+use fate::OwnFate;
+use kind::{Counted, count};
+use largest::Calls;
+use largest::Largest;
+use timeline::Timeline;
+
+use crate::calls::CallNames;
+use crate::count::{Share, Tally};
+use crate::counter::{MessageCounter, PRIMING};
+use crate::prune::{Plan, PrunePass};
+use crate::{ErrorKind, Notes, PassError, Session};
 
 pub use fate::{Counts, Fate, MOST_LOST};
 pub use kind::{Kind, Kinds};
+pub use largest::{Group, MOST_GROUPS, Savings};
 pub use largest::{Item, MOST_ITEMS};
-pub use savings::{Group, MOST_GROUPS, Savings};
-pub use series::{MOST_POINTS, Point};
 pub use timeline::{Cut, Mark, Replaced};
-
-use crate::call_names::CallNames;
-use crate::prune::{Plan, PrunePass};
-use crate::{ErrorKind, Notes, PassError, Session};
-use fate::OwnFate;
-use largest::Largest;
-use savings::Calls;
-use timeline::Timeline;
-use walk::{Step, Walk};
+pub use timeline::{MOST_POINTS, Point};
 
 /// The profile of a session.
 #[derive(Clone, Debug)]
@@ -208,5 +205,85 @@ impl<'p> Now<'p> {
             fate: self.fate.finish(),
             model: self.model,
         }
+    }
+}
+
+/// Reads the records of a session in their order.
+struct Walk {
+    counter: MessageCounter,
+    dialect: &'static dyn Dialect,
+    /// The context after the last record.
+    context: Kinds,
+    /// The part of it that the agent would still send at the end of the session.
+    inside: Kinds,
+}
+
+/// An empty context: what primes the reply counts with the replies.
+fn primed() -> Kinds {
+    let mut kinds = Kinds::default();
+    kinds.add(Kind::Assistant, PRIMING);
+    kinds
+}
+
+/// A record of the context, current or earlier.
+struct Step<'r> {
+    message: Message<'r>,
+    is_summary: bool,
+    /// Whether it is in the context at the end.
+    is_inside: bool,
+    counted: Counted,
+    /// The context before, if it starts over with this record.
+    before: Option<Kinds>,
+}
+
+impl Walk {
+    fn new(counter: MessageCounter, dialect: &'static dyn Dialect) -> Self {
+        Self { counter, dialect, context: primed(), inside: primed() }
+    }
+
+    /// What the agent would send at the end of the session.
+    fn finish(self) -> Kinds {
+        // A session without a message is not primed for a reply.
+        if self.inside == primed() {
+            return Kinds::default();
+        }
+        self.inside
+    }
+
+    /// The next record; `None` for one that never was in the context.
+    fn push<'r>(&mut self, record: &Record<'r>) -> Option<Step<'r>> {
+        let object = record.whole_object()?;
+        let (is_inside, outline, message) = self.read(record, object)?;
+        let is_summary = outline.is_summary || outline.role == Role::Other;
+        let text = Kind::of_text(outline.role, is_summary);
+        let counted = count(&self.counter, &message, text);
+        let mut before = None;
+        // In a list of messages nothing is left of what a summary replaces.
+        if is_summary && record.presence.is_some() {
+            before = Some(self.context);
+            self.context = if is_inside { self.inside } else { primed() };
+        }
+        self.context += counted.kinds;
+        if is_inside {
+            self.inside += counted.kinds;
+        }
+        Some(Step { message, is_summary, is_inside, counted, before })
+    }
+
+    fn read<'r>(
+        &self,
+        record: &Record<'r>,
+        object: &Object<'r>,
+    ) -> Option<(bool, Outline<'r>, Message<'r>)> {
+        let dialect = self.dialect;
+        Some(match record.presence {
+            None | Some(Presence::Inside(_)) => {
+                (true, record.outline(Some(dialect))?, record.message(Some(dialect))?)
+            }
+            Some(Presence::Outside(Outside::BeforeCompaction)) => {
+                (false, dialect.outline(object)?, dialect.message(object)?)
+            }
+            Some(Presence::Outside(_)) => return None,
+        })
     }
 }

@@ -24,7 +24,7 @@ use super::{NewSession, Plan};
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
-use crate::unread::FirstUnread;
+use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError};
 use output::{Output, SummedUp};
 

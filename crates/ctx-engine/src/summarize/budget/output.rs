@@ -9,11 +9,11 @@ use ctx_summary::ledger::Ledger;
 use super::super::assembly::{Assembly, Draft, Material, Place};
 use super::super::old::{Found, Needs, OldZone};
 use super::super::shorten::{Limits, Shortener};
-use super::super::text::{clean, tell};
 use super::super::writer::{Given, Writer};
 use super::super::{NewSession, Plan};
+use super::super::{clean, tell};
 use super::refill::Cuts;
-use crate::call_names::CallNames;
+use crate::calls::CallNames;
 use crate::{ErrorKind, Notes, PassError};
 
 /// A summary of nothing but the parts that results lose needs at least so many tokens of

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use crate::ledger::Origin;
 use ctx_tokens::TokenCounter;
 
-use super::super::candidate::Candidate;
+use super::super::Candidate;
 use super::super::greedy::{Greedy, Judge, PER_LINE};
 use super::needs::needs;
-use super::patterns::CHOICE;
 use super::talk::Talk;
 use super::words::Words;
+use super::worth::CHOICE;
 use super::worth::{LEAST, is_question, worths};
 
 /// What a statement is worth in addition to its new words.

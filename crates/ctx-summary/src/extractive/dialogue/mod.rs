@@ -6,7 +6,6 @@ mod choose;
 mod fixtures;
 mod needs;
 mod page;
-mod patterns;
 mod prefix;
 mod talk;
 mod words;
@@ -15,7 +14,7 @@ mod worth;
 use crate::ledger::{Index, Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
-use super::lines::CITES;
+use super::page::CITES;
 use super::worth::has_tools;
 use choose::Chooser;
 use talk::Talk;

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::patterns::pattern;
-use super::super::vocabulary::is_wide;
+use super::super::terms::is_wide;
+use super::super::worth::pattern;
 use super::talk::{Statement, Talk};
 use super::words::Words;
 use super::worth::is_question;

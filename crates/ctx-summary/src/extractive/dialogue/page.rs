@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::ledger::Kind;
 use crate::ledger::form::Label;
 
-use super::super::lines::{is_plain, marked, words_of};
-use super::super::vocabulary::is_wide;
+use super::super::page::{is_plain, marked, words_of};
+use super::super::terms::is_wide;
 use super::prefix::day;
 use super::talk::Talk;
 

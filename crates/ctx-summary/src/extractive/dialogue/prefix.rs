@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::patterns::pattern;
+use super::super::worth::pattern;
 
 /// A longer statement, in bytes, is no date alone.
 const LONGEST_DATE: usize = 60;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::patterns::{ASKS, CHOICE};
 use super::prefix::{NameTag, Prefix, is_date, stamp};
+use super::worth::{ASKS, CHOICE};
 use crate::ledger::form::Label;
 use crate::ledger::{Index, Kind, Origin, Segment};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::vocabulary::{Numbers, Weights, is_wide, says_something};
+use super::super::terms::{Numbers, Weights, is_wide, says_something};
 
 /// The worth of a word by how often it was said before.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];

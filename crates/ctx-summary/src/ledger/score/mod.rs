@@ -4,24 +4,25 @@
 //! of longer words, or if its own ledger finds it. There is no understanding: a paraphrase is a
 //! loss, and a list of bare values is not; [`Future`] also checks the words around a value.
 
-mod after;
 mod future;
-mod hay;
 mod quotes;
 mod report;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use ctx_format::{Message, ShortHash};
+use ctx_format::{Handle, Message, Part, ShortHash, ToolResult, Zone};
+use ctx_redact::redact;
 use ctx_text::one_line;
 
+use crate::ledger::identifier::{WORD, class, class_at, run};
+use crate::ledger::json::Arguments;
 use crate::ledger::{Item, ItemKind, Ledger, State};
 
-pub use after::After;
 pub use future::{Future, Needed};
-use hay::Hay;
 pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded};
 
@@ -70,13 +71,13 @@ impl Scorer {
         if self.handles.is_empty() {
             return;
         }
-        for text in after::originals(message) {
+        for text in originals(message) {
             let of_length = |(_, bytes): &(ShortHash, u64)| *bytes == text.len() as u64;
             // Hashing every text takes longer than all the rest.
             if self.handles.iter().any(of_length) {
                 let hash = ShortHash::of(&text);
                 if self.handles.contains(&(hash, text.len() as u64)) {
-                    after::add(&mut self.referred, &text);
+                    add(&mut self.referred, &text);
                     self.referred_lines.insert(line);
                 }
             }
@@ -85,7 +86,7 @@ impl Scorer {
 
     /// A text that the new session refers to, and that lies elsewhere.
     pub fn add_referred(&mut self, text: &str) {
-        after::add(&mut self.referred, text);
+        add(&mut self.referred, text);
         // The line in the old session counts as referred to as well.
         let hash = ShortHash::of(text);
         self.handles.insert((hash, text.len() as u64));
@@ -184,6 +185,289 @@ impl Search<'_> {
             Standing::Saved
         } else {
             Standing::Lost
+        }
+    }
+}
+
+/// The new session: its texts, and the items that its own ledger finds.
+///
+/// Some items are the ledger's wording of an exchange, `Bash: cargo test: error: …`:
+/// where the exchange stays, the words stand nowhere, and the item is there.
+#[derive(Debug, Default)]
+pub struct After {
+    /// Everything that its messages say, as [`add`] has it.
+    text: String,
+    ledger: Ledger,
+}
+
+impl After {
+    /// The next message.
+    pub fn push(&mut self, message: &Message<'_>) {
+        add_parts(&mut self.text, &message.parts);
+        self.ledger.push(0, message, Zone::Old);
+    }
+
+    /// All of its texts, one a line, white space folded, without secrets.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The handles in it.
+    pub fn handles(&self) -> Vec<Handle> {
+        let starts = self.text.match_indices("⟦ctx:").map(|(at, _)| &self.text[at..]);
+        let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
+        starts.filter_map(handle).collect()
+    }
+
+    /// Whether it has an identifier, also one that only its ledger tells from what
+    /// it is written together with.
+    fn knows(&self, identifier: &str) -> bool {
+        self.ledger.index().knows(identifier)
+    }
+
+    fn items(&self) -> HashSet<(ItemKind, &str)> {
+        let items = self.ledger.items().iter();
+        items.map(|item| (item.kind, item.text.as_str())).collect()
+    }
+}
+
+/// One more text, on one line, without secrets: as the ledger has its items.
+fn add(all: &mut String, text: &str) {
+    let (clean, _) = redact(text);
+    all.push_str(&one_line(&clean));
+    all.push('\n');
+}
+
+fn add_parts(all: &mut String, parts: &[Part<'_>]) {
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => add(all, text),
+            Part::Call(call) => {
+                add(all, &call.name);
+                let Some(arguments) = Arguments::parse(&call.arguments) else {
+                    add(all, &call.arguments);
+                    continue;
+                };
+                let values = arguments.leaves.iter().map(|leaf| &leaf.value);
+                let texts = arguments.keys.iter().chain(values);
+                texts.for_each(|text| add(all, text));
+            }
+            Part::Result(result) => add_parts(all, &result.parts),
+            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+}
+
+/// The texts of a message that a handle can stand for: each result as a whole, and
+/// each text.
+fn originals<'m>(message: &'m Message<'_>) -> Vec<Cow<'m, str>> {
+    let mut found: Vec<_> = message.results().filter_map(ToolResult::text).collect();
+    let texts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
+        _ => None,
+    });
+    found.extend(texts);
+    found
+}
+
+/// A text with the places of its words, so that looking for one of many thousand
+/// texts does not read all of it.
+struct Hay<'t> {
+    text: &'t str,
+    places: HashMap<&'t str, Vec<usize>>,
+}
+
+impl<'t> Hay<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for word in words(text) {
+            let known = places.entry(&text[word.clone()]).or_default();
+            known.push(word.start);
+        }
+        Self { text, places }
+    }
+
+    fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// Whether it contains `needle`, not as a part of longer words.
+    fn has(&self, needle: &str) -> bool {
+        self.has_within(needle, self.text.len())
+    }
+
+    /// The same, in the first `length` bytes.
+    fn has_within(&self, needle: &str, length: usize) -> bool {
+        !needle.is_empty() && self.find(needle, length, true)
+    }
+
+    /// Whether it contains `beginning`, perhaps ending within a word.
+    fn has_beginning(&self, beginning: &str) -> bool {
+        !beginning.is_empty() && self.find(beginning, self.text.len(), false)
+    }
+
+    fn find(&self, needle: &str, length: usize, whole_end: bool) -> bool {
+        let is_here = |at: usize| {
+            let end = at + needle.len();
+            end <= length
+                && self.text.as_bytes()[at..].starts_with(needle.as_bytes())
+                && self.is_bordered(at..end, whole_end)
+        };
+        let whole = |word: &Range<usize>| whole_end || word.end < needle.len();
+        let mut rarest: Option<(usize, &[usize])> = None;
+        for word in words(needle).filter(whole) {
+            let Some(places) = self.places.get(&needle[word.clone()]) else {
+                return false;
+            };
+            if rarest.is_none_or(|(_, least)| places.len() < least.len()) {
+                rarest = Some((word.start, places));
+            }
+        }
+        match rarest {
+            Some((offset, places)) => {
+                places.iter().filter_map(|place| place.checked_sub(offset)).any(is_here)
+            }
+            None => self.text.match_indices(needle).any(|(at, _)| is_here(at)),
+        }
+    }
+
+    fn is_bordered(&self, range: Range<usize>, whole_end: bool) -> bool {
+        let bytes = self.text.as_bytes();
+        let is_word = |at: usize| class_at(bytes, at) & WORD != 0;
+        let inside = |right: usize| right > 0 && is_word(right - 1) && is_word(right);
+        !(inside(range.start) || whole_end && inside(range.end))
+    }
+}
+
+/// The words of a text. Other scripts have no borders to look at.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let is_word = |byte: &u8| class(*byte) & WORD != 0;
+        let start = at + bytes[at..].iter().position(is_word)?;
+        at = start + run(bytes, start, WORD);
+        Some(start..at)
+    })
+}
+
+#[cfg(test)]
+mod after_tests {
+    use ctx_format::{Message, Part, Role, ShortHash};
+
+    use super::{After, originals};
+    use crate::ledger::ItemKind;
+    use crate::ledger::fixtures::{answers, calls, result, says};
+
+    fn after(messages: &[Message<'_>]) -> After {
+        let mut after = After::default();
+        for message in messages {
+            after.push(message);
+        }
+        after
+    }
+
+    #[test]
+    fn texts_arguments_and_results_are_lines() {
+        let after = after(&[
+            says(Role::User, "one\n  two\t三"),
+            calls("Read", r#"{"path":"a.rs","range":{"from":3}}"#),
+            answers("fn  a()"),
+            calls("Bash", "not JSON"),
+        ]);
+        assert_eq!(
+            after.as_str(),
+            "one two 三\nRead\npath\nrange\nfrom\na.rs\n3\nfn a()\nBash\nnot JSON\n"
+        );
+        assert!(after.items().contains(&(ItemKind::File, "a.rs")));
+        assert!(after.knows("a.rs") && !after.knows("b.rs"));
+    }
+
+    #[test]
+    fn what_nobody_reads_is_not_searched() {
+        let hidden = Message::new(Role::Assistant, vec![Part::Reasoning("hidden".into())]);
+        let after = after(&[hidden, Message::new(Role::User, vec![])]);
+        assert_eq!(after.as_str(), "");
+        assert!(after.handles().is_empty() && after.items().is_empty());
+    }
+
+    #[test]
+    fn handles_are_found_where_they_are_whole() {
+        let hash = ShortHash::of("the original");
+        let text = format!(
+            "⟦ctx: Read a, all 12 bytes: ctx-offload --show {hash}⟧ and ⟦ctx:no handle⟧ and ⟦ctx: all 12 bytes"
+        );
+        let after = after(&[says(Role::User, &text)]);
+        let handles = after.handles();
+        assert_eq!(handles.len(), 1);
+        assert_eq!((handles[0].hash, handles[0].bytes), (hash, 12));
+    }
+
+    #[test]
+    fn secrets_are_not_searched() {
+        let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
+        let after = after(&[says(Role::User, &format!("the key {secret} is new"))]);
+        assert!(!after.as_str().contains(&secret));
+        assert!(after.as_str().ends_with("is new\n"));
+    }
+
+    #[test]
+    fn a_handle_may_stand_for_a_result_or_a_text() {
+        let mut message = says(Role::User, "a text");
+        message.parts.push(Part::Result(result("a result")));
+        message.parts.push(Part::Reasoning("not this".into()));
+        assert_eq!(originals(&message), ["a result", "a text"]);
+        assert!(originals(&Message::new(Role::User, vec![])).is_empty());
+    }
+}
+
+#[cfg(test)]
+mod hay_tests {
+    use proptest::prelude::*;
+
+    use super::Hay;
+
+    #[test]
+    fn whole_words_only() {
+        let hay = Hay::of("open src/main.rs, user_12 and 文件user_3被");
+        for found in ["src/main.rs", "main.rs", "user_12", "user_3", "件", ", user_12 and", "open"]
+        {
+            assert!(hay.has(found), "{found}");
+        }
+        for missing in ["rc/main.rs", "user_1", "main.r", "12", "ope", "", "user_12and"] {
+            assert!(!hay.has(missing), "{missing}");
+        }
+    }
+
+    #[test]
+    fn a_cut_text_may_end_in_a_word() {
+        let hay = Hay::of("do not touch the tests");
+        assert!(hay.has_beginning("do not touch the te"));
+        assert!(hay.has_beginning("d"));
+        assert!(!hay.has_beginning("o not"));
+        assert!(!hay.has_beginning(""));
+    }
+
+    #[test]
+    fn only_what_ends_in_the_beginning_counts() {
+        let hay = Hay::of("first 4711 second 4712");
+        assert!(hay.has_within("4711", 10));
+        assert!(!hay.has_within("4711", 9));
+        assert!(!hay.has_within("4712", 17));
+    }
+
+    proptest! {
+        #[test]
+        fn it_finds_what_a_plain_search_finds(text in "[ab_ ./文]{0,30}", needle in "[ab_ ./文]{1,4}") {
+            let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+            // A slow search over every place, overlapping ones too.
+            let expected = text.char_indices().any(|(at, _)| {
+                let Some(rest) = text[at..].strip_prefix(needle.as_str()) else { return false };
+                let before = word(text[..at].chars().next_back()) && word(needle.chars().next());
+                let behind = word(rest.chars().next()) && word(needle.chars().next_back());
+                !before && !behind
+            });
+            prop_assert_eq!(Hay::of(&text).has(&needle), expected);
         }
     }
 }

@@ -10,7 +10,7 @@ use ctx_format::{Message, Part, Role};
 use ctx_tokens::Encoding;
 
 use crate::ledger::json::Arguments;
-use crate::ledger::score::hay::Hay;
+use crate::ledger::score::Hay;
 
 /// Tokens of a message in addition to its text.
 const FRAME: u64 = 4;
