@@ -28,16 +28,13 @@ pub use about::About;
 pub use counted::counted;
 pub use dialect::foreign::Foreign;
 pub use dialect::unread::{Unread, UnreadRule};
-pub use dialect::usage::{ReplyId, Usage, UsageOf};
-pub use dialect::{Dialect, Held};
+pub use dialect::{Dialect, Held, ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};
 pub use legality::problems::{Problem, Rule, Validator};
 pub use legality::{problems, repair, rules, rules::Rules};
-pub use log::Log;
-pub use log::flaw::{Effect, Flaw, Remedy};
 pub use log::links::{Bond, GoodFor, Link, Links, SecondCopy};
 pub use log::view::{Portion, Presences};
-pub use log::{compaction, flaw, view};
+pub use log::{Effect, Flaw, Log, Remedy, compaction, view};
 pub use record::edit::{Edits, Slot};
 pub use record::json::map_strings;
 pub use record::message::{
@@ -48,13 +45,11 @@ pub use record::scan;
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
 pub use record::{Class, MAX_LINE, Origin, Piece, Record};
-pub use session::document::{Conversation, Frame};
-pub use session::head::{FromStart, Head};
+pub use session::document::{Conversation, Frame, FromStart, Head};
 pub use session::reread::show as show_to_view;
-pub use session::watch::{Observer, Watch, Watched};
-pub use session::{Options, Records, dialect_of_lines};
+pub use session::{Observer, Options, Records, Watch, Watched, dialect_of_lines};
 
-pub(crate) use dialect::{unread, usage};
+pub(crate) use dialect::unread;
 pub(crate) mod cut {
     pub(crate) use crate::record::edit::cuts as places;
 }

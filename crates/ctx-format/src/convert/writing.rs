@@ -1,10 +1,10 @@
 //! Writes unit by unit, each with its origin.
 
 use crate::compaction::{list, quoted};
-use crate::convert::lowered::{DENIALS, NO_REQUEST};
 use crate::convert::pairing::Unit;
 use crate::convert::reading::Entry;
 use crate::convert::reading::Session;
+use crate::convert::reading::{DENIALS, NO_REQUEST};
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::target::{self, Line, Notes, Target};
 use crate::convert::turn::{self, Family};

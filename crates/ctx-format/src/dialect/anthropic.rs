@@ -5,9 +5,9 @@ use super::{
     Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
     summary_text, text_record, with_text,
 };
+use crate::dialect::{lessen, sum};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::{PairBy, Results};
-use crate::usage::{lessen, sum};
 use crate::{
     Denial, Edits, Log, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread,
     Usage, json, unread as rest,

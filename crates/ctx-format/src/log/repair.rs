@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::log::flaw::{Effect, Flaw, Remedy};
+use crate::log::{Effect, Flaw, Remedy};
 use crate::record::line_end;
 use crate::repair::{Action, Salvage, What};
 use crate::second_reading::show;

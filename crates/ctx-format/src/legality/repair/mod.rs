@@ -10,11 +10,10 @@ use crate::{Object, Origin};
 use std::collections::BTreeMap;
 
 mod plan;
-mod salvage;
 
 pub use crate::log::repair::{RepairedLog, repair_log};
 pub use plan::Planner;
-pub use salvage::Salvage;
+pub use plan::Salvage;
 
 /// The text of a result that replaces a missing one.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";

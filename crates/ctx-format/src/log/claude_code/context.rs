@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::line::{Node, NodeKind};
 use super::tree::{LastUse, LoadedTree};
-use crate::log::tree::{ById, LineId, Tree};
+use crate::log::links::{ById, LineId, Tree};
 
 /// The context, and how the way to it was found.
 pub(super) struct Context {
@@ -280,7 +280,7 @@ mod tests {
 
     use super::super::line::{Node, NodeKind};
     use super::EarlierLines;
-    use crate::log::tree::LineId;
+    use crate::log::links::LineId;
 
     fn nodes(times: &[i64]) -> Vec<Node> {
         let nodes = times.iter().enumerate().map(|(record, time)| Node {

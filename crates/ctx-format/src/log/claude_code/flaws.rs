@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use super::context::Context;
 use super::line::{Node, Preserved};
 use super::tree::LoadedTree;
-use crate::log::flaw::{Effect, Flaw, Remedy};
-use crate::log::tree::{Tree, off_the_path, second_root};
+use crate::log::links::{Tree, off_the_path, second_root};
+use crate::log::{Effect, Flaw, Remedy};
 use crate::{Edits, Object, counted, cut, json};
 
 pub(super) fn of(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use crate::dialect::kind_of;
-use crate::log::tree::LineId;
+use crate::log::links::LineId;
 use crate::{Object, json};
 
 /// A line, as far as the tree is concerned.

@@ -8,7 +8,6 @@ mod line;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod view;
 
 use std::borrow::Cow;
 
@@ -180,7 +179,7 @@ impl Dialect for ClaudeCode {
 
 impl Log for ClaudeCode {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Builder>::default()
+        Box::<tree::Builder>::default()
     }
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {

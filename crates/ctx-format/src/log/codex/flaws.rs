@@ -7,7 +7,7 @@ use super::entry::Entry;
 use super::item;
 use super::line::Line;
 use crate::dialect::kind_of;
-use crate::log::flaw::{Effect, Flaw, NO_TIME, Remedy, session_id};
+use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Edits, Object, counted, json};
 
 /// The types of lines that the client loads.

@@ -4,7 +4,7 @@ use super::entry::{Compacted, Entry};
 use super::item;
 use crate::dialect::items::Kind;
 use crate::dialect::{kind_of, role_of};
-use crate::log::tree::LineId;
+use crate::log::links::LineId;
 use crate::{Object, Role};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

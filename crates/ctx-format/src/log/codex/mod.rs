@@ -12,7 +12,6 @@ mod line;
 mod replay;
 #[cfg(test)]
 mod tests;
-mod view;
 
 use std::borrow::Cow;
 
@@ -23,9 +22,9 @@ use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
 use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, items, kind_of};
+use crate::dialect::{lessen, sum};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
-use crate::usage::{lessen, sum};
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, UsageOf, json,
@@ -159,7 +158,7 @@ impl Dialect for Codex {
 
 impl Log for Codex {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Builder>::default()
+        Box::<replay::Builder>::default()
     }
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {

@@ -19,8 +19,6 @@ mod message;
 mod part;
 #[cfg(test)]
 mod tests;
-mod turn;
-mod view;
 
 use std::borrow::Cow;
 
@@ -30,10 +28,10 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
+use crate::dialect::sum;
 use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, kind_of};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
-use crate::usage::sum;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,
@@ -148,7 +146,7 @@ impl Dialect for Gemini {
 
 impl Log for Gemini {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Builder>::default()
+        Box::<flaws::Builder>::default()
     }
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {

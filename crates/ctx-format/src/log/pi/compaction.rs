@@ -7,11 +7,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tree::{Entries, has_no_ids};
-use super::{NO_USAGE, entry, system, view};
+use super::{NO_USAGE, entry, view};
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times, copy_with,
 };
-use crate::log::tree::LineId;
+use crate::log::links::LineId;
 use crate::log::view::Portion;
 use crate::{Object, json};
 
@@ -77,7 +77,7 @@ impl CompactionWriter for Writer {
         line = line.json("tokensBefore", &compaction.tokens.0.to_string());
         let context = view::context(&entries, &entries.path());
         let edits = view::edits(&context);
-        if let Some(system) = system::replayed(&context, compaction.now.timestamp_millis()) {
+        if let Some(system) = entry::replayed_system(&context, compaction.now.timestamp_millis()) {
             line = line.json("systemMessage", &system);
         }
         let mut lines = vec![line.end()];

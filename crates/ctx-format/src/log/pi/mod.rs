@@ -8,7 +8,6 @@
 mod compaction;
 mod convert;
 mod entry;
-mod system;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -22,9 +21,9 @@ use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
 use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of};
+use crate::dialect::{lessen, sum};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
-use crate::usage::{lessen, sum};
 use crate::{
     About, Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules,
     SecondCopy, Unread, Usage, json,
@@ -122,7 +121,7 @@ impl Dialect for Pi {
             "message" => {
                 let message = object.object_of("message")?;
                 let role = message.get("role").unwrap_or("null");
-                (role != system::ROLE).then(|| Unread::role(self.name(), role))
+                (role != entry::SYSTEM).then(|| Unread::role(self.name(), role))
             }
             _ => None,
         }

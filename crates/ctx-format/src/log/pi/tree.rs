@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
+use super::entry;
 use super::entry::{Entry, EntryKind, new_content};
-use super::system;
 use crate::dialect::kind_of;
-use crate::log::flaw::{Effect, Flaw, NO_TIME, Remedy, session_id};
-use crate::log::tree::{LineId, Tree};
+use crate::log::links::{LineId, Tree};
+use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Object, json};
 
 /// An entry, as far as the tree is concerned.
@@ -75,7 +75,7 @@ impl Node {
             content,
             is_sent: entry.is_some_and(|entry| entry.is_sent(version)),
             edit: target.map(|target| (target, new_content(object).map(Box::from))),
-            system: system::message(object).map(Box::from),
+            system: entry::system_message(object).map(Box::from),
         }
     }
 

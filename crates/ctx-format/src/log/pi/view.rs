@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 
 use super::tree::{Boundary, Content, Entries, Node};
-use crate::log::flaw::{Effect, Flaw, Remedy};
-use crate::log::tree::{LineId, Tree, off_the_path, second_root};
+use crate::log::links::{LineId, Tree, off_the_path, second_root};
 use crate::log::view::{Outside, View, ViewBuilder};
+use crate::log::{Effect, Flaw, Remedy};
 use crate::{Object, counted};
 
 /// Sees each record of a session once.
