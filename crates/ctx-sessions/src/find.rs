@@ -1,29 +1,32 @@
-//! Which session files there are, without reading any.
+//! Finds the session files on a machine without reading any, and tells by size and times whether a
+//! file is the one that was read before.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ctx_store::is_store;
+use serde::{Deserialize, Serialize};
 use walkdir::{DirEntry, WalkDir};
 
-use crate::mark::Mark;
-use crate::place::{Place, is_of_helper, is_packed, is_session_name};
+use crate::agents::{AgentFolder, is_of_helper, is_packed, is_session_name};
 
 /// Where to look for sessions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope<'a> {
     /// In the folders of agents. Missing folders are skipped.
-    Places(&'a [Place]),
+    Agents(&'a [AgentFolder]),
     /// In these files and folders. The places tell which agent a file belongs to.
-    Named(&'a [PathBuf], &'a [Place]),
+    Named(&'a [PathBuf], &'a [AgentFolder]),
 }
 
 /// A session file, or what looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct SessionFile {
     /// The path of the file.
     pub path: PathBuf,
     /// The agent whose folder it is in.
@@ -38,7 +41,7 @@ pub(crate) struct Found {
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
     /// Each file once, in the order of the places, there by name.
-    pub files: Vec<Found>,
+    pub files: Vec<SessionFile>,
     /// Within the scope: folders, files and links.
     pub unreadable: Vec<(PathBuf, io::Error)>,
     /// Named paths that could not be read, with the reason.
@@ -54,7 +57,7 @@ pub(crate) struct Finds {
 pub(crate) fn find(scope: Scope<'_>, with_helpers: bool) -> Finds {
     let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
     match scope {
-        Scope::Places(places) => {
+        Scope::Agents(places) => {
             for place in places {
                 finder.place(place);
             }
@@ -76,7 +79,7 @@ struct Finder {
 }
 
 impl Finder {
-    fn place(&mut self, place: &Place) {
+    fn place(&mut self, place: &AgentFolder) {
         match fs::metadata(&place.folder) {
             Ok(_) => self.walk(&place.folder, &mut |_| Some(place)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -84,7 +87,7 @@ impl Finder {
         }
     }
 
-    fn named(&mut self, path: &Path, places: &[Place]) {
+    fn named(&mut self, path: &Path, places: &[AgentFolder]) {
         let of = |path: &Path| {
             let path = std::path::absolute(path).ok()?;
             places.iter().find(|place| path.starts_with(&place.folder))
@@ -105,7 +108,11 @@ impl Finder {
         }
     }
 
-    fn walk<'p>(&mut self, folder: &Path, place_of: &mut dyn FnMut(&Path) -> Option<&'p Place>) {
+    fn walk<'p>(
+        &mut self,
+        folder: &Path,
+        place_of: &mut dyn FnMut(&Path) -> Option<&'p AgentFolder>,
+    ) {
         let is_shown = |entry: &DirEntry| {
             let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             let is_store = || entry.file_type().is_dir() && is_store(entry.path());
@@ -123,7 +130,7 @@ impl Finder {
     fn entry<'p>(
         &mut self,
         entry: &DirEntry,
-        place_of: &mut dyn FnMut(&Path) -> Option<&'p Place>,
+        place_of: &mut dyn FnMut(&Path) -> Option<&'p AgentFolder>,
     ) {
         let path = entry.path();
         if !entry.file_type().is_file() || !is_session_name(path) {
@@ -148,7 +155,12 @@ impl Finder {
 
     fn add(&mut self, path: PathBuf, agent: Option<&'static str>, mark: &Mark) {
         if self.seen.insert(mark.file()) {
-            self.finds.files.push(Found { is_packed: is_packed(&path), path, agent, mark: *mark });
+            self.finds.files.push(SessionFile {
+                is_packed: is_packed(&path),
+                path,
+                agent,
+                mark: *mark,
+            });
         }
     }
 
@@ -167,20 +179,68 @@ impl Finder {
     /// is dropped.
     fn without_packed_twins(&mut self) {
         let plain: HashSet<&Path> = self.finds.files.iter().map(|it| it.path.as_path()).collect();
-        let has_twin = |found: &Found| {
+        let has_twin = |found: &SessionFile| {
             found.is_packed
                 && found.path.extension() == Some(OsStr::new("zst"))
                 && plain.contains(found.path.with_extension("").as_path())
         };
-        let keep: Vec<bool> = self.finds.files.iter().map(|it| !has_twin(it)).collect();
-        let mut keep = keep.into_iter();
-        self.finds.files.retain(|_| keep.next().unwrap_or(true));
+        let twins: HashSet<PathBuf> =
+            self.finds.files.iter().filter(|it| has_twin(it)).map(|it| it.path.clone()).collect();
+        self.finds.files.retain(|it| !twins.contains(&it.path));
     }
 }
 
 /// Whether a file has gone while it was looked for; a link that leads nowhere has not.
 fn is_gone(path: &Path, error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err()
+}
+
+/// The coarsest times of a file system (FAT). A file that changed more recently may change again and
+/// look the same.
+const TIME_STEP: Duration = Duration::from_secs(2);
+
+/// Size, times and number of a file: where none of them has changed, its bytes have not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Mark {
+    /// The size in bytes.
+    pub size: u64,
+    /// When its bytes changed last: seconds since 1970, and nanoseconds.
+    pub modified: (i64, i64),
+    /// When anything of it changed last.
+    pub(crate) changed: (i64, i64),
+    pub(crate) device: u64,
+    pub(crate) number: u64,
+}
+
+impl Mark {
+    /// The mark of a file with this metadata.
+    pub(crate) fn of(meta: &Metadata) -> Self {
+        Self {
+            size: meta.len(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+            device: meta.dev(),
+            number: meta.ino(),
+        }
+    }
+
+    /// Which file it is, under whatever names.
+    pub(crate) fn file(&self) -> (u64, u64) {
+        (self.device, self.number)
+    }
+
+    /// Whether the file had been still for long enough at `now` to be known again.
+    pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
+        self.age(now).is_some_and(|age| age > TIME_STEP)
+    }
+
+    /// How long ago its bytes changed; `None` in the future.
+    pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
+        let now = now.duration_since(UNIX_EPOCH).ok()?;
+        let seconds = u64::try_from(self.modified.0).unwrap_or(0);
+        let nanoseconds = u32::try_from(self.modified.1).unwrap_or(0);
+        now.checked_sub(Duration::new(seconds, nanoseconds))
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::Content;
-use crate::mark::Mark;
-use crate::read::Reading;
+use crate::find::Mark;
+use crate::read::{Content, Reading};
 
 /// Another one where a reading would say something else of the same file.
 const VERSION: &str = concat!("3 ", env!("CARGO_PKG_VERSION"));
@@ -17,12 +16,12 @@ const VERSION: &str = concat!("3 ", env!("CARGO_PKG_VERSION"));
 /// The readings of files, by their paths.
 #[derive(Debug, Default)]
 pub struct Index {
-    entries: HashMap<PathBuf, Known>,
+    entries: HashMap<PathBuf, IndexedFile>,
     is_changed: bool,
 }
 
 #[derive(Debug)]
-struct Known {
+struct IndexedFile {
     mark: Mark,
     content: Option<Content>,
 }
@@ -34,7 +33,7 @@ struct Head<'a> {
 
 /// A line of the file.
 #[derive(Deserialize, Serialize)]
-struct Line<P, C> {
+struct IndexLine<P, C> {
     path: P,
     mark: Mark,
     content: C,
@@ -49,9 +48,9 @@ impl Index {
             return Self::default();
         }
         let entries = lines.filter_map(|line| {
-            let line: Line<PathBuf, Option<Content>> = serde_json::from_str(line).ok()?;
+            let line: IndexLine<PathBuf, Option<Content>> = serde_json::from_str(line).ok()?;
             let (mark, content) = (line.mark, line.content);
-            Some((line.path, Known { mark, content }))
+            Some((line.path, IndexedFile { mark, content }))
         });
         Self { entries: entries.collect(), is_changed: false }
     }
@@ -68,7 +67,7 @@ impl Index {
         if !reading.is_settled {
             return;
         }
-        let known = Known { mark: reading.mark, content: reading.content.clone() };
+        let known = IndexedFile { mark: reading.mark, content: reading.content.clone() };
         self.entries.insert(path.to_owned(), known);
         self.is_changed = true;
     }
@@ -93,7 +92,7 @@ impl Index {
             .entries
             .iter()
             .filter_map(|(path, known)| {
-                let line = Line {
+                let line = IndexLine {
                     path: path.to_str()?,
                     mark: known.mark,
                     content: known.content.as_ref(),

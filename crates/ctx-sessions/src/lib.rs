@@ -4,26 +4,17 @@
 //! A session's tokens are counted and calibrated by the engine, so a list shows the same figures as
 //! every other tool.
 
-mod content;
+mod agents;
 mod find;
 mod form;
 mod index;
-mod mark;
-mod place;
 mod query;
 mod read;
-mod remarks;
 mod row;
-mod state;
-mod survey;
-mod table;
-mod title;
 
-pub use content::Content;
+pub use find::Mark;
 pub use form::Form;
 pub use index::Index;
-pub use mark::Mark;
-pub use query::Query;
-pub use read::{Reading, read};
+pub use query::{Listed, Query};
+pub use read::{Content, Reading, read};
 pub use row::{Question, Row};
-pub use survey::Listed;

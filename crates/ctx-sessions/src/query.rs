@@ -1,5 +1,7 @@
-//! Which sessions are asked for, and the list of them.
+//! Which sessions are listed: the files that were found, the rows made of them, and the warnings.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
@@ -7,12 +9,11 @@ use std::path::{Path, PathBuf};
 
 use ctx_cli::{in_parallel, jobs_of};
 
-use crate::find::{Scope, find};
+use crate::agents::AgentFolder;
+use crate::find::{Finds, Scope, SessionFile, find};
 use crate::index::Index;
-use crate::place::Place;
-use crate::read::read;
-use crate::row::{Question, Row};
-use crate::survey::{Listed, Survey};
+use crate::read::{Reading, read};
+use crate::row::{Question, Row, sort};
 
 /// Which sessions. A `project` that is no absolute path is a name.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +48,7 @@ pub struct Query {
 fn agents() -> Vec<&'static str> {
     let dialects = ctx_format::dialect::ALL;
     let mut names: Vec<&str> = dialects.map(ctx_format::Dialect::name).into();
-    names.extend(crate::place::AGENTS);
+    names.extend(crate::agents::AGENTS);
     names.sort_unstable();
     names.dedup();
     names
@@ -66,16 +67,17 @@ impl Query {
     ) -> (Listed, Index) {
         let places = self.places(variable);
         let scope = if self.paths.is_empty() {
-            Scope::Places(&places)
+            Scope::Agents(&places)
         } else {
             Scope::Named(&self.paths, &places)
         };
-        let survey = Survey::new(find(scope, self.subagents), index);
-        let paths = survey.to_read();
+        let finds = find(scope, self.subagents);
+        let paths = unread(&finds, &index);
         let (counter, now) = (question.counter, question.now);
         let readings: Vec<io::Result<_>> =
             in_parallel(&paths, jobs_of(self.jobs), |path| read(path, temp, counter, now));
-        let (mut listed, index) = survey.finish(paths, readings, &self.paths, question);
+        let readings = paths.into_iter().zip(readings).collect();
+        let (mut listed, index) = self.rows(finds, index, readings, question);
         listed.rows.retain(|row| self.shows(row));
         listed.looked_in = if self.paths.is_empty() {
             places.into_iter().map(|place| place.folder).collect()
@@ -85,10 +87,64 @@ impl Query {
         (listed, index)
     }
 
+    /// The list, and the index for the next time. `readings` are those of the files that are not in
+    /// the index.
+    fn rows(
+        &self,
+        finds: Finds,
+        mut index: Index,
+        readings: Vec<(PathBuf, io::Result<Reading>)>,
+        question: &Question,
+    ) -> (Listed, Index) {
+        let mut listed = Listed {
+            rows: Vec::with_capacity(finds.files.len()),
+            foreign: Vec::new(),
+            unreadable: finds.unreadable,
+            failed: finds.failed,
+            helpers: finds.helpers,
+            looked_in: Vec::new(),
+        };
+        let mut fresh = HashMap::new();
+        for (path, reading) in readings {
+            match reading {
+                Ok(reading) => {
+                    index.put(&path, &reading);
+                    fresh.insert(path, reading);
+                }
+                Err(error) if self.paths.contains(&path) => listed.failed.push((path, error)),
+                // The file was deleted in the meantime.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => listed.unreadable.push((path, error)),
+            }
+        }
+        for mut found in finds.files {
+            if found.is_packed {
+                listed.rows.push(Row::of(&found, None, question));
+                continue;
+            }
+            let content = match fresh.get(&found.path) {
+                Some(reading) => {
+                    found.mark = reading.mark;
+                    Some(reading.content.as_ref())
+                }
+                None => index.get(&found.path, &found.mark),
+            };
+            match content {
+                Some(Some(content)) => listed.rows.push(Row::of(&found, Some(content), question)),
+                Some(None) => listed.foreign.push(found.path),
+                // The file could not be read.
+                None => {}
+            }
+        }
+        sort(&mut listed.rows);
+        index.forget_vanished();
+        (listed, index)
+    }
+
     /// The folders of the agents that the query names.
-    fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<Place> {
-        let mut places = Place::usual(variable);
-        let is_asked = |place: &Place| {
+    fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<AgentFolder> {
+        let mut places = AgentFolder::usual(variable);
+        let is_asked = |place: &AgentFolder| {
             let mut agents = self.agent.iter();
             self.agent.is_empty()
                 || !self.paths.is_empty()
@@ -117,4 +173,67 @@ impl Query {
         let is_asked = self.agent.is_empty() || self.agent.contains(&row.agent);
         is_asked && self.is_of_project(row) && (!self.due || row.due == Some(true))
     }
+}
+
+/// All that was found.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// The newest first.
+    pub rows: Vec<Row>,
+    /// Files that are no sessions.
+    pub foreign: Vec<PathBuf>,
+    /// Paths that could not be read, other than the operands.
+    pub unreadable: Vec<(PathBuf, io::Error)>,
+    /// Named paths that could not be read.
+    pub failed: Vec<(PathBuf, io::Error)>,
+    /// How many files of helpers were passed over.
+    pub helpers: usize,
+    /// Files and folders that were looked at.
+    pub looked_in: Vec<PathBuf>,
+}
+
+impl Listed {
+    /// Warnings about skipped files and empty results.
+    pub fn warnings(&self, query: &Query) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(first) = self.foreign.first() {
+            let files = counted(self.foreign.len(), "file is no session", "files are no sessions");
+            warnings.push(format!("{files}: {}", first.display()));
+        }
+        if let Some((first, error)) = self.unreadable.first() {
+            let things = counted(self.unreadable.len(), "file or folder", "files or folders");
+            let first = first.display();
+            warnings.push(format!("{things} could not be read: {first}: {error}"));
+        }
+        if self.rows.is_empty() && self.failed.is_empty() {
+            let looked_in = self.looked_in.iter();
+            let places: Vec<String> = looked_in.map(|it| it.display().to_string()).collect();
+            let project = query.project.as_ref();
+            let project = project.map_or_else(String::new, |it| format!(" of {}", it.display()));
+            let due = if query.due { " that are due" } else { "" };
+            warnings.push(format!("no sessions{project}{due} in {}", places.join(", ")));
+        }
+        warnings
+    }
+
+    /// A note about files that are always skipped.
+    pub fn note(&self) -> Option<String> {
+        let files = counted(self.helpers, "file of a subagent", "files of subagents");
+        (self.helpers > 0).then(|| format!("{files} passed over; --subagents lists them"))
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
+/// The files that must be read: the largest first, so that the last threads end together.
+fn unread(finds: &Finds, index: &Index) -> Vec<PathBuf> {
+    let new = |it: &&SessionFile| !it.is_packed && index.get(&it.path, &it.mark).is_none();
+    let mut files: Vec<&SessionFile> = finds.files.iter().filter(new).collect();
+    files.sort_by_key(|found| Reverse(found.mark.size));
+    files.iter().map(|found| found.path.clone()).collect()
 }

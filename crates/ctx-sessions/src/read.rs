@@ -1,4 +1,4 @@
-//! Reads one session file for the list.
+//! Reads one session file for the list: its titles, its tokens, and what else a list shows.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,13 +9,61 @@ use std::time::SystemTime;
 use ctx_engine::counter::{MessageCounter, add_to_size};
 use ctx_engine::estimate::CalibrationPass;
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, FromStart, Object, Options, Record, Records};
+use ctx_format::{Dialect, FromStart, Message, Object, Options, Part, Record, Records};
 use ctx_policy::trigger::Size;
+use serde::{Deserialize, Serialize};
 
-use crate::content::Content;
-use crate::mark::Mark;
-use crate::place;
-use crate::title::{self, Ask};
+use crate::agents::project_root;
+use crate::find::Mark;
+
+/// What a list of sessions shows about a session file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Content {
+    /// The dialect of the file.
+    pub dialect: String,
+    /// The id by which the agent knows the session.
+    pub session: Option<String>,
+    /// The name that the user gave it, else the title that the agent made.
+    pub title: Option<String>,
+    /// The user's first request.
+    pub ask: Option<String>,
+    /// The folder that the agent works in.
+    pub folder: Option<String>,
+    /// The model that was asked last.
+    pub model: Option<String>,
+    /// The tokens of its window: the file's own figure, or else that of the list of models.
+    pub recorded_window: Option<u64>,
+    /// Messages in the context.
+    pub messages: u64,
+    /// System messages among them.
+    pub system: u64,
+    /// Requests in the context.
+    pub turns: u64,
+    /// Bytes of tool results in the context.
+    pub tool_bytes: u64,
+    /// Tokens of the context according to the newest usage that is valid for it.
+    pub recorded: Option<u64>,
+    /// The part of `context_tokens` above the recorded tokens.
+    pub estimated: u64,
+    /// The likely tokens of the whole context.
+    #[serde(rename = "tokens")]
+    pub context_tokens: u64,
+    /// Lines that are no record.
+    pub bad_lines: u64,
+}
+
+impl Content {
+    /// The size to compare with the triggers.
+    pub(crate) fn size(&self) -> Size {
+        Size {
+            messages: self.messages - self.system.min(self.messages),
+            turns: self.turns,
+            tokens: self.context_tokens,
+            tool_bytes: self.tool_bytes,
+            ..Size::default()
+        }
+    }
+}
 
 /// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +91,7 @@ pub fn read(
     let mark = Mark::of(&meta);
     let mut content = read_content(&file, temp, counter)?;
     if let Some(content) = content.as_mut().filter(|it| it.folder.is_none()) {
-        content.folder = place::folder_beside(path);
+        content.folder = project_root(path);
     }
     Ok(Reading { mark, is_settled: mark.is_settled(now), content })
 }
@@ -121,7 +169,7 @@ impl ContentReader {
         };
         let content = &mut self.content;
         let about = log.about(object);
-        let title = |text: Cow<'_, str>| title::line(&text);
+        let title = |text: Cow<'_, str>| one_line(&text);
         content.title = about.name.and_then(title).or_else(|| content.title.take());
         self.made_title = about.title.and_then(title).or_else(|| self.made_title.take());
         if content.session.is_none() {
@@ -141,7 +189,7 @@ impl ContentReader {
         let Some(message) = self.dialect.message(object) else {
             return;
         };
-        match title::ask(&message) {
+        match first_ask(&message) {
             Ask::Said(ask) => self.content.ask = Some(ask),
             Ask::Doubtful(ask) => {
                 self.doubtful_ask.get_or_insert(ask);
@@ -175,6 +223,64 @@ impl ContentReader {
 
 fn not_empty(text: Cow<'_, str>) -> Option<String> {
     (!text.is_empty()).then(|| text.into_owned())
+}
+
+/// How many characters of a title are kept.
+const TITLE: usize = 160;
+
+/// What a message may be, seen as a request of the user.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Ask {
+    /// A request.
+    Said(String),
+    /// Perhaps text that the client added: a tag, a command.
+    Doubtful(String),
+    /// There is no text.
+    #[default]
+    None,
+}
+
+/// The user's request in a message.
+fn first_ask(message: &Message<'_>) -> Ask {
+    let mut doubtful = None;
+    for part in &message.parts {
+        let Part::Text(text) = part else {
+            continue;
+        };
+        let Some(line) = one_line(text) else {
+            continue;
+        };
+        let is_command = line.starts_with('/') && !line.contains(' ');
+        if !line.starts_with('<') && !is_command {
+            return Ask::Said(line);
+        }
+        doubtful.get_or_insert(line);
+    }
+    doubtful.map_or(Ask::None, Ask::Doubtful)
+}
+
+/// The beginning of a text as one line, or `None` if the text is empty.
+fn one_line(text: &str) -> Option<String> {
+    let mut line = String::new();
+    let mut count = 0;
+    let mut words = text.split_whitespace();
+    for word in &mut words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        count += word.chars().count() + 1;
+        line.push_str(word);
+        if count > TITLE {
+            break;
+        }
+    }
+    if words.next().is_some() || count > TITLE + 1 {
+        if let Some((end, _)) = line.char_indices().nth(TITLE) {
+            line.truncate(end);
+        }
+        line.push('…');
+    }
+    (!line.is_empty()).then_some(line)
 }
 
 #[cfg(test)]

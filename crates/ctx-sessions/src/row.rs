@@ -1,6 +1,7 @@
-//! A session as a list shows it. The keys are a contract: new ones may come, none goes.
+//! A session as a list shows it, and whether its compaction is due. The keys are a contract: new ones
+//! may come, none goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat};
@@ -8,10 +9,8 @@ use ctx_engine::counter::MessageCounter;
 use ctx_policy::trigger::{Step, Triggers};
 use serde::Serialize;
 
-use crate::content::Content;
-use crate::find::Found;
-use crate::mark::Mark;
-use crate::state::State;
+use crate::find::{Mark, SessionFile};
+use crate::read::Content;
 
 /// The options that apply to every row.
 pub struct Question {
@@ -59,8 +58,8 @@ pub struct Row {
 
 impl Row {
     /// The row of a file.
-    pub(crate) fn of(found: &Found, content: Option<&Content>, question: &Question) -> Self {
-        let state = content.map(|content| State::of(content, &question.triggers));
+    pub(crate) fn of(found: &SessionFile, content: Option<&Content>, question: &Question) -> Self {
+        let state = content.map(|content| WindowState::of(content, &question.triggers));
         let tokens = content.map(|content| content.context_tokens);
         let window = state.and_then(|state| state.window);
         let step = state.and_then(|state| state.step);
@@ -118,6 +117,57 @@ fn share(tokens: Option<u64>, window: Option<u64>) -> Option<f64> {
     Some(tokens? as f64 / window as f64)
 }
 
-fn shown<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
+}
+
+/// What a list shows about a session in addition to its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WindowState {
+    /// Tokens of the window; `None` where the model is not known.
+    pub(crate) window: Option<u64>,
+    /// The step that is due, or `None` if it depends on an unknown window.
+    pub(crate) step: Option<Step>,
+}
+
+impl WindowState {
+    /// The state by `triggers`. Their window precedes that of the session.
+    pub(crate) fn of(content: &Content, triggers: &Triggers) -> Self {
+        let window = triggers.window.or(content.recorded_window);
+        let mut triggers = Triggers { window, ..*triggers };
+        let needs_window = triggers.share.is_some() || triggers.reserve.is_some();
+        let is_open = needs_window && window.is_none();
+        if is_open {
+            (triggers.share, triggers.reserve) = (None, None);
+        }
+        let due = triggers.check(&content.size());
+        let is_answered = !is_open || due.step == Step::Compact || due.held_back.is_some();
+        Self { window, step: is_answered.then_some(due.step) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::share::Share;
+    use ctx_policy::trigger::{Step, Triggers};
+
+    use super::WindowState;
+    use crate::Content;
+
+    #[test]
+    fn without_a_window_a_share_decides_nothing() {
+        let of = |triggers: &Triggers, recorded_window| {
+            let content =
+                Content { messages: 90, context_tokens: 86, recorded_window, ..Content::default() };
+            WindowState::of(&content, triggers)
+        };
+        let share = Triggers { share: Some(Share::of_percent(80)), ..Triggers::default() };
+        assert_eq!(of(&share, Some(100)).step, Some(Step::Compact));
+        assert_eq!(of(&share, Some(200)).step, Some(Step::None));
+        assert_eq!(of(&share, None).step, None);
+        let messages = Triggers { messages: Some(80), ..share };
+        assert_eq!(of(&messages, None).step, Some(Step::Compact));
+        let window = Triggers { window: Some(100), ..share };
+        assert_eq!(of(&window, Some(200)).window, Some(100));
+    }
 }

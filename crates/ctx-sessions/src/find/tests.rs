@@ -2,11 +2,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
-use super::{Finds, Scope, find};
-use crate::place::Place;
+use super::{Finds, Mark, Scope, find};
+use crate::agents::AgentFolder;
 
 fn tree(files: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
@@ -67,11 +68,11 @@ fn of_an_agents_place_only_sessions_are_taken() {
         "sessions/4.jsonl.zst",
     ]);
     let places = [
-        Place { agent: "openclaw", folder: dir.path().join("main") },
-        Place { agent: "codex", folder: dir.path().join("sessions") },
-        Place { agent: "pi", folder: dir.path().join("not there") },
+        AgentFolder { agent: "openclaw", folder: dir.path().join("main") },
+        AgentFolder { agent: "codex", folder: dir.path().join("sessions") },
+        AgentFolder { agent: "pi", folder: dir.path().join("not there") },
     ];
-    let finds = find(Scope::Places(&places), false);
+    let finds = find(Scope::Agents(&places), false);
     assert_eq!(
         names(dir.path(), &finds),
         ["main/sessions/1.jsonl", "sessions/3.jsonl", "sessions/4.jsonl.zst"]
@@ -104,4 +105,14 @@ fn what_is_named_and_cannot_be_read_has_failed() {
     drop(File::create(dir.path().join("x")).expect("a file"));
     let finds = find(Scope::Named(&[dir.path().join("x")], &[]), false);
     assert_eq!(finds.files.len(), 1, "whatever its name");
+}
+
+#[test]
+fn what_has_just_changed_is_not_settled() {
+    let mark = Mark { modified: (1_000, 500_000_000), ..Mark::default() };
+    let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+    assert!(!mark.is_settled(at(900)), "in the future");
+    assert!(!mark.is_settled(at(1_002)));
+    assert!(mark.is_settled(at(1_003)));
+    assert_eq!(mark.age(at(1_001)), Some(Duration::from_millis(500)));
 }

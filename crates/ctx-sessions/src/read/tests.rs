@@ -6,7 +6,7 @@ use tempfile::NamedTempFile;
 use ctx_engine::counter::MessageCounter;
 use ctx_tokens::Encoding;
 
-use super::{Reading, read};
+use super::{Reading, one_line, read};
 use crate::Content;
 
 fn reading(text: &str) -> Reading {
@@ -233,4 +233,15 @@ fn a_file_that_has_just_changed_is_not_kept() {
     let settled = |seconds| read_at(&file, now(seconds)).is_settled;
     assert!(!settled(0));
     assert!(settled(10));
+}
+
+#[test]
+fn a_text_becomes_one_short_one_line() {
+    assert_eq!(one_line(" a\n\tb  ").as_deref(), Some("a b"));
+    assert_eq!(one_line(" \n"), None);
+    let long = one_line(&"éa ".repeat(100)).expect("a line");
+    assert_eq!(long.chars().count(), 161);
+    assert!(long.ends_with('…'), "{long}");
+    let one = one_line(&"x".repeat(200)).expect("a line");
+    assert_eq!(one.chars().count(), 161);
 }

@@ -14,14 +14,14 @@ pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencla
 
 /// A folder of an agent's sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct AgentFolder {
     /// The agent's name in the list.
     pub agent: &'static str,
     /// All sessions are below it.
     pub folder: PathBuf,
 }
 
-impl Place {
+impl AgentFolder {
     /// The places of all agents. `variable` reads a variable of the environment.
     pub(crate) fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
         let set = |name: &str| {
@@ -104,7 +104,7 @@ pub(crate) fn is_of_helper(path: &Path) -> bool {
 }
 
 /// The folder of the project, which Gemini keeps in a file next to its `chats`.
-pub(crate) fn folder_beside(path: &Path) -> Option<String> {
+pub(crate) fn project_root(path: &Path) -> Option<String> {
     let chats = path.ancestors().find(|dir| dir.ends_with("chats"))?;
     let root = File::open(chats.parent()?.join(".project_root")).ok()?;
     let mut text = String::new();
@@ -117,10 +117,10 @@ pub(crate) fn folder_beside(path: &Path) -> Option<String> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Place, is_of_helper, is_session_name};
+    use super::{AgentFolder, is_of_helper, is_session_name};
 
     fn folders(variables: &[(&str, &str)]) -> Vec<(&'static str, PathBuf)> {
-        let places = Place::usual(|name| {
+        let places = AgentFolder::usual(|name| {
             let set = variables.iter().find(|(own, _)| *own == name);
             set.map(|(_, value)| value.into())
         });
