@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use ctx_cli::Failure;
 use ctx_engine::compact::{
-    Attention, Compacted, Compaction, Content, Environment, MessageReader, NewFile, Offloaded,
-    Options, Outcome, Report, Source,
+    Attention, Compacted, Compaction, Content, Environment, MessageReader, NewFile, Options,
+    Outcome, Report, Source,
 };
 use ctx_engine::summarize::Summing;
 use ctx_engine::{Invalid, Notes, PassError, Time};
@@ -22,14 +22,14 @@ use ctx_format::{Dialect, counted};
 use ctx_memory::{DailyEntry, MemoryFolder, MemoryItem, append_summary, summary_path};
 use ctx_policy::trigger::Step;
 use ctx_store::{
-    Addition, ClassCounts, Facts, Figures, MinIdle, NewContent, RemovalReport, ReplaceOutcome,
-    Replacement, SessionId, SnapshotKind, Store, StoreError, StoreItem, hash,
+    Addition, ClassCounts, Figures, MinIdle, NewContent, ReplaceOutcome, Replacement, SessionId,
+    SnapshotKind, Store, StoreError, hash,
 };
 
 use self::items::ItemReader;
 use self::offloading::Offloading;
-use crate::store::{merge_failure, unchanged};
-use crate::{passes, store};
+use crate::passes;
+use crate::store::{self, merge_failure, unchanged};
 
 pub use batch::BatchEnd;
 
@@ -230,44 +230,6 @@ impl SessionFile<'_> {
         Ok(())
     }
 
-    /// Whether earlier attempts failed, and nothing has changed since.
-    fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
-        let tokens = compaction.size().tokens;
-        !self.options.force && strikes::given_up(self, tokens, source.target())
-    }
-
-    /// Puts the attempt into the audit log, and counts it, where nothing came of it.
-    fn record_failure(
-        &self,
-        compaction: &mut Compaction<'_>,
-        source: &Source<'_>,
-        replacement: Replacement<'_>,
-    ) -> Result<(), Failure> {
-        let tokens = compaction.size().tokens;
-        let report = &mut compaction.report;
-        if !report.outcome.is_without_result() {
-            return Ok(());
-        }
-        let facts = Facts {
-            session: Some(self.session.to_string()),
-            figures: figures(report),
-            ..Facts::default()
-        };
-        self.store.failed(OPERATION, &facts).map_err(unchanged)?;
-        if report.outcome == Outcome::SummaryFailed {
-            return Ok(());
-        }
-        let most = self.options.policy.target.max_attempts;
-        let added = strikes::add(replacement, tokens, source.target(), most);
-        if added.map_err(unchanged)? {
-            report.attention = Attention::LastTime;
-        } else if self.options.only_if_due {
-            // A job that runs every night reports it once, the last time.
-            report.attention = Attention::None;
-        }
-        Ok(())
-    }
-
     fn replace(
         &self,
         source: &Source<'_>,
@@ -322,38 +284,6 @@ impl SessionFile<'_> {
             done.report = report;
         }
         Ok(())
-    }
-
-    /// Moves offloaded files that no transcript of the session names into the trash: what was in
-    /// them is summarized now, and the snapshot has the results themselves.
-    fn delete_unreferenced(&self, offloaded: Option<Offloaded<'_>>, done: &mut FileReport) {
-        let paths = offloaded.map_or(&[][..], |it| it.paths);
-        let is_read = |path: &&String| !done.report.unreadable.contains(path);
-        let summarized: Vec<&String> = paths.iter().filter(is_read).collect();
-        let deleted = self.discard(&summarized).unwrap_or_else(|error| RemovalReport {
-            failed: vec![error],
-            ..RemovalReport::default()
-        });
-        let names = deleted.items.into_iter().filter_map(|item| match item {
-            StoreItem::Offloaded(file) => Some(file.name.to_string()),
-            StoreItem::Snapshot(_) => None,
-        });
-        done.report.deleted_files = Some(names.collect());
-        done.not_deleted = deleted.failed;
-    }
-
-    fn discard(&self, summarized: &[&String]) -> Result<RemovalReport, StoreError> {
-        if summarized.is_empty() {
-            return Ok(RemovalReport::default());
-        }
-        let now = self.store.now();
-        let mut files = match self.store.unreferenced(self.session, now) {
-            Err(StoreError::Unsearchable(_)) => return Ok(RemovalReport::default()),
-            files => files?,
-        };
-        let folder = self.store.offload_folder(self.session)?;
-        files.retain(|file| summarized.contains(&&folder.path_of(&file.name)));
-        self.store.discard_offloaded(&files, now)
     }
 
     fn open(&self, file: File, notes: &mut Notes) -> Result<Source<'_>, PassError> {

@@ -9,9 +9,9 @@ use ctx_engine::PassError;
 use ctx_engine::compact::{Content, Offloaded, Originals};
 use ctx_engine::offload::{Reading, Template};
 use ctx_format::Record;
-use ctx_store::real_path;
+use ctx_store::{RemovalReport, StoreError, StoreItem, real_path};
 
-use super::SessionFile;
+use super::{FileReport, SessionFile};
 use crate::offload::{Offloader, Plan, Restorer};
 use crate::store::{failure, unchanged};
 
@@ -99,5 +99,43 @@ impl<'a> Offloading<'a> {
         // gc finds the session by its real path.
         let live = real_path(path).ok();
         self.offloader.borrow_mut().finish(&[live]).map_err(unchanged)
+    }
+}
+
+impl SessionFile<'_> {
+    /// Moves offloaded files that no transcript of the session names into the trash: what was in
+    /// them is summarized now, and the snapshot has the results themselves.
+    pub(super) fn delete_unreferenced(
+        &self,
+        offloaded: Option<Offloaded<'_>>,
+        done: &mut FileReport,
+    ) {
+        let paths = offloaded.map_or(&[][..], |it| it.paths);
+        let is_read = |path: &&String| !done.report.unreadable.contains(path);
+        let summarized: Vec<&String> = paths.iter().filter(is_read).collect();
+        let deleted = self.discard(&summarized).unwrap_or_else(|error| RemovalReport {
+            failed: vec![error],
+            ..RemovalReport::default()
+        });
+        let names = deleted.items.into_iter().filter_map(|item| match item {
+            StoreItem::Offloaded(file) => Some(file.name.to_string()),
+            StoreItem::Snapshot(_) => None,
+        });
+        done.report.deleted_files = Some(names.collect());
+        done.not_deleted = deleted.failed;
+    }
+
+    fn discard(&self, summarized: &[&String]) -> Result<RemovalReport, StoreError> {
+        if summarized.is_empty() {
+            return Ok(RemovalReport::default());
+        }
+        let now = self.store.now();
+        let mut files = match self.store.unreferenced(self.session, now) {
+            Err(StoreError::Unsearchable(_)) => return Ok(RemovalReport::default()),
+            files => files?,
+        };
+        let folder = self.store.offload_folder(self.session)?;
+        files.retain(|file| summarized.contains(&&folder.path_of(&file.name)));
+        self.store.discard_offloaded(&files, now)
     }
 }

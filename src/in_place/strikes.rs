@@ -4,11 +4,14 @@
 //! An attempt is a whole run with all fallbacks of its policy. A run that failed, such as for a
 //! model without an answer or a full disk, shows nothing about the session and is not counted.
 
-use ctx_store::{COMPACTION_STRIKES, Replacement, StoreError};
+use ctx_cli::Failure;
+use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
+use ctx_store::{COMPACTION_STRIKES, Facts, Replacement, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::SessionFile;
+use super::{OPERATION, SessionFile, figures};
+use crate::store::unchanged;
 
 /// The attempts, as `meta.json` has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,9 +44,49 @@ impl Strikes {
     }
 }
 
+impl SessionFile<'_> {
+    /// Whether earlier attempts failed, and nothing has changed since.
+    pub(super) fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
+        let tokens = compaction.size().tokens;
+        !self.options.force && given_up(self, tokens, source.target())
+    }
+
+    /// Puts the attempt into the audit log, and counts it, where nothing came of it.
+    pub(super) fn record_failure(
+        &self,
+        compaction: &mut Compaction<'_>,
+        source: &Source<'_>,
+        replacement: Replacement<'_>,
+    ) -> Result<(), Failure> {
+        let tokens = compaction.size().tokens;
+        let report = &mut compaction.report;
+        if !report.outcome.is_without_result() {
+            return Ok(());
+        }
+        let facts = Facts {
+            session: Some(self.session.to_string()),
+            figures: figures(report),
+            ..Facts::default()
+        };
+        self.store.failed(OPERATION, &facts).map_err(unchanged)?;
+        if report.outcome == Outcome::SummaryFailed {
+            return Ok(());
+        }
+        let most = self.options.policy.target.max_attempts;
+        let added = add(replacement, tokens, source.target(), most);
+        if added.map_err(unchanged)? {
+            report.attention = Attention::LastTime;
+        } else if self.options.only_if_due {
+            // A job that runs every night reports it once, the last time.
+            report.attention = Attention::None;
+        }
+        Ok(())
+    }
+}
+
 /// Whether as many attempts in a row failed as the policy allows, and the session of `tokens` has
 /// not grown since.
-pub(super) fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>) -> bool {
+fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>) -> bool {
     let strikes = Strikes::of(file.store.note(file.session, COMPACTION_STRIKES));
     let has_changed = tokens > strikes.tokens || strikes.is_easier(target);
     strikes.count >= file.options.policy.target.max_attempts && !has_changed
@@ -51,7 +94,7 @@ pub(super) fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>)
 
 /// Counts an attempt without a result. Returns whether it was the last of `most`: only then it is
 /// reported.
-pub(super) fn add(
+fn add(
     replacement: Replacement<'_>,
     tokens: u64,
     target: Option<u64>,

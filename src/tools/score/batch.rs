@@ -8,7 +8,7 @@ use ctx_engine::PassError;
 use ctx_engine::score::{BatchScore, Side, Sided, Told, ToldBatch, score_batch, shortfalls};
 use ctx_summary::ledger::score::Score;
 
-use super::{Args, table};
+use super::{Args, batch_table};
 use crate::passes;
 
 pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
         let [before, after] = [Side::Before, Side::After].map(|side| args.name(side));
         json_line(&ToldBatch::of(json_name(&before), json_name(&after), &all))
     } else {
-        table::of_batch(&all)
+        batch_table(&all)
     });
     target.write(held.as_bytes(), io)?;
     Ok(ExitStatus::of_several(&statuses))

@@ -1,21 +1,24 @@
 //! `ctx-score`: what survived of a session.
 
 mod batch;
-mod table;
 
+use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, json_line, json_name,
+    ExitStatus, Failure, Input, Io, Outcome, Tool, aligned, input_name, inputs, json_line,
+    json_name, percent, printable,
 };
 use ctx_engine::score::{
-    Exam, Further, Later, Listed, Mark, Told, read_after, read_before, shortfalls,
+    BatchScore, Exam, Further, Later, Listed, Mark, Measure, Told, measures, read_after,
+    read_before, recall, shortfalls,
 };
+use ctx_format::counted;
 use ctx_policy::parse_fraction;
 use ctx_store::{HashingReader, SessionId, Store};
-use ctx_summary::ledger::score::{Needed, Score, Scorer};
+use ctx_summary::ledger::score::{Needed, Row, Score, Scorer};
 
 use crate::offload::referred;
 use crate::output::ReportOutputArgs;
@@ -152,10 +155,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let marks = exam.as_mut().map(Exam::marks);
     let marks = marks.as_deref();
     let shown = match args.list {
-        Some(Listed::Questions) => table::questions(marks.unwrap_or_default()),
-        Some(listed) => table::list(&score, listed),
+        Some(Listed::Questions) => question_list(marks.unwrap_or_default()),
+        Some(listed) => item_list(&score, listed),
         None if args.json => json(&args, &score, needed, marks),
-        None => table::of(&score, needed, marks),
+        None => table(&score, needed, marks),
     };
     target.write(shown.as_bytes(), io)?;
     let shortfalls = shortfalls(&score, marks, args.min, args.min_evidence);
@@ -255,4 +258,107 @@ fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool, F
         .map_err(|error| Failure::new(format_args!("cannot read BEFORE: {error}")))?;
     let session = args.session.as_ref();
     store.has_snapshot_of(session, &sha256).map_err(failure)
+}
+
+/// The classes with items and the share that was kept; then the values needed later, and the
+/// questions.
+fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
+    let mut shown = of_rows(&score.rows(), score.items_kept());
+    if let Some(needed) = needed {
+        shown.push('\n');
+        shown.push_str(&of_needed(needed));
+    }
+    if let Some(marks) = marks {
+        shown.push('\n');
+        shown.push_str(&of_marks(marks));
+    }
+    shown
+}
+
+/// The table of a batch: sums, means, and the conversation with the lowest score.
+fn batch_table(score: &BatchScore) -> String {
+    let mut shown = of_rows(&score.rows(), score.items_kept());
+    let _ = write!(shown, "\n{} scored", counted(score.scored, "conversation"));
+    if let Some((line, kept)) = score.least {
+        let _ = write!(shown, ", the least kept is {kept:.3}, in line {line}");
+    }
+    if score.failed > 0 {
+        let _ = write!(shown, "; {} could not be scored", score.failed);
+    }
+    shown.push('\n');
+    shown
+}
+
+fn of_rows(classes: &[Row; 8], items_kept: f64) -> String {
+    let mut rows = vec![heading("total retained recoverable lost score class")];
+    let mut sums = [0; 4];
+    for row in classes.iter().filter(|row| row.total > 0) {
+        let counts = [row.total, row.retained, row.recoverable, row.lost];
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum += count;
+        }
+        rows.push(table_line(counts, row.score, row.class.as_str()));
+    }
+    rows.push(table_line(sums, Some(items_kept), "items kept"));
+    aligned(&rows)
+}
+
+fn of_needed(needed: Needed) -> String {
+    let mut rows = vec![heading("needed kept share measure")];
+    for Measure { name, needed, kept, .. } in measures(needed) {
+        rows.push(vec![
+            needed.to_string(),
+            kept.to_string(),
+            percent(kept, needed),
+            name.to_owned(),
+        ]);
+    }
+    aligned(&rows)
+}
+
+fn of_marks(marks: &[Mark<'_>]) -> String {
+    let mut rows = vec![heading("questions answerable kept share category")];
+    for row in recall(marks) {
+        rows.push(vec![
+            row.questions.to_string(),
+            row.answerable.to_string(),
+            row.kept.to_string(),
+            percent(row.kept, row.answerable),
+            row.category.map_or("evidence recall".to_owned(), printable),
+        ]);
+    }
+    aligned(&rows)
+}
+
+/// Mark, id, category and question, with tabs between.
+fn question_list(marks: &[Mark<'_>]) -> String {
+    let mut out = String::new();
+    for mark in marks {
+        let question = mark.question;
+        let told = [&question.id, &question.category, &question.question];
+        let [id, category, words] = told.map(|text| printable(text));
+        let _ = writeln!(out, "{}\t{id}\t{category}\t{words}", mark.sign());
+    }
+    out
+}
+
+fn heading(words: &str) -> Vec<String> {
+    words.split(' ').map(str::to_owned).collect()
+}
+
+fn table_line(counts: [u64; 4], score: Option<f64>, name: &str) -> Vec<String> {
+    let score = score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"));
+    let counts = counts.map(|count| count.to_string()).into_iter();
+    counts.chain([score, name.to_owned()]).collect()
+}
+
+/// Class, line and text of each item, with tabs between.
+fn item_list(score: &Score, listed: Listed) -> String {
+    let mut out = String::new();
+    for item in listed.of(score) {
+        let (class, text) = (item.class.as_str(), printable(&item.text));
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{class}\t{}\t{text}", item.line);
+    }
+    out
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ctx_cli::printable;
 use ctx_engine::stats::Shares;
 
-use super::overview::Overview;
+use super::Overview;
 use super::status::Status;
 
 /// Of the whole store and of all sessions.
@@ -245,8 +245,8 @@ mod tests {
     use ctx_engine::stats::Shares;
     use ctx_store::{Actor, Store};
 
-    use super::super::overview::{Agents, Now, Overview};
     use super::super::rules::check;
+    use super::super::{Agents, Now, Overview};
     use super::of_all;
     use super::{Family, MetricKind, exposition};
 

@@ -6,7 +6,7 @@ use ctx_cli::{Align, Listing, labelled, percent, printable, short_bytes};
 use ctx_engine::stats::{Acceptance, Shares, Stats};
 use ctx_store::Usage;
 
-use super::overview::{Agents, Now, Overview};
+use super::{Agents, Now, Overview};
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
