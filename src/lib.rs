@@ -3,7 +3,6 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
-pub mod args;
 pub mod completing;
 pub mod in_place;
 pub mod offload;
@@ -11,8 +10,33 @@ pub mod output;
 pub mod passes;
 pub mod session;
 pub mod store;
-pub mod tools;
 pub mod trash;
+
+/// Flags that several tools share, and the options they turn into.
+pub mod args {
+    pub mod counting;
+    pub mod llm;
+    pub mod policy;
+}
+
+/// One module per tool: `Args` (the command line) → `Plan` (its meaning) → `run`.
+pub mod tools {
+    pub mod check;
+    pub mod compact;
+    pub mod convert;
+    pub mod count;
+    pub mod extract;
+    pub mod gc;
+    pub mod ls;
+    pub mod offload;
+    pub mod prune;
+    pub mod rollback;
+    pub mod score;
+    pub mod snapshot;
+    pub mod split;
+    pub mod stats;
+    pub mod summarize;
+}
 
 use std::process::ExitCode;
 

@@ -168,8 +168,23 @@ impl OutputArgs {
         }
     }
 
+    /// Source and destination of a run, or of a dry run, which claims nothing.
+    pub fn session_or_preview<'s>(
+        &self,
+        dry_run: bool,
+        inputs: &[PathBuf],
+        named: Option<&SessionId>,
+        store: &'s LazyStore<'s>,
+        growth: Growth,
+    ) -> Result<(Source, Target<'s>), Failure> {
+        if dry_run {
+            return Ok((Source::default(), self.preview(inputs, named, store)?));
+        }
+        self.session(inputs, named, store, growth)
+    }
+
     /// The destination of a dry run: makes the checks of a real run, and leaves no trace.
-    pub fn preview<'s>(
+    fn preview<'s>(
         &self,
         inputs: &[PathBuf],
         named: Option<&SessionId>,

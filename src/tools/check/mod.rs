@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::args::counting::{CountingArgs, TriggerArgs};
 use crate::args::policy::PolicyArgs;
-use crate::output::{OutputArgs, Source};
+use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, walk};
 use crate::store::{LazyStore, StoreArgs};
@@ -338,12 +338,9 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     }
     // A result that arrives during the run would be the second one of a call that was answered
     // here.
-    let (source, target) = if args.dry_run {
-        let target = args.output.preview(paths, None, store)?;
-        (Source::default(), target)
-    } else {
-        args.output.session(paths, None, store, Growth::Stops)?
-    };
+    let growth = Growth::Stops;
+    let (source, target) =
+        args.output.session_or_preview(args.dry_run, paths, None, store, growth)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
     let mut pass = RepairPass::new(session.dialect());

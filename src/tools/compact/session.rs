@@ -13,7 +13,7 @@ use ctx_store::{Growth, Store};
 
 use super::{Args, print_report, report};
 use crate::in_place::{FileReport, SessionFile, figures};
-use crate::output::{Source, Target};
+use crate::output::Target;
 use crate::session::last_change;
 use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
 use crate::{output, passes};
@@ -74,12 +74,9 @@ pub(super) fn open<'s>(
 ) -> Result<(Input, Target<'s>), Failure> {
     let paths = inputs(&args.files)?;
     let named = args.session.as_ref();
-    let (source, target) = if setup.options.dry_run {
-        let target = args.output.preview(&paths, named, store)?;
-        (Source::default(), target)
-    } else {
-        args.output.session(&paths, named, store, Growth::Follows)?
-    };
+    let growth = Growth::Follows;
+    let (source, target) =
+        args.output.session_or_preview(setup.options.dry_run, &paths, named, store, growth)?;
     Ok((source.open(&paths[0])?, target))
 }
 

@@ -11,7 +11,7 @@ use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
-use crate::output::{OutputArgs, ReportArgs, Source};
+use crate::output::{OutputArgs, ReportArgs};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 use crate::{output, passes};
@@ -80,12 +80,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(&args.file)?;
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
     args.refuse()?;
-    let (source, target) = if args.dry_run {
-        let target = args.output.preview(&paths, None, &lazy)?;
-        (Source::default(), target)
-    } else {
-        args.output.session(&paths, None, &lazy, Growth::Stops)?
-    };
+    let growth = Growth::Stops;
+    let (source, target) =
+        args.output.session_or_preview(args.dry_run, &paths, None, &lazy, growth)?;
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.note_document(io);
     let converter = Converter {

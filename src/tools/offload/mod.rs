@@ -20,7 +20,7 @@ use crate::offload::{
     self, OffloadReport, OffloadedResult, Offloader, OriginalError, Reference, RestoreReport,
     Restorer, Run, Transcripts, Wanted, original,
 };
-use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs, Source, Target};
+use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
@@ -160,21 +160,6 @@ impl<'a> Plan<'a> {
             output: self.output.as_deref().filter(|_| !args.dry_run),
             dry_run: args.dry_run,
         }
-    }
-
-    /// The source and the destination; a dry run claims nothing.
-    fn target<'s>(
-        &self,
-        args: &Args,
-        store: &'s LazyStore<'s>,
-    ) -> Result<(Source, Target<'s>), Failure> {
-        let inputs = [self.path.to_owned()];
-        let named = args.session.as_ref();
-        if args.dry_run {
-            let target = args.output.preview(&inputs, named, store)?;
-            return Ok((Source::default(), target));
-        }
-        args.output.session(&inputs, named, store, Growth::Follows)
     }
 }
 
@@ -331,7 +316,10 @@ fn pass<'a, C: Change>(
     change: C,
     io: &'a mut Io,
 ) -> Result<(Session, C, Option<NewSession<'a>>, Notes), Failure> {
-    let (source, target) = plan.target(args, store)?;
+    let inputs = [plan.path.to_owned()];
+    let (named, growth) = (args.session.as_ref(), Growth::Follows);
+    let (source, target) =
+        args.output.session_or_preview(args.dry_run, &inputs, named, store, growth)?;
     let mut session = args.read.session(source.open(plan.path)?)?;
     session.read(|session| session.refuse_document_of_log("changed"))?;
     session.note_document(io);

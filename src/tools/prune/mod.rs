@@ -16,7 +16,7 @@ use ctx_policy::{Glob, Rule, ToolFilter, parse_count};
 use ctx_store::Growth;
 
 use crate::args::counting::CountingArgs;
-use crate::output::{InPlaceArgs, OutputArgs, ReportArgs, Source};
+use crate::output::{InPlaceArgs, OutputArgs, ReportArgs};
 use crate::passes;
 use crate::session::{ReadArgs, last_change};
 use crate::store::StoreArgs;
@@ -88,12 +88,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = args.store.lazy(&TOOL, matches);
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     args.report.refuse_among_records(&output, args.dry_run)?;
-    let (source, target) = if args.dry_run {
-        let target = output.preview(&paths, None, &store)?;
-        (Source::default(), target)
-    } else {
-        output.session(&paths, None, &store, Growth::Follows)?
-    };
+    let growth = Growth::Follows;
+    let (source, target) = output.session_or_preview(args.dry_run, &paths, None, &store, growth)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
     session.note_document(io);

@@ -82,10 +82,7 @@ impl Args {
     ) -> Result<(Source, Target<'s>), Failure> {
         let is_plain = self.strip && self.only.is_none();
         let growth = if is_plain { Growth::Follows } else { Growth::Stops };
-        if self.dry_run {
-            return Ok((Source::default(), self.output.preview(inputs, None, store)?));
-        }
-        self.output.session(inputs, None, store, growth)
+        self.output.session_or_preview(self.dry_run, inputs, None, store, growth)
     }
 }
 

@@ -224,12 +224,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(&args.file)?;
     let store = args.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
-    let (source, target) = if args.dry_run {
-        let target = args.output.preview(&paths, named, &store)?;
-        (Source::default(), target)
-    } else {
-        args.output.session(&paths, named, &store, Growth::Follows)?
-    };
+    let growth = Growth::Follows;
+    let (source, target) =
+        args.output.session_or_preview(args.dry_run, &paths, named, &store, growth)?;
     let saved = args.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
