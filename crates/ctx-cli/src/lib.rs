@@ -14,16 +14,12 @@ mod guess;
 pub mod help;
 mod input;
 mod io;
-mod json;
 mod listing;
 mod manual;
-mod memory;
 mod parallel;
 mod plain_roff;
 mod process;
 mod progress;
-mod status;
-mod table;
 mod tool;
 mod usage;
 
@@ -33,14 +29,14 @@ pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
 pub use folders::{FolderArgs, Operands, Walk};
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
-pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
-pub use json::{json_failure, json_line, json_name};
-pub use listing::{Align, Cell, Listing, cut_to_width, short_bytes, short_count, short_time};
+pub use io::{Colour, CommonArgs, Io, Paint, Verbosity, json_failure, json_line, json_name};
+pub use listing::{
+    Align, Cell, Listing, aligned, cut_to_width, labelled, percent, short_bytes, short_count,
+    short_time,
+};
 pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
-pub use process::main;
+pub use process::{ExitStatus, main};
 pub use progress::{Progress, ShowProgress};
-pub use status::ExitStatus;
-pub use table::{aligned, labelled, percent};
 pub use tool::{Binary, Page, Tool};
 
 /// The result of a tool's `run`.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::counts::{Counts, Snapshot};
+use super::{Counts, Snapshot};
 
 /// A shorter run ends before anyone could read the line.
 const DELAY: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use ctx_summary::ledger::sentence::without_marker;
 use ctx_summary::ledger::text::{key, plain_line};
 use serde::{Deserialize, Serialize};
 
-use super::hash::{hash, short_hash};
+use super::statement::{hash, short_hash};
 use super::{KINDS, MemoryFiles, State, WasExtracted};
 use crate::memory_file::{appended, keys};
 use crate::{Citation, Entry};

@@ -11,7 +11,6 @@
 
 mod choice;
 mod daily;
-mod hash;
 mod master;
 mod retract;
 pub(crate) mod run;

@@ -17,13 +17,13 @@ use ctx_store::{
 };
 
 use super::daily::DailyLog;
-use super::hash::hash;
+use super::statement::hash;
 use super::{
     KINDS, MemoryFiles, NewMemory, Report, Rules, State, consolidate, extracted_path, master,
 };
 use crate::MergeError;
-use crate::files::consolidated::{read_consolidated, replace_consolidated};
 use crate::files::daily_log::{self, DailyEntry, tidy_logs};
+use crate::files::{read_consolidated, replace_consolidated};
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.

@@ -8,7 +8,6 @@ use ctx_summary::ledger::text::plain_line;
 use super::choice::Choice;
 use super::daily::LogDates;
 use super::extracted_path;
-use super::hash::short_hash;
 use super::master::{self, without_citations};
 use crate::similarity::Fingerprint;
 use crate::{Citation, Entry};
@@ -174,6 +173,16 @@ pub(super) fn statements_in_master(own_text: &str) -> Vec<Statement> {
         }
     }
     found
+}
+
+/// The SHA-256 in hexadecimal.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    ctx_store::hash(&mut &bytes[..]).expect("reading from memory does not fail")
+}
+
+/// The first 16 digits of the SHA-256.
+pub(super) fn short_hash(text: &str) -> String {
+    hash(text.as_bytes())[..16].to_owned()
 }
 
 #[cfg(test)]
