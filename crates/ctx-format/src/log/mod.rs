@@ -108,7 +108,7 @@ pub trait Log: Sync {
     fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
 
     /// The changes of a record that repair a flaw whose remedy is
-    /// [`Remedy::Change`](crate::Remedy::Change), with its numbers.
+    /// [`Remedy::Change`], with its numbers.
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits;
 
     /// What the agent does with a line of that class; `None` if it skips the line.
@@ -174,7 +174,7 @@ pub enum Remedy {
         /// The member of that record.
         of: &'static str,
     },
-    /// [`Log::repaired`](crate::log::Log::repaired) changes the line. The numbers are its own.
+    /// [`Log::repaired`] changes the line. The numbers are its own.
     Change(Vec<usize>),
 }
 
