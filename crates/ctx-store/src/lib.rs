@@ -37,7 +37,7 @@ pub use audit::history::Event;
 pub use audit::{ClassCounts, Compaction, Facts, Figures, Operation, Summing, Survived};
 pub use error::{MissingReason, MissingSnapshot, Severity, StoreError};
 pub use fs::atomic::{AtomicFile, OutputTarget};
-pub use fs::{HashingReader, file_names, hash, hash_bytes, open_plain};
+pub use fs::{HashingReader, file_names, hash, open_plain};
 pub use id::{SessionId, SnapshotId, Stamp, real_path};
 pub use lock::SessionLock;
 pub use offload::folder::OffloadFolder;

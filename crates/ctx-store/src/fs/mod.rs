@@ -241,14 +241,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// sha256 of what is left of `reader`.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
-    Ok(hex(&hash_bytes(reader)?))
-}
-
-/// The same in 32 bytes.
-pub fn hash_bytes(reader: &mut impl Read) -> io::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
     hash_into(&mut hasher, reader)?;
-    Ok(hasher.finalize().into())
+    Ok(hex(&hasher.finalize()))
 }
 
 /// By which a run recognizes bytes that it has seen. The seed of each run is random, so that
