@@ -6,7 +6,7 @@ use ctx_cli::{ExitStatus, Tool};
 
 const HEAD: &str = "# Exit status
 
-<!-- Written by `cargo run -p xtask -- gen` from crates/ctx-cli/src/status.rs and the pages of the tools. -->
+<!-- Written by `cargo run -p xtask -- gen` from crates/ctx-cli/src/process.rs and the pages of the tools. -->
 
 One table for all tools. The numbers are a contract: scripts may rely on them.
 
