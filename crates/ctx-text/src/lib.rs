@@ -13,7 +13,7 @@ pub use hash::{hash, hash_lowercase, hash_pair};
 pub use line::{
     comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
 };
-pub use pattern::{HintedRegex, Matcher, ascii_regex, bytes_regex, regex};
+pub use pattern::{HintedMatcher, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries};
 pub use prose::{is_joining, is_prose};
 pub use script::{is_cjk, is_han, is_unspaced};
 pub use words::{words, words_and_pairs};

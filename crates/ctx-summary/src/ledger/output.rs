@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::{HintedRegex, Matcher, bytes_regex, is_prose};
+use ctx_text::{HintedMatcher, Matcher, bytes_regex, is_prose};
 use regex::bytes::Regex;
 
 use crate::ledger::json::{Piece, records};
@@ -208,12 +208,12 @@ pub fn is_frame(line: &str) -> bool {
 
 /// Whether a text says why something is so, or what must or cannot be.
 pub(crate) fn gives_reason(text: &str) -> bool {
-    static REASON: LazyLock<HintedRegex> = LazyLock::new(|| {
-        HintedRegex::new(
+    static REASON: LazyLock<HintedMatcher> = LazyLock::new(|| {
+        HintedMatcher::new(
             "because|since|so that|otherwise|in order|to |ensure|prevent|avoid|due to|even if|\
              instead|rather|must|never|can|do|would|always|only |因为|以便|避免|否则|必须|防止",
             r"(?i)\b(?:because|since|so that|otherwise|in order to|to (?:avoid|prevent|ensure|make sure)|ensures?|prevents?|avoids?|due to|even if|instead of|rather than|must|never|cannot|can't|do(?:es)? not|don't|doesn't|would|always|only (?:if|when|for))\b|因为|以便|避免|否则|必须|防止",
-            |pattern| Matcher::ascii(pattern).expect("whole characters"),
+            Matcher::ascii,
         )
     });
     REASON.is_match(text)

@@ -18,8 +18,8 @@
 use std::sync::OnceLock;
 
 use ctx_format::Role;
-use ctx_text::Matcher;
-use regex::{Regex, RegexBuilder};
+use ctx_text::{Matcher, ascii_regex};
+use regex::Regex;
 
 /// One pattern of a table.
 #[derive(Default)]
@@ -125,11 +125,7 @@ impl Pattern {
             return true;
         }
         // "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is not.
-        let look_alikes = self.look_alikes.get_or_init(|| {
-            let regex = RegexBuilder::new(&self.not.pattern).unicode(false).build();
-            let regex = regex.or_else(|_| Regex::new(&with_ascii_classes(&self.not.pattern)));
-            regex.expect("the matcher has compiled it")
-        });
+        let look_alikes = self.look_alikes.get_or_init(|| ascii_regex(&self.not.pattern));
         self.says.is_match(&look_alikes.replace_all(sentence, "\u{1}"))
     }
 }
@@ -143,27 +139,13 @@ pub(super) struct LazyMatcher {
 
 impl LazyMatcher {
     pub(super) fn is_match(&self, sentence: &str) -> bool {
-        self.matcher.get_or_init(|| compile(&self.pattern)).is_match(sentence)
+        self.matcher.get_or_init(|| Matcher::ascii(&self.pattern)).is_match(sentence)
     }
-}
-
-/// Words, digits and blanks are those of ASCII: Unicode's tables of them take most of the time
-/// of a compilation, and Chinese has no use for them.
-fn compile(pattern: &str) -> Matcher {
-    Matcher::ascii(pattern).unwrap_or_else(|| Matcher::new(&with_ascii_classes(pattern)))
-}
-
-fn with_ascii_classes(pattern: &str) -> String {
-    pattern
-        .replace(r"\w", "[0-9A-Za-z_]")
-        .replace(r"\d", "[0-9]")
-        .replace(r"\s", r"[ \t\r\n]")
-        .replace(r"\b", r"(?-u:\b)")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PatternSet, Table, compile};
+    use super::{PatternSet, Table};
     use crate::ledger::rules::TABLES;
 
     #[test]
@@ -191,13 +173,5 @@ mod tests {
                 assert!(!pattern.why.is_empty(), "{}", pattern.name);
             }
         }
-    }
-
-    #[test]
-    fn classes_are_those_of_ascii_also_next_to_chinese() {
-        let pattern = compile(r"决定\b\w\d\s");
-        assert!(pattern.is_match("决定a1\n"));
-        assert!(!pattern.is_match("决定a１\n"));
-        assert!(!compile(r"^\w$").is_match("é"));
     }
 }
