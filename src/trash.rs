@@ -14,7 +14,7 @@ pub const GRACE_DAYS: u32 = 7;
 /// Prints the list, where the grace has so many days; what was removed last comes first.
 pub fn list(store: &Store, trashed: &[Trashed], grace: u32, json: bool, io: &mut Io) -> Outcome {
     let text = if json {
-        let lines = trashed.iter().map(|it| json_line(&it.told(grace)));
+        let lines = trashed.iter().map(|it| json_line(&it.json(grace)));
         lines.collect()
     } else {
         table(trashed, grace, store.now(), io.columns())

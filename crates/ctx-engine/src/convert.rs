@@ -21,18 +21,18 @@ pub struct Conversion {
 
 /// The report for programs. The keys are a contract: keys may be added, but none is removed.
 #[derive(Serialize)]
-pub struct Told<'a> {
+pub struct ConversionJson<'a> {
     name: Option<&'a str>,
     from: &'static str,
     to: &'static str,
     output: Option<String>,
     messages: u64,
     records: u64,
-    losses: Vec<ToldLoss<'a>>,
+    losses: Vec<LossJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct ToldLoss<'a> {
+struct LossJson<'a> {
     #[serde(flatten)]
     loss: &'a Loss,
     lost: bool,
@@ -88,10 +88,10 @@ impl Conversion {
     }
 
     /// The report about the session `name`, written to `output`.
-    pub fn told<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> Told<'a> {
+    pub fn json<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> ConversionJson<'a> {
         let losses =
-            self.report.losses.iter().map(|loss| ToldLoss { loss, lost: loss.kind.is_loss() });
-        Told {
+            self.report.losses.iter().map(|loss| LossJson { loss, lost: loss.kind.is_loss() });
+        ConversionJson {
             name,
             from: self.from.name(),
             to: self.to.name(),
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn what_was_done_is_told_and_the_session_is_whole() {
         let conversion = convert(CHAT, "gemini").expect("known");
-        let told = serde_json::to_value(conversion.told(Some("a"), None)).expect("JSON");
-        let (records, lost) = (&told["records"], &told["losses"][0]["lost"]);
+        let json = serde_json::to_value(conversion.json(Some("a"), None)).expect("JSON");
+        let (records, lost) = (&json["records"], &json["losses"][0]["lost"]);
         assert_eq!((records.as_u64(), lost.as_bool()), (Some(2), Some(true)));
         let mut out = Vec::new();
         conversion.write_to(&mut out).expect("memory");

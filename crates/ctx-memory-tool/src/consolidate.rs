@@ -73,7 +73,7 @@ impl Args {
         warn_edits(&done.edits, io);
         self.tell(&done, io);
         if self.json {
-            io.write(json_line(&Told::of(&done)).as_bytes())?;
+            io.write(json_line(&ReportJson::of(&done)).as_bytes())?;
         }
         Ok(ExitStatus::Done)
     }
@@ -123,7 +123,7 @@ fn show(change: &Change, io: &mut Io) -> Result<(), Failure> {
 
 /// The report in JSON.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ReportJson<'a> {
     changed: Vec<&'a str>,
     imported: usize,
     taken_back: usize,
@@ -137,7 +137,7 @@ struct Told<'a> {
     edited: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ReportJson<'a> {
     fn of(done: &'a Consolidated) -> Self {
         let Report {
             imported,

@@ -355,8 +355,8 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         target.write(&copy.bytes, io)?;
     }
     if args.json {
-        let told = copy.told(json_name(&session.name), named.display().to_string());
-        io.write(json_line(&told).as_bytes())?;
+        let json = copy.json(json_name(&session.name), named.display().to_string());
+        io.write(json_line(&json).as_bytes())?;
     }
     Ok(if copy.has_problem { ExitStatus::No } else { ExitStatus::Done })
 }

@@ -58,7 +58,7 @@ fn waiting(open: usize) -> String {
 /// An object for each file.
 pub(super) fn json(args: &Args, results: &Results) -> String {
     let results = results.iter().map(|(name, result)| match result {
-        Ok(report) => json_line(&report.told(json_name(name), args.all)),
+        Ok(report) => json_line(&report.json(json_name(name), args.all)),
         Err(failure) => json_failure(name, None, failure),
     });
     results.collect()
@@ -147,7 +147,7 @@ pub(super) fn due(triggers: &Triggers, format: Format, results: &Results) -> (St
                 let yes = due.step == Step::Compact;
                 any |= yes;
                 if format == Format::Json {
-                    out.push_str(&json_line(&report.told_due(json_name(name), &due)));
+                    out.push_str(&json_line(&report.due_json(json_name(name), &due)));
                 } else {
                     due_text(&mut out, &printable(name), &report.size, &due);
                 }

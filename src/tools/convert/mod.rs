@@ -97,14 +97,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.strict {
         session.read(|_| conversion.refuse_losses())?;
     }
-    let told = json_line(&conversion.told(json_name(&session.name), named));
+    let json = json_line(&conversion.json(json_name(&session.name), named));
     if !args.dry_run {
         let mut output = target.open(io)?;
         conversion.write_to(&mut output).map_err(output::failure)?;
         output.finish()?;
     }
     if args.report.json {
-        io.write(told.as_bytes())?;
+        io.write(json.as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }

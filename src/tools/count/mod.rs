@@ -12,7 +12,7 @@ use ctx_cli::{
     json_line, json_name, labelled, of_each, percent, printable,
 };
 use ctx_engine::count::{
-    AnnotatePass, Breakdown, Calibrated, CountPass, Counts, OfModel, Plan, Telling,
+    AnnotatePass, Breakdown, Calibrated, CountFormat, CountPass, Counts, OfModel, Plan,
 };
 use ctx_policy::parse_count;
 use ctx_store::Growth;
@@ -278,7 +278,7 @@ fn json(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> Str
     let model = counting.model;
     let window = args.window.or(model.map(|model| model.window));
     let name = |prefix| args.counting.models.name().unwrap_or(prefix);
-    let telling = Telling {
+    let format = CountFormat {
         encoding: counting.counter.encoding(),
         model: window.map(|window| OfModel {
             model: model.map(|model| name(model.prefix)),
@@ -288,9 +288,9 @@ fn json(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> Str
         }),
         by: args.by,
     };
-    let of_file = |file: &File| json_line(&telling.file(json_name(&file.name), &file.counts));
+    let of_file = |file: &File| json_line(&format.file(json_name(&file.name), &file.counts));
     let lines: String = files.iter().map(of_file).collect();
-    lines + &json_line(&telling.total(files.len(), total))
+    lines + &json_line(&format.total(files.len(), total))
 }
 
 /// The calibration of a file, for programs.

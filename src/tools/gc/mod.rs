@@ -408,7 +408,7 @@ impl<'a> Report<'a> {
         if Args::is_silent(self.io) {
             return Ok(());
         }
-        let line = if self.args.json { json_line(&action.told(item)) } else { text + "\n" };
+        let line = if self.args.json { json_line(&action.json(item)) } else { text + "\n" };
         self.io.write(line.as_bytes())
     }
 }

@@ -5,7 +5,9 @@ use ctx_cli::{
     json_line, json_name, printable,
 };
 use ctx_engine::PassError;
-use ctx_engine::score::{BatchScore, Side, Sided, Told, ToldBatch, score_batch, shortfalls};
+use ctx_engine::score::{
+    BatchScore, BatchScoreJson, ScoreJson, Side, Sided, score_batch, shortfalls,
+};
 use ctx_summary::ledger::score::Score;
 
 use super::{Args, batch_table};
@@ -34,7 +36,7 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
     let Telling { all, statuses, mut held, .. } = told;
     held.push_str(&if args.json {
         let [before, after] = [Side::Before, Side::After].map(|side| args.name(side));
-        json_line(&ToldBatch::of(json_name(&before), json_name(&after), &all))
+        json_line(&BatchScoreJson::of(json_name(&before), json_name(&after), &all))
     } else {
         batch_table(&all)
     });
@@ -78,7 +80,7 @@ impl Telling<'_> {
         }
         self.json(|| {
             let names = (json_name(&before), json_name(&after));
-            json_line(&Told::of(names.0, names.1, score, None, None).in_line(line))
+            json_line(&ScoreJson::of(names.0, names.1, score, None, None).in_line(line))
         })
     }
 

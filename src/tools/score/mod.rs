@@ -12,7 +12,7 @@ use ctx_cli::{
     json_name, percent, printable,
 };
 use ctx_engine::score::{
-    BatchScore, Exam, Further, Later, Listed, Mark, Measure, Told, measures, read_after,
+    BatchScore, Exam, Further, Later, Listed, Mark, Measure, ScoreJson, measures, read_after,
     read_before, recall, shortfalls,
 };
 use ctx_format::counted;
@@ -171,7 +171,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let [before, after] = [&args.before, &args.after].map(|path| input_name(path));
     let (before, after) = (json_name(&before), json_name(&after));
-    json_line(&Told::of(before, after, score, needed, marks))
+    json_line(&ScoreJson::of(before, after, score, needed, marks))
 }
 
 fn exam(path: &Path) -> Result<Exam, Failure> {

@@ -134,8 +134,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     );
     if args.report.json {
         let output = args.output.output.as_deref().filter(|_| !args.dry_run);
-        let told = counts.told(json_name(&session.name), output, dialect.map(Dialect::name));
-        io.write(json_line(&told).as_bytes())?;
+        let json = counts.json(json_name(&session.name), output, dialect.map(Dialect::name));
+        io.write(json_line(&json).as_bytes())?;
     } else if args.dry_run {
         io.write(format!("{}\n", printable(&line)).as_bytes())?;
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use chrono::SecondsFormat;
 use ctx_cli::{Failure, Input, is_stdin, json_name, labelled, percent};
 use ctx_engine::ErrorKind;
-use ctx_engine::check::{CheckPass, Plan, Report, ToldDue};
+use ctx_engine::check::{CheckPass, DueJson, Plan, Report};
 use ctx_policy::trigger::{Due, Reading, Step, Trigger, Triggers};
 use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(super) struct Status {
 #[derive(Serialize)]
 pub(super) struct StatusReport<'a> {
     #[serde(flatten)]
-    due: ToldDue<'a>,
+    due: DueJson<'a>,
     share: Option<f64>,
     compaction_count: u64,
     last_compaction: Option<String>,
@@ -171,7 +171,7 @@ impl Status {
         };
         let snapshot = self.snapshot.as_ref();
         StatusReport {
-            due: self.report.told_due(json_name(&self.name), &self.due),
+            due: self.report.due_json(json_name(&self.name), &self.due),
             share: self.share(),
             compaction_count: self.compactions,
             last_compaction: self.newest.as_ref().map(|event| time(&event.time)),

@@ -19,8 +19,8 @@ use crate::in_turn::{InTurn, Work};
 
 pub use repair::{RepairPass, RepairedSession};
 pub use report::Report;
+pub use report::{CheckJson, DueJson, RepairJson};
 pub use report::{Fault, Finding, Remark};
-pub use report::{Told, ToldDue, ToldRepair};
 
 /// Options of a check.
 #[derive(Clone, Default)]

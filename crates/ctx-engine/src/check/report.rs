@@ -136,7 +136,7 @@ impl Report {
 
 /// The object of a file that was checked.
 #[derive(Serialize)]
-pub struct Told<'a> {
+pub struct CheckJson<'a> {
     /// The name of the file as given; null for stdin.
     name: Option<&'a str>,
     dialect: Option<&'static str>,
@@ -158,7 +158,7 @@ pub struct Told<'a> {
 
 /// The object of a file of which it is asked whether a compaction is due.
 #[derive(Serialize)]
-pub struct ToldDue<'a> {
+pub struct DueJson<'a> {
     name: Option<&'a str>,
     due: bool,
     step: &'static str,
@@ -166,11 +166,11 @@ pub struct ToldDue<'a> {
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
-    triggers: Vec<ToldReading>,
+    triggers: Vec<ReadingJson>,
 }
 
 #[derive(Serialize)]
-struct ToldReading {
+struct ReadingJson {
     trigger: &'static str,
     value: u64,
     limit: u64,
@@ -182,17 +182,17 @@ struct ToldReading {
 
 /// The object of a file of which a repaired copy was written.
 #[derive(Serialize)]
-pub struct ToldRepair<'a> {
+pub struct RepairJson<'a> {
     name: Option<&'a str>,
     dialect: &'static str,
     output: String,
-    actions: Vec<ToldAction<'a>>,
+    actions: Vec<ActionJson<'a>>,
     /// The remaining problems.
     left: &'a [Finding],
 }
 
 #[derive(Serialize)]
-struct ToldAction<'a> {
+struct ActionJson<'a> {
     line: u64,
     action: &'static str,
     id: Option<&'a str>,
@@ -201,9 +201,9 @@ struct ToldAction<'a> {
 
 impl Report {
     /// For the file `name`: the first problem, or with `all` every one.
-    pub fn told<'a>(&'a self, name: Option<&'a str>, all: bool) -> Told<'a> {
+    pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
         let remarks = self.remarks.iter();
-        Told {
+        CheckJson {
             name,
             dialect: self.dialect,
             legal: self.problems() == 0,
@@ -221,19 +221,19 @@ impl Report {
     }
 
     /// For the file `name`: what the triggers say about its size.
-    pub fn told_due<'a>(&'a self, name: Option<&'a str>, due: &Due) -> ToldDue<'a> {
-        ToldDue {
+    pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &Due) -> DueJson<'a> {
+        DueJson {
             name,
             due: due.step == Step::Compact,
             step: due.step.as_str(),
             held_back: due.held_back,
             size: &self.size,
-            triggers: due.readings.iter().map(ToldReading::of).collect(),
+            triggers: due.readings.iter().map(ReadingJson::of).collect(),
         }
     }
 }
 
-impl ToldReading {
+impl ReadingJson {
     fn of(reading: &Reading) -> Self {
         Self {
             trigger: reading.trigger.as_str(),
@@ -248,14 +248,14 @@ impl ToldReading {
 
 impl RepairedSession {
     /// The report on the file `name`, whose copy is `output`.
-    pub fn told<'a>(&'a self, name: Option<&'a str>, output: String) -> ToldRepair<'a> {
-        let actions = self.actions.iter().map(|action| ToldAction {
+    pub fn json<'a>(&'a self, name: Option<&'a str>, output: String) -> RepairJson<'a> {
+        let actions = self.actions.iter().map(|action| ActionJson {
             line: action.line,
             action: action.what.as_str(),
             id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
             message: action.say(),
         });
-        ToldRepair {
+        RepairJson {
             name,
             dialect: self.dialect,
             output,
@@ -386,7 +386,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod told_tests {
+mod json_tests {
     use ctx_policy::trigger::{Size, Triggers};
 
     use crate::check::{RepairedSession, Report};
@@ -394,20 +394,20 @@ mod told_tests {
     #[test]
     fn a_compaction_is_due_where_a_trigger_fired() {
         let triggers = Triggers { messages: Some(2), turns: Some(0), ..Triggers::default() };
-        let told = |messages| {
+        let json = |messages| {
             let size = Size { messages, ..Size::default() };
             let report = Report { size, ..Report::default() };
             let due = triggers.check(&size);
-            serde_json::to_string(&report.told_due(None, &due)).expect("JSON")
+            serde_json::to_string(&report.due_json(None, &due)).expect("JSON")
         };
         let turns = r#"{"trigger":"turns","value":0,"limit":0,"reached":null,"fired":false,"step":"none"}]}"#;
         assert_eq!(
-            told(3),
+            json(3),
             r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":3,"turns":0,"tokens":0,"tool_bytes":0,"triggers":[{"trigger":"messages","value":3,"limit":2,"reached":1.5,"fired":true,"step":"compact"},"#
                 .to_owned()
                 + turns
         );
-        assert!(told(2).starts_with(r#"{"name":null,"due":false,"step":"none","#));
+        assert!(json(2).starts_with(r#"{"name":null,"due":false,"step":"none","#));
     }
 
     #[test]
@@ -419,9 +419,9 @@ mod told_tests {
             left: Vec::new(),
             has_problem: false,
         };
-        let told = copy.told(Some("a"), "b".to_owned());
+        let json = copy.json(Some("a"), "b".to_owned());
         assert_eq!(
-            serde_json::to_string(&told).expect("JSON"),
+            serde_json::to_string(&json).expect("JSON"),
             r#"{"name":"a","dialect":"chat","output":"b","actions":[],"left":[]}"#
         );
     }

@@ -1,10 +1,10 @@
 //! Counting: messages, tokens and bytes of a session.
 
+mod json;
 mod slices;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -17,12 +17,11 @@ use crate::in_turn::{InTurn, Work};
 use crate::outlet::{Announced, Outlet};
 use crate::{BadLines, Invalid, Notes, PassError, Session};
 
+pub use json::{Calibrated, CountFormat, CountJson, OfModel};
 pub use slices::Slice;
 pub use slices::{Reach, Volume};
 pub use tally::{Breakdown, Row};
 pub use tally::{Share, Tally};
-pub use told::Calibrated;
-pub use told::{OfModel, Telling, Told};
 
 /// The counts of a session.
 #[derive(Clone, Debug, Default)]

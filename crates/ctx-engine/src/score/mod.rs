@@ -2,9 +2,9 @@
 
 mod batch;
 mod exam;
+mod json;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -18,7 +18,7 @@ use crate::{ErrorKind, PassError, Session};
 
 pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
-pub use told::{Told, ToldBatch};
+pub use json::{BatchScoreJson, ScoreJson};
 
 /// A longer session is not scored unasked, and a longer result not at all: its text is
 /// searched in memory.

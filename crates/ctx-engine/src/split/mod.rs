@@ -175,7 +175,7 @@ fn zones(
 
 /// The report for programs. The keys are a contract: keys may be added, but none is removed.
 #[derive(Serialize)]
-pub struct Told<'a> {
+pub struct SplitJson<'a> {
     name: Option<&'a str>,
     output: Option<String>,
     dialect: Option<&'static str>,
@@ -193,13 +193,13 @@ struct Zones {
 
 impl ZoneCounts {
     /// For the session `name`; `output` is the written file.
-    pub fn told<'a>(
+    pub fn json<'a>(
         &self,
         name: Option<&'a str>,
         output: Option<&Path>,
         dialect: Option<&'static str>,
-    ) -> Told<'a> {
-        Told {
+    ) -> SplitJson<'a> {
+        SplitJson {
             name,
             output: output.map(|path| path.display().to_string()),
             dialect,

@@ -22,7 +22,7 @@ use crate::trash::removal::{RemovalReport, StoreItem};
 pub(crate) mod clock;
 mod report;
 
-pub use report::Told;
+pub use report::ActionJson;
 
 /// How many sessions are locked at the same time: each lock is an open file, of which a
 /// process may have only so many.

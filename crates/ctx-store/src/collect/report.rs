@@ -8,7 +8,7 @@ use crate::trash::removal::StoreItem;
 
 /// The object of a thing. The keys are a contract: new ones may come, none goes.
 #[derive(Serialize)]
-pub struct Told {
+pub struct ActionJson {
     id: String,
     keep: bool,
     /// Why it stays.
@@ -45,13 +45,13 @@ impl Action {
     }
 
     /// For programs.
-    pub fn told(&self, item: &StoreItem) -> Told {
+    pub fn json(&self, item: &StoreItem) -> ActionJson {
         let keep = !self.removes();
         let (bytes, packed_bytes) = match self {
             Self::Pack { bytes, packed_bytes } => (Some(*bytes), *packed_bytes),
             _ => (None, None),
         };
-        Told {
+        ActionJson {
             id: item.to_string(),
             keep,
             reasons: if keep { self.reasons() } else { Vec::new() },
@@ -106,7 +106,7 @@ mod tests {
                 r#""keep":false,"reasons":[],"kind":"snapshot","action":"remove"}"#,
             ),
         ] {
-            let json = serde_json::to_string(&action.told(&item)).expect("JSON");
+            let json = serde_json::to_string(&action.json(&item)).expect("JSON");
             assert_eq!(json, format!("{{\"id\":\"{id}\",{expected}"));
         }
     }

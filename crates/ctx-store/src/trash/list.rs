@@ -34,7 +34,7 @@ pub struct Trashed {
 
 /// A thing in the trash as `--json` shows it. The keys are a contract: new ones may come, none goes.
 #[derive(Serialize)]
-struct Told<'a> {
+struct TrashedJson<'a> {
     #[serde(flatten)]
     what: What<'a>,
     removed: DateTime<Utc>,
@@ -66,8 +66,8 @@ impl Trashed {
     }
 
     /// For programs, where the grace has so many days.
-    pub fn told(&self, days: u32) -> impl Serialize {
-        Told {
+    pub fn json(&self, days: u32) -> impl Serialize {
+        TrashedJson {
             what: match &self.meta {
                 Some(meta) => What::Whole(meta),
                 None => What::Bare {
@@ -301,7 +301,7 @@ mod trash_list_tests {
         assert_eq!(grace.num_days(), 7);
         let of_demo = bench.store.trash_list(Some(&id("demo"))).expect("lists");
         assert_eq!(of_demo.len(), 1);
-        let told = serde_json::to_value(of_demo[0].told(7)).expect("JSON");
+        let told = serde_json::to_value(of_demo[0].json(7)).expect("JSON");
         assert_eq!(told["id"], one.to_string());
         assert_eq!(told["kind"], "snapshot");
         assert!(told["grace_ends"].as_str() > told["removed"].as_str());

@@ -9,20 +9,20 @@ use super::{Measure, measures};
 
 /// The object of a score.
 #[derive(Serialize)]
-pub struct Told<'a> {
+pub struct ScoreJson<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     items_kept: f64,
     classes: InOrder<'a, Figures>,
-    future: Option<InOrder<'a, ToldMeasure>>,
-    evidence: Option<ToldExam<'a>>,
+    future: Option<InOrder<'a, MeasureJson>>,
+    evidence: Option<ExamJson<'a>>,
 }
 
 /// The object of all conversations of a batch.
 #[derive(Serialize)]
-pub struct ToldBatch<'a> {
+pub struct BatchScoreJson<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
     conversations: u64,
@@ -53,7 +53,7 @@ struct Figures {
 }
 
 #[derive(Serialize)]
-struct ToldMeasure {
+struct MeasureJson {
     needed: u64,
     kept: u64,
     /// Null when nothing was needed.
@@ -61,15 +61,15 @@ struct ToldMeasure {
 }
 
 #[derive(Serialize)]
-struct ToldExam<'a> {
+struct ExamJson<'a> {
     #[serde(flatten)]
-    all: ToldRecall,
-    categories: InOrder<'a, ToldRecall>,
-    marks: Vec<ToldMark<'a>>,
+    all: RecallJson,
+    categories: InOrder<'a, RecallJson>,
+    marks: Vec<MarkJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct ToldRecall {
+struct RecallJson {
     questions: u64,
     /// By what the old session says: the others are not scored.
     answerable: u64,
@@ -79,14 +79,14 @@ struct ToldRecall {
 }
 
 #[derive(Serialize)]
-struct ToldMark<'a> {
+struct MarkJson<'a> {
     id: &'a str,
     category: &'a str,
     answerable: bool,
     kept: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ScoreJson<'a> {
     /// The score of what the session `before` is `after`; stdin has no name.
     pub fn of(
         before: Option<&'a str>,
@@ -95,7 +95,7 @@ impl<'a> Told<'a> {
         needed: Option<Needed>,
         marks: Option<&[Mark<'a>]>,
     ) -> Self {
-        let future = needed.map(|needed| measures(needed).map(ToldMeasure::of));
+        let future = needed.map(|needed| measures(needed).map(MeasureJson::of));
         Self {
             before,
             after,
@@ -103,7 +103,7 @@ impl<'a> Told<'a> {
             items_kept: rounded(score.items_kept()),
             classes: classes(&score.rows()),
             future: future.map(|shares| InOrder(shares.into())),
-            evidence: marks.map(ToldExam::of),
+            evidence: marks.map(ExamJson::of),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Told<'a> {
     }
 }
 
-impl<'a> ToldBatch<'a> {
+impl<'a> BatchScoreJson<'a> {
     /// The score of what the batch `before` is `after`; stdin has no name.
     pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
         Self {
@@ -137,11 +137,11 @@ fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
     InOrder(named.collect())
 }
 
-impl<'a> ToldExam<'a> {
+impl<'a> ExamJson<'a> {
     fn of(marks: &[Mark<'a>]) -> Self {
         let rows = recall(marks).into_iter();
-        let named = rows.filter_map(|row| Some((row.category?, ToldRecall::from(row))));
-        let told = |mark: &Mark<'a>| ToldMark {
+        let named = rows.filter_map(|row| Some((row.category?, RecallJson::from(row))));
+        let json = |mark: &Mark<'a>| MarkJson {
             id: &mark.question.id,
             category: &mark.question.category,
             answerable: mark.answerable,
@@ -150,12 +150,12 @@ impl<'a> ToldExam<'a> {
         Self {
             all: Recall::of_all(marks).into(),
             categories: InOrder(named.collect()),
-            marks: marks.iter().map(told).collect(),
+            marks: marks.iter().map(json).collect(),
         }
     }
 }
 
-impl From<Recall<'_>> for ToldRecall {
+impl From<Recall<'_>> for RecallJson {
     fn from(row: Recall<'_>) -> Self {
         Self {
             questions: row.questions,
@@ -166,12 +166,12 @@ impl From<Recall<'_>> for ToldRecall {
     }
 }
 
-impl ToldMeasure {
+impl MeasureJson {
     fn of(measure: Measure) -> (&'static str, Self) {
         let Measure { key, needed, kept, .. } = measure;
         let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
-        let told = Self { needed, kept, share };
-        (key, told)
+        let json = Self { needed, kept, share };
+        (key, json)
     }
 }
 
@@ -200,13 +200,13 @@ impl<T: Serialize> Serialize for InOrder<'_, T> {
 mod tests {
     use ctx_summary::ledger::score::{Needed, Score};
 
-    use super::Told;
+    use super::ScoreJson;
 
     #[test]
     fn of_nothing_there_is_no_share() {
         let needed = Needed { total: 3, kept: 2, in_context: 1, ..Needed::default() };
-        let told = Told::of(None, Some("b"), &Score::default(), Some(needed), None);
-        let json = serde_json::to_string(&told).expect("JSON");
+        let json = ScoreJson::of(None, Some("b"), &Score::default(), Some(needed), None);
+        let json = serde_json::to_string(&json).expect("JSON");
         let future = r#""future":{"a_must":{"needed":3,"kept":2,"share":0.6667},"a_ctx":{"needed":3,"kept":1,"share":0.3333},"a_ctxfar":{"needed":0,"kept":0,"share":null}},"evidence":null}"#;
         assert!(json.starts_with(r#"{"before":null,"after":"b","#), "{json}");
         assert!(json.ends_with(future), "{json}");

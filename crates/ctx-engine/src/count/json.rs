@@ -12,7 +12,7 @@ use crate::{ErrorKind, PassError, Session};
 
 /// The object of a file, or of the total.
 #[derive(Serialize)]
-pub struct Told<'a> {
+pub struct CountJson<'a> {
     /// `file` or `total`.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -41,7 +41,7 @@ pub struct Told<'a> {
 
 /// The format of the output.
 #[derive(Clone, Copy)]
-pub struct Telling<'a> {
+pub struct CountFormat<'a> {
     /// The tokenizer.
     pub encoding: Encoding,
     /// The model that is counted for, or its window, if one was named.
@@ -76,25 +76,25 @@ struct Row {
     bytes: Option<u64>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> CountFormat<'a> {
     /// The counts of the file `name`.
-    pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> Told<'a> {
-        let told = self.told("file", counts);
+    pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> CountJson<'a> {
+        let json = self.json("file", counts);
         let share = |model: OfModel<'a>| OfModel {
-            share: Some(told.tokens as f64 / model.window as f64),
+            share: Some(json.tokens as f64 / model.window as f64),
             ..model
         };
-        Told { name, model: self.model.map(share), ..told }
+        CountJson { name, model: self.model.map(share), ..json }
     }
 
     /// The total of this many files. Sessions are sent separately, so together they fill no window.
-    pub fn total(&self, files: usize, counts: &Counts) -> Told<'a> {
-        Told { files: Some(files), ..self.told("total", counts) }
+    pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
+        CountJson { files: Some(files), ..self.json("total", counts) }
     }
 
-    fn told(&self, kind: &'static str, counts: &Counts) -> Told<'a> {
+    fn json(&self, kind: &'static str, counts: &Counts) -> CountJson<'a> {
         let tally = &counts.tally;
-        Told {
+        CountJson {
             kind,
             name: None,
             files: None,
