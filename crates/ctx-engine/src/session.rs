@@ -316,7 +316,7 @@ fn is_vendor_summary(object: &Object<'_>, dialect: &dyn Dialect) -> bool {
 }
 
 impl Found {
-    /// `None` for an unknown line in a list of messages; it goes with those around it, and is
+    /// `None` for an unknown line in a list of messages: it leaves with the lines around it, and is
     /// counted.
     fn of(line: u64, unread: Unread, object: &Object<'_>, dialect: &dyn Dialect) -> Option<Self> {
         let foreign = Foreign::of(object, Some(dialect));

@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(Handle::split("a\nb"), None);
     }
 
-    /// A call is what a model wrote, so it can contain anything.
+    /// A model writes the call, so it can contain anything.
     #[test]
     fn no_call_ends_a_handle_or_begins_another() {
         let long = "é".repeat(5_000);

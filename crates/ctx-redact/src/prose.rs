@@ -18,7 +18,7 @@ const ENDS: [&[u8; 4]; 8] =
 /// The bit of small letters, in each of four.
 const SMALL: u32 = 0x2020_2020;
 
-/// The last two letters of those, five bits of each: most words end otherwise.
+/// The last two letters of these ends, five bits each. Most words end in another pair.
 static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
     let mut at = 0;

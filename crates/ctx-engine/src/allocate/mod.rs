@@ -140,7 +140,7 @@ pub struct Entries {
 struct Packed {
     tokens: u32,
     arguments: u32,
-    /// 0 if it is in none.
+    /// The number of its exchange; 0 outside exchanges.
     exchange: u32,
     /// One past the index of its last result.
     results_end: u32,

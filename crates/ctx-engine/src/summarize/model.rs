@@ -72,7 +72,7 @@ impl Model {
         self.ask_once(question, flaw, notes)
     }
 
-    /// Asks once; `flaw` is what was wrong with the previous answer.
+    /// Asks once; `flaw` says what was wrong with the previous answer.
     fn ask_once(
         &self,
         question: &Question<'_>,

@@ -246,13 +246,13 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-/// By which a run recognizes bytes that it has seen. The seed of each run is random, so that
-/// nobody can write others with the same fingerprint.
+/// Recognizes bytes that this run has seen. The seed is random for each run, so nobody can write
+/// other bytes with the same fingerprint.
 #[derive(Clone)]
 pub(crate) struct Fingerprint(Xxh3);
 
 impl Fingerprint {
-    /// That of no bytes.
+    /// The fingerprint of no bytes.
     pub(crate) fn new() -> Self {
         static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
         Self(Xxh3::with_seed(*SEED))
@@ -263,12 +263,12 @@ impl Fingerprint {
         self.0.update(bytes);
     }
 
-    /// Of all bytes so far.
+    /// The fingerprint of all bytes so far.
     pub(crate) fn value(&self) -> u128 {
         self.0.digest128()
     }
 
-    /// Of what is left of `reader`.
+    /// The fingerprint of the rest of `reader`.
     pub(crate) fn of(reader: &mut impl Read) -> io::Result<u128> {
         let mut fingerprint = Self::new();
         read_through(reader, |bytes| fingerprint.update(bytes))?;

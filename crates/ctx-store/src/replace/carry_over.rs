@@ -36,7 +36,7 @@ pub(crate) struct CarryOver<'a> {
     line: u64,
     /// The length of the part of the old file that is in the snapshot or carried over.
     pub(crate) covered: u64,
-    /// The fingerprint of those of it that are not in the snapshot.
+    /// The fingerprint of the carried bytes, which are not in the snapshot.
     carried: Fingerprint,
     /// Bytes carried over.
     pub(crate) late: u64,

@@ -50,7 +50,7 @@ pub struct Snapshot {
     pub id: SnapshotId,
     /// Its commit record.
     pub meta: Meta,
-    /// Of the bytes.
+    /// The fingerprint of the bytes.
     pub(crate) fingerprint: u128,
 }
 
@@ -147,7 +147,7 @@ impl Draft<'_> {
         self.measured.bytes
     }
 
-    /// By which this run recognizes them.
+    /// The fingerprint of the bytes, by which this run recognizes them.
     pub(crate) fn fingerprint(&self) -> u128 {
         self.measured.fingerprint.value()
     }

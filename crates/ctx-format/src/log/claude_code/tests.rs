@@ -102,7 +102,7 @@ impl Lines {
         self
     }
 
-    /// For each record its id or number, and the number of its message, or why it is in none.
+    /// For each record its id or number, and the number of its message, or why it is in no message.
     fn presences(&self) -> Vec<Presence> {
         let text = self.0.join("\n");
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");

@@ -23,7 +23,7 @@ pub(super) enum Line {
     Ended,
     /// A request of the user, as the screen shows it.
     UserEvent,
-    /// The newest turns, this many, are taken back.
+    /// Takes back the newest turns, this many.
     RolledBack(u32),
     Other,
 }
