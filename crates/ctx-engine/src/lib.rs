@@ -29,7 +29,6 @@ pub mod score;
 
 mod session;
 pub mod split;
-pub mod stats;
 pub mod summarize;
 mod tagged;
 mod time;

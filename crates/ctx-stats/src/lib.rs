@@ -11,12 +11,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use ctx_engine::compact::Outcome;
 use ctx_store::Event;
 use ctx_summary::ledger::score::rounded;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::compact::Outcome;
 
 pub use fidelity::fidelity;
 

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::counter::{ByKind, MessageCounter};
+use ctx_engine::counter::{ByKind, MessageCounter};
 use ctx_format::{Message, Part, Role};
 
 /// A kind of content.
@@ -144,7 +144,7 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Kind)
 
 #[cfg(test)]
 mod tests {
-    use crate::counter::MessageCounter;
+    use ctx_engine::counter::MessageCounter;
     use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 

@@ -1,14 +1,12 @@
-use crate::counter::MessageCounter;
+use ctx_engine::counter::MessageCounter;
+use ctx_engine::prune::{Options, Plan};
+use ctx_engine::{ErrorKind, Invalid, PassError, Session, count};
 use ctx_format::Options as ReadOptions;
 use ctx_testkit::chat_session;
 use ctx_tokens::Encoding;
-
 use proptest::prelude::*;
 
 use super::{Cut, Kind, Profile, ProfilePass, Replaced};
-use crate::count;
-use crate::prune::{Options, Plan};
-use crate::{ErrorKind, Invalid, PassError, Session};
 
 fn counter() -> MessageCounter {
     MessageCounter::new(Encoding::Chars4)

@@ -10,19 +10,17 @@ mod largest;
 mod tests;
 mod timeline;
 
+use ctx_engine::calls::CallNames;
+use ctx_engine::count::{Share, Tally};
+use ctx_engine::counter::{MessageCounter, PRIMING};
+use ctx_engine::prune::{Plan, PrunePass};
+use ctx_engine::{ErrorKind, Notes, PassError, Session};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Message, Object, Outline, Record, Role, UsageOf};
 use fate::OwnFate;
 use kind::{Counted, count};
-use largest::Calls;
-use largest::Largest;
+use largest::{Calls, Largest};
 use timeline::Timeline;
-
-use crate::calls::CallNames;
-use crate::count::{Share, Tally};
-use crate::counter::{MessageCounter, PRIMING};
-use crate::prune::{Plan, PrunePass};
-use crate::{ErrorKind, Notes, PassError, Session};
 
 pub use fate::{Counts, Fate, MOST_LOST};
 pub use kind::{Kind, Kinds};

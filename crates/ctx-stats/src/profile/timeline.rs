@@ -5,11 +5,11 @@
 //! previous one is not repeated.
 
 use chrono::{DateTime, Utc};
+use ctx_engine::Time;
 use ctx_format::Record;
 
 use super::kind::Kinds;
 use super::{Step, Walk};
-use crate::Time;
 
 /// What reduced the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

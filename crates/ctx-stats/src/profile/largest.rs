@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ctx_engine::calls::CallNames;
+use ctx_engine::prune::{Decision, Sum};
 use ctx_format::{Message, Part};
 use ctx_policy::Rule;
 use ctx_redact::redact;
 
 use super::kind::{Counted, Kind};
-use crate::calls::CallNames;
-use crate::prune::{Decision, Sum};
 
 /// So many are listed.
 pub const MOST_ITEMS: usize = 20;
@@ -70,7 +70,7 @@ impl Largest {
 
 fn called(part: &Part<'_>, names: &CallNames) -> String {
     match part {
-        Part::Call(call) => crate::calls::called(call),
+        Part::Call(call) => ctx_engine::calls::called(call),
         Part::Result(result) => names.of(result),
         _ => String::new(),
     }
@@ -188,13 +188,13 @@ impl Calls {
 
 #[cfg(test)]
 mod tests {
-    use crate::counter::MessageCounter;
+    use ctx_engine::counter::MessageCounter;
     use ctx_format::{Message, Part, Role};
     use ctx_tokens::Encoding;
 
     use super::super::kind::{Kind, count};
     use super::{Largest, MOST_ITEMS, shown};
-    use crate::calls::CallNames;
+    use ctx_engine::calls::CallNames;
 
     /// The largest come first, earlier ones first among equals, and no more than fit on a page.
     #[test]

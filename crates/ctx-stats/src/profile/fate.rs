@@ -1,15 +1,15 @@
 //! What the last compaction kept and lost, by the score of `ctx-score`.
 
+use ctx_engine::ledger::LedgerReader;
+use ctx_engine::score::MOST_SCORED_BYTES;
+use ctx_engine::summarize::recognizer;
 use ctx_format::{Dialect, Record, Zone};
 use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{After, Class, Score, Scored, Scorer, Standing, rounded};
 use serde_json::Value;
 
 use super::Step;
-use crate::ledger::LedgerReader;
-use crate::score::MOST_SCORED_BYTES;
-use crate::stats::fidelity;
-use crate::summarize::recognizer;
+use crate::fidelity;
 
 /// So many of the lost identifiers are listed: there are many, and other things say more.
 const MOST_NAMES: usize = 15;
