@@ -2,15 +2,18 @@
 //! Here the engine and the store meet.
 
 mod batch;
-mod items;
 mod offloading;
 mod strikes;
 #[cfg(test)]
 mod tests;
 
 use std::fs::File;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
+use chrono::NaiveDate;
 use ctx_cli::Failure;
 use ctx_engine::compact::{
     Attention, Compacted, Compaction, Content, Environment, MessageReader, NewFile, Options,
@@ -18,15 +21,17 @@ use ctx_engine::compact::{
 };
 use ctx_engine::summarize::Summing;
 use ctx_engine::{Invalid, Notes, PassError, Time};
-use ctx_format::{Dialect, counted};
-use ctx_memory::{DailyEntry, MemoryFolder, MemoryItem, append_summary, summary_path};
+use ctx_format::{Dialect, Message, counted};
+use ctx_memory::{
+    DailyEntry, Extractor, MemoryFolder, MemoryItem, append_summary, reconcile, summary_path,
+};
 use ctx_policy::trigger::Step;
 use ctx_store::{
     Addition, ClassCounts, Figures, MinIdle, NewContent, ReplaceOutcome, Replacement, SessionId,
     SnapshotKind, Store, StoreError, hash,
 };
+use ctx_summary::ledger::rules::MemoryKind;
 
-use self::items::ItemReader;
 use self::offloading::Offloading;
 use crate::passes;
 use crate::store::{self, merge_failure, unchanged};
@@ -385,5 +390,88 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
         }),
         duration_ms: Some(duration_ms),
         ..Figures::default()
+    }
+}
+
+/// Extracts items from the messages of a session, in a thread of its own where one can be had.
+struct ItemReader {
+    session: String,
+    state: State,
+}
+
+enum State {
+    /// No message came yet.
+    New,
+    Threaded(SyncSender<Entry>, JoinHandle<Items>),
+    Alone(Items),
+}
+
+type Entry = (Message<'static>, u64, Option<NaiveDate>);
+
+/// So many messages may wait for the thread.
+const WAITING: usize = 64;
+
+struct Items {
+    extractor: Extractor,
+    items: Vec<MemoryItem>,
+}
+
+impl Items {
+    fn new(session: &str) -> Self {
+        Self { extractor: Extractor::new(session, &MemoryKind::ALL), items: Vec::new() }
+    }
+
+    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
+        self.items.extend(self.extractor.read(message, line, date));
+    }
+}
+
+impl ItemReader {
+    fn new(session: &SessionId) -> Self {
+        Self { session: session.to_string(), state: State::New }
+    }
+
+    fn start(&self) -> State {
+        let (sender, queue) = sync_channel::<Entry>(WAITING);
+        let mut items = Items::new(&self.session);
+        let thread = Builder::new().spawn(move || {
+            for (message, line, date) in queue {
+                items.read(&message, line, date);
+            }
+            items
+        });
+        match thread {
+            Ok(thread) => State::Threaded(sender, thread),
+            Err(_) => State::Alone(Items::new(&self.session)),
+        }
+    }
+
+    /// The items of all messages.
+    fn finish(self) -> Vec<MemoryItem> {
+        let items = match self.state {
+            State::New => return Vec::new(),
+            State::Alone(items) => items,
+            State::Threaded(sender, thread) => {
+                drop(sender);
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+            }
+        };
+        reconcile(items.items)
+    }
+}
+
+impl MessageReader for ItemReader {
+    fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
+        if matches!(self.state, State::New) {
+            self.state = self.start();
+        }
+        match &mut self.state {
+            State::New => {}
+            State::Alone(items) => items.read(message, line, date),
+            State::Threaded(sender, _) => {
+                // This fails only where the thread has panicked, which `finish` passes on.
+                let _ = sender.send((message.clone().into_owned(), line, date));
+            }
+        }
     }
 }

@@ -5,25 +5,21 @@
 //! colour, closed pipes, the exit status) happens there once. This crate knows
 //! no tool, and what belongs to one subject of the library crates stays there.
 
-mod bar;
 mod completing;
 mod escape;
 mod failure;
 mod folders;
-mod guess;
 pub mod help;
 mod input;
 mod io;
 mod listing;
 mod manual;
 mod parallel;
-mod plain_roff;
 mod process;
 mod progress;
 mod tool;
 mod usage;
 
-pub use bar::{Portion, bar};
 pub use completing::{Shell, Typed};
 pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
@@ -34,6 +30,7 @@ pub use listing::{
     Align, Cell, Listing, aligned, cut_to_width, labelled, percent, short_bytes, short_count,
     short_time,
 };
+pub use listing::{Portion, bar};
 pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
 pub use process::{ExitStatus, main};
 pub use progress::{Progress, ShowProgress};

@@ -4,7 +4,7 @@
 use ctx_format::{Message, Zone};
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
 
-use crate::in_turn::{InTurn, Work};
+use crate::parallel::{InTurn, Work};
 
 /// Reads messages in their order.
 #[derive(Default)]

@@ -6,15 +6,13 @@
 
 mod client;
 mod endpoint;
-mod error;
-mod key;
 mod tape;
 mod wire;
 
 pub use client::{Client, Clock, Settings, Tries};
+pub use client::{LlmError, TapeError};
 pub use endpoint::{Api, Endpoint, EndpointError};
-pub use error::{LlmError, TapeError};
-pub use key::{ChosenKey, Key, KeyFileError, KeyInClear};
+pub use endpoint::{ChosenKey, Key, KeyFileError, KeyInClear};
 pub use tape::Tape;
 pub use ureq::Proxy;
 pub use wire::{Completion, Question, Usage, is_refusal};

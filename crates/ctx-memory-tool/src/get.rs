@@ -1,10 +1,16 @@
-//! `ctx-memory get`: what a result refers to.
+//! `ctx-memory get`: the text at a position `NAME:LINE`, as a result of a search refers to it.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader};
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, printable};
+use ctx_format::{Dialect, Object};
+use ctx_search::Hit;
+use ctx_store::SnapshotBytes;
 use ctx_tools::store::StoreArgs;
 
-use crate::place::Place;
+use crate::said::said;
 use crate::stored::Stored;
 
 /// Print what a result of `ctx-memory search` refers to
@@ -62,4 +68,143 @@ fn print(bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
     let text = String::from_utf8_lossy(bytes);
     let lines = text.lines().map(|line| printable(line) + "\n");
     io.write(lines.collect::<String>().as_bytes())
+}
+
+/// A line of a source. Where one line holds several messages, which of them: a session that
+/// is one JSON document may have no line ends at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) line: u64,
+    /// How many messages begin before it in this line.
+    pub(crate) nth: u64,
+}
+
+/// The index has one number for a place.
+const LINE_BITS: u32 = 40;
+
+impl Place {
+    pub(crate) fn of_line(line: u64) -> Self {
+        Self { line, nth: 0 }
+    }
+
+    pub(crate) fn to_number(self) -> u64 {
+        self.nth << LINE_BITS | self.line
+    }
+
+    pub(crate) fn from_number(number: u64) -> Self {
+        Self { line: number & ((1 << LINE_BITS) - 1), nth: number >> LINE_BITS }
+    }
+
+    /// Reads `NAME:LINE`, or `NAME:LINE.N`.
+    pub(crate) fn parse(text: &str) -> Option<(&str, Self)> {
+        let (name, place) = text.rsplit_once(':')?;
+        let (line, nth) = place.split_once('.').unwrap_or((place, "1"));
+        let number = |digits: &str| {
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            digits.parse().ok().filter(|number: &u64| is_number && *number > 0)
+        };
+        let nth = number(nth)? - 1;
+        let line = number(line)?;
+        Some((name, Self { line, nth }))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nth {
+            0 => write!(f, "{}", self.line),
+            nth => write!(f, "{}.{}", self.line, nth + 1),
+        }
+    }
+}
+
+/// How much is read at a time: most records are shorter.
+const BUFFER: usize = 16 << 10;
+
+/// Reads texts again. A snapshot stays open: offsets in ascending order read a packed one once.
+pub(crate) struct Again<'a> {
+    stored: &'a Stored<'a>,
+    open: Option<Open>,
+}
+
+struct Open {
+    name: String,
+    dialect: &'static dyn Dialect,
+    bytes: BufReader<SnapshotBytes>,
+    /// The offset of what is read next.
+    at: u64,
+}
+
+impl<'a> Again<'a> {
+    pub(crate) fn new(stored: &'a Stored<'a>) -> Self {
+        Self { stored, open: None }
+    }
+
+    /// The text of a result, or `None` if it can no longer be read.
+    pub(crate) fn text(&mut self, hit: &Hit) -> Option<String> {
+        let quick = self.in_snapshot(hit);
+        // If the bytes alone are not a record, read the session from its beginning.
+        quick.or_else(|| {
+            let held = self.stored.held(&hit.source, Place::from_number(hit.line));
+            held.ok().flatten().map(|held| held.text)
+        })
+    }
+
+    fn in_snapshot(&mut self, hit: &Hit) -> Option<String> {
+        let name = &hit.source.name;
+        let fits = |open: &Open| open.name == *name && open.at <= hit.offset;
+        let open = if let Some(open) = self.open.take().filter(fits) {
+            self.open.insert(open)
+        } else {
+            let (bytes, dialect) = self.stored.open_snapshot(name)?;
+            self.open.insert(Open {
+                name: name.clone(),
+                dialect,
+                bytes: BufReader::with_capacity(BUFFER, bytes),
+                at: 0,
+            })
+        };
+        let line = open.line_at(hit.offset).ok()?;
+        let text = std::str::from_utf8(&line).ok()?;
+        let text = text.trim_start_matches('\u{feff}').trim_end();
+        let object = Object::parse(text).ok()?;
+        said(open.dialect, &object).map(|said| said.text)
+    }
+}
+
+impl Open {
+    /// The line that begins at an offset that is not behind.
+    fn line_at(&mut self, offset: u64) -> io::Result<Vec<u8>> {
+        let ahead = offset - self.at;
+        let buffered = self.bytes.buffer().len();
+        match usize::try_from(ahead) {
+            Ok(ahead) if ahead <= buffered => self.bytes.consume(ahead),
+            _ => {
+                self.bytes.consume(buffered);
+                self.bytes.get_mut().skip(ahead - buffered as u64)?;
+            }
+        }
+        let mut line = Vec::new();
+        self.bytes.read_until(b'\n', &mut line)?;
+        self.at = offset + line.len() as u64;
+        Ok(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (line, nth, text) in [(7, 0, "a:b:7"), (1, 2, "a:b:1.3")] {
+            let place = Place { line, nth };
+            assert_eq!(format!("a:b:{place}"), text);
+            assert_eq!(Place::parse(text), Some(("a:b", place)));
+            assert_eq!(Place::from_number(place.to_number()), place);
+        }
+        for bad in ["", "a", "a:", "a:x", "a:0", "a:1.0", "a:+1", "a:1.", "a:1.2.3"] {
+            assert_eq!(Place::parse(bad), None, "{bad}");
+        }
+    }
 }

@@ -3,14 +3,10 @@
 //! It is a package of its own because only this tool builds and links the search engine. Each
 //! command is a module with its flags and its work.
 
-mod again;
 mod consolidate;
 mod get;
-mod hit;
 mod inject;
 mod layers;
-mod paragraph;
-mod place;
 mod said;
 mod search;
 mod stored;

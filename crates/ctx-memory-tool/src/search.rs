@@ -1,17 +1,22 @@
-//! `ctx-memory search`: what answers a query best.
+//! `ctx-memory search`: what answers a query best, as text or as JSON. Of a memory file, a paragraph
+//! is found and printed as one.
 
 use std::time::Duration;
 
+use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_search::{Changes, Filter, Kind, ROLES, SearchError, SearchIndex, State};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
+use ctx_search::{
+    Changes, Filter, Hit, Holds, Kind, ROLES, SearchError, SearchIndex, State, snippet,
+};
 use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
+use serde::Serialize;
 
-use crate::again::Again;
-use crate::hit;
-use crate::stored::Stored;
+use crate::get::Again;
+use crate::get::Place;
+use crate::stored::{Stored, entry_of};
 
 /// How long a run waits for another one that builds the first index.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -88,7 +93,7 @@ impl Args {
         let hits = index.search(&query, &filter, self.limit, |hit| again.text(hit));
         let hits = hits.map_err(|error| search_failure(&error, &store))?;
         for hit in &hits {
-            io.write(hit::line(hit, &query, &stored, &mut again).as_bytes())?;
+            io.write(line(hit, &query, &stored, &mut again).as_bytes())?;
         }
         for failure in stored.failed.iter().chain(&failed) {
             io.report(failure);
@@ -163,4 +168,129 @@ fn kind_of(word: String) -> Kind {
 fn role_of(word: String) -> &'static str {
     let role = ROLES.into_iter().find(|role| *role == word);
     role.expect("one of the possible values")
+}
+
+/// How many characters of a text are shown.
+const SHOWN: usize = 240;
+
+#[derive(Serialize)]
+struct Found<'a> {
+    #[serde(rename = "ref")]
+    reference: String,
+    kind: &'static str,
+    session: Option<&'a str>,
+    path: String,
+    line: u64,
+    role: Option<&'static str>,
+    time: Option<String>,
+    holds: &'static str,
+    score: f64,
+    snippet: Option<String>,
+}
+
+/// A result as a line of JSON. A snippet is null where the text cannot be read any more.
+pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Again<'_>) -> String {
+    let source = &hit.source;
+    let place = Place::from_number(hit.line);
+    let text = again.text(hit);
+    let time = DateTime::from_timestamp_millis(hit.time);
+    let entry = text.as_deref().and_then(entry_of);
+    let of_entry = entry.map(|entry| entry.citation.session);
+    json_line(&Found {
+        reference: format!("{}:{place}", source.name),
+        kind: source.kind.as_str(),
+        session: source.session.as_deref().or(of_entry.as_deref()),
+        path: stored.path(source).to_string_lossy().into_owned(),
+        line: place.line,
+        role: hit.role,
+        time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        holds: word_for(hit.holds),
+        score: hit.score,
+        snippet: text.as_deref().map(|text| snippet(text, query, SHOWN)),
+    })
+}
+
+fn word_for(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Words => "words",
+        Holds::Whole => "whole",
+        Holds::First => "first",
+    }
+}
+
+/// Each paragraph with its line, from 1: an entry of a list with what is below it, a heading,
+/// or lines without a blank one between them.
+pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
+    let mut found = Vec::new();
+    let mut open: Option<(u64, usize, usize)> = None;
+    let mut close = |open: &mut Option<(u64, usize, usize)>| {
+        if let Some((line, start, end)) = open.take() {
+            found.push((line, text[start..end].trim_end()));
+        }
+    };
+    let mut at = 0;
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let (start, end) = (at, at + line.len());
+        at = end;
+        if line.trim().is_empty() {
+            close(&mut open);
+            continue;
+        }
+        if begins(line) {
+            close(&mut open);
+        }
+        match &mut open {
+            Some((_, _, until)) => *until = end,
+            None => open = Some((number, start, end)),
+        }
+        if line.starts_with('#') {
+            close(&mut open);
+        }
+    }
+    close(&mut open);
+    found
+}
+
+/// Whether a paragraph begins here, whatever the line above is.
+fn begins(line: &str) -> bool {
+    let is_numbered = || {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "))
+    };
+    line.starts_with('#')
+        || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
+        || is_numbered()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paragraphs;
+    use proptest::prelude::*;
+
+    /// An entry of a memory file is a paragraph of its own.
+    #[test]
+    fn an_entry_is_a_paragraph() {
+        let text = "# Facts\n- one\n  more\n- two\n\nplain\nlines\n1. first\n2) second\r\n\n\n* x";
+        assert_eq!(
+            paragraphs(text),
+            [
+                (1, "# Facts"),
+                (2, "- one\n  more"),
+                (4, "- two"),
+                (6, "plain\nlines"),
+                (8, "1. first"),
+                (9, "2) second"),
+                (12, "* x"),
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn all_that_is_not_blank_is_in_one(text in "[#\\- a1.\n]{0,40}") {
+            let all: String = paragraphs(&text).iter().map(|(_, text)| *text).collect();
+            let dense = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(dense(&all), dense(&text));
+        }
+    }
 }

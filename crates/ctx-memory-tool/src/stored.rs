@@ -14,9 +14,9 @@ use ctx_search::{Document, Kind, Source};
 use ctx_store::{Entry, Flaw, OffloadedFile, SnapshotBytes, Store, open_plain};
 use ctx_tools::store::failure;
 
-use crate::paragraph::paragraphs;
-use crate::place::Place;
+use crate::get::Place;
 use crate::said::{known_role, said};
+use crate::search::paragraphs;
 
 /// The folders of memory files below the store, and what they hold.
 const FOLDERS: [(&str, Kind); 5] = [

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
-use ctx_summary::ledger::text::key;
+use ctx_text::comparison_key;
 
 use crate::{Citation, Entry, MemoryItem};
 
@@ -42,7 +42,7 @@ pub(crate) fn merge(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Merg
     let mut merge = Merge::default();
     let mut entries = Vec::new();
     for item in items.iter().filter(|item| item.kind == kind) {
-        let key = key(&item.text);
+        let key = comparison_key(&item.text);
         let is_decided_again = (taken_back.get(&key))
             .is_none_or(|entries| entries.iter().all(|entry| decides_again(item, entry)));
         if !is_decided_again || !known.insert(key) {
@@ -67,9 +67,9 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     for line in text.lines() {
         match Entry::parse(without_marker(line.trim()).1) {
             Some(entry) if is_taken_back_elsewhere(&entry) => {
-                taken_back.entry(key(entry.text)).or_default().push(entry);
+                taken_back.entry(comparison_key(entry.text)).or_default().push(entry);
             }
-            Some(entry) => _ = others.insert(key(entry.text)),
+            Some(entry) => _ = others.insert(comparison_key(entry.text)),
             None => others.extend(keys(line)),
         }
     }
@@ -131,8 +131,8 @@ pub(crate) fn keys(text: &str) -> HashSet<String> {
     let mut keys = HashSet::new();
     for line in text.lines() {
         let line = without_marker(line.trim()).1;
-        keys.insert(key(line));
-        keys.extend(entry_text(line).map(key));
+        keys.insert(comparison_key(line));
+        keys.extend(entry_text(line).map(comparison_key));
     }
     keys
 }
@@ -160,7 +160,7 @@ fn title(kind: MemoryKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use ctx_summary::ledger::rules::MemoryKind;
-    use ctx_summary::ledger::text::{key, plain_line};
+    use ctx_text::{comparison_key, plain_line};
     use proptest::prelude::*;
 
     use super::{entry_text, merge};
@@ -276,7 +276,7 @@ mod tests {
             prop_assert_eq!((second.added, second.appended.len()), (0, 0));
             let mut keys: Vec<_> = String::from_utf8_lossy(&first.appended)
                 .lines()
-                .filter_map(|line| entry_text(line.strip_prefix("- ")?).map(key))
+                .filter_map(|line| entry_text(line.strip_prefix("- ")?).map(comparison_key))
                 .collect();
             let count = keys.len();
             keys.sort();

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ctx_summary::ledger::text::key;
+use ctx_text::comparison_key;
 
 /// The least words of the shorter statement, as a percentage of the longer one's.
 const LEAST_PERCENT: usize = 75;
@@ -42,7 +42,7 @@ impl Fingerprint {
         }
         let hashes: BTreeSet<u64> = all.iter().map(hash).collect();
         Self {
-            key: key(statement),
+            key: comparison_key(statement),
             words: hashes.into_iter().collect(),
             exact_hash: hash(&exact),
             exact,

@@ -3,8 +3,8 @@
 use crate::share::Share;
 use crate::trigger::without_reserve;
 
+use crate::policy::{Fallback, Method};
 use crate::policy::{Policy, Summary, Target};
-use crate::words::{Fallback, Method};
 
 /// pomelobot's budget of a history: its share of the window, and no more than
 /// the window without what is reserved.
@@ -95,8 +95,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{available, max_history};
+    use crate::policy::{Fallback, Method};
     use crate::presets::preset;
-    use crate::words::{Fallback, Method};
 
     const HALF: Share = Share::of_percent(50);
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::error::ConfigError;
 use crate::layer::{built_in, find};
+use crate::policy::Method;
 use crate::policy::Policy;
-use crate::words::Method;
 
 /// How much more than it is asked for a model may ever write.
 const OUTPUT_FACTORS: std::ops::RangeInclusive<f64> = 1.0..=10.0;
@@ -60,9 +60,9 @@ impl Policy {
 mod tests {
     use crate::share::Share;
 
+    use crate::policy::Method;
     use crate::policy::Policy;
     use crate::presets::{names, preset};
-    use crate::words::Method;
 
     fn error(policy: &Policy) -> Option<String> {
         policy.check().err().map(|error| error.to_string())

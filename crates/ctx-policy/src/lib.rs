@@ -7,8 +7,6 @@
 //!
 //! The crate takes text and returns data. It opens no file and reads no environment.
 
-mod assigned;
-mod bounds;
 mod budget;
 mod check;
 mod config;
@@ -25,14 +23,11 @@ mod policy;
 mod presets;
 mod rule;
 pub mod share;
-mod syntax;
 pub mod trigger;
 mod value;
-mod words;
 
-pub use assigned::assigned;
-pub use bounds::Bounds;
 pub use config::{Config, read_config};
+pub use env::assigned;
 pub use env::{environment, variable_of};
 pub use error::{ConfigError, Warning};
 pub use glob::{Glob, NotAGlob, ToolFilter};
@@ -40,7 +35,8 @@ pub use layer::{BUILT_IN, Layer, settings};
 pub use number::{parse_count, parse_fraction};
 #[cfg(feature = "clap")]
 pub use over::Overrides;
+pub use policy::{Clear, Fallback, Method, Mode, When};
 pub use policy::{Keep, Offload, Policy, Prune, Retention, Summary, Target};
 pub use presets::{headers, layer, names, preset, source};
 pub use rule::Rule;
-pub use words::{Clear, Fallback, Method, Mode, When};
+pub use share::Bounds;

@@ -4,8 +4,8 @@ use crate::keep::Keep;
 use crate::parse_count;
 use clap::Args;
 
+use crate::policy::Method;
 use crate::policy::{self, Policy};
-use crate::words::Method;
 
 /// Some settings; what is not said is left to the policy.
 #[derive(Args, Clone, Debug, Default)]

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::layer::Layer;
+use crate::layer::parse_toml;
 use crate::policy::Policy;
-use crate::syntax::parse_toml;
 
 macro_rules! sources {
     ($($name:literal,)*) => {

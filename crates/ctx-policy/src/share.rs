@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 /// A share between 0 (nothing) and 1, in millionths.
 ///
@@ -115,6 +116,23 @@ impl Visitor<'_> for Written {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", f64::from(self.0) / f64::from(ONE))
+    }
+}
+
+/// The least and the most that a share may be.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Bounds(Share, Share);
+
+impl Bounds {
+    /// Whether a share is within them; what is no share is not for them to say.
+    pub(crate) fn admit(self, value: &Value) -> bool {
+        Share::deserialize(value).map_or(true, |share| (self.0..=self.1).contains(&share))
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a share from {} to {}", self.0, self.1)
     }
 }
 

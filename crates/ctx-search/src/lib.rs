@@ -8,24 +8,18 @@
 //!
 //! Only this crate uses the search engine directly.
 
-mod error;
-mod folder;
 mod index;
-mod known;
 mod query;
 mod rank;
 mod schema;
-mod script;
 mod snippet;
-mod source;
 mod update;
 mod words;
-mod written;
 
-pub use error::SearchError;
+pub use index::SearchError;
 pub use index::{SearchIndex, State};
 pub use query::{Filter, Hit, Holds};
+pub use schema::{Document, Kind, ROLES, Source};
 pub use snippet::snippet;
-pub use source::{Document, Kind, ROLES, Source};
 pub use update::Changes;
 pub use words::each_word;

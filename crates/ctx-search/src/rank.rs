@@ -12,7 +12,7 @@ use tantivy::query::{EnableScoring, Query};
 use tantivy::{DocAddress, Order, Searcher, TERMINATED};
 
 use crate::query::Lookup;
-use crate::written::Written;
+use crate::query::Written;
 use crate::{Filter, Hit, Holds, Kind, SearchError, SearchIndex};
 
 /// How many more hits than requested are ranked. This gives hits with equal scores a stable order

@@ -9,8 +9,8 @@ use std::thread::{self, Builder};
 use tantivy::indexer::NoMergePolicy;
 use tantivy::{IndexWriter, TantivyDocument, Term};
 
-use crate::known::KnownSource;
-use crate::source::number_of;
+use crate::index::KnownSource;
+use crate::schema::number_of;
 use crate::{Document, SearchError, SearchIndex, Source};
 
 /// Memory for each thread of the engine, in bytes, before it writes to disk.

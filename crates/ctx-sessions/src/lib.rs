@@ -6,15 +6,14 @@
 
 mod agents;
 mod find;
-mod form;
 mod index;
 mod query;
 mod read;
 mod row;
 
 pub use find::Mark;
-pub use form::Form;
 pub use index::Index;
 pub use query::{Listed, Query};
 pub use read::{Content, Reading, read};
+pub use row::Form;
 pub use row::{Question, Row};

@@ -9,7 +9,7 @@ use ctx_tokens::TokenCounter;
 
 use crate::earlier::RULE_HEADING;
 use crate::ledger::own_words;
-use crate::ledger::text::{first_chars, one_line};
+use ctx_text::{first_chars, one_line};
 
 /// Topics are the last user messages, so many …
 const TOPICS: usize = 3;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ctx_cli::printable;
-use ctx_stats::Shares;
+use ctx_metrics::Shares;
 
 use super::Overview;
 use super::status::Status;
@@ -242,7 +242,7 @@ mod tests {
     use std::fmt::Write;
     use std::fs;
 
-    use ctx_stats::Shares;
+    use ctx_metrics::Shares;
     use ctx_store::{Actor, Store};
 
     use super::super::rules::check;

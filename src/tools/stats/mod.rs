@@ -17,9 +17,9 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures,
 };
 use ctx_engine::counter::MessageCounter;
+use ctx_metrics::{Acceptance, Shares, Stats, Tally};
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Index, Query, Question, Row};
-use ctx_stats::{Acceptance, Shares, Stats, Tally};
 use ctx_store::{Store, StoreError, Usage};
 use ctx_tokens::Encoding;
 use serde::Serialize;

@@ -156,7 +156,7 @@ impl Status {
 
     /// The former divided by the latter.
     pub(super) fn share(&self) -> Option<f64> {
-        ctx_stats::share(self.tokens(), self.window())
+        ctx_metrics::share(self.tokens(), self.window())
     }
 
     /// Whether a compaction is due.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ctx_cli::{Align, Listing, labelled, percent, printable, short_bytes};
-use ctx_stats::{Acceptance, Shares, Stats};
+use ctx_metrics::{Acceptance, Shares, Stats};
 use ctx_store::Usage;
 
 use super::{Agents, Now, Overview};

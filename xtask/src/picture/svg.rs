@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::screen::{Run, Style};
+use super::{Run, Style};
 
 /// Colours on a background: those of the text, faint text, and the 16 of a terminal.
 pub(super) struct Theme {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn text_stands_at_its_column_and_is_escaped() {
-        let drawn = draw(&screen::lines("ab\u{1b}[31m<&>\u{1b}[0m  x"), &LIGHT);
+        let drawn = draw(&screen("ab\u{1b}[31m<&>\u{1b}[0m  x"), &LIGHT);
         assert!(drawn.contains(">&lt;&amp;&gt;</text>"), "{drawn}");
         assert!(drawn.contains("x=\"36.8\""), "{drawn}");
         assert!(drawn.contains("fill=\"#b31d28\""), "{drawn}");

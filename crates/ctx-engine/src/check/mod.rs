@@ -15,7 +15,7 @@ use self::understood::{Listing, Understood};
 use crate::Session;
 use crate::counter::MessageCounter;
 use crate::estimate::CalibrationPass;
-use crate::in_turn::{InTurn, Work};
+use crate::parallel::{InTurn, Work};
 
 pub use repair::{RepairPass, RepairedSession};
 pub use report::Report;

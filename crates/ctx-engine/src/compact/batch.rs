@@ -12,7 +12,7 @@ use super::options::{Environment, Options};
 use super::report::{Attention, Report};
 use crate::count::warn_no_conversation;
 use crate::error::rewritable;
-use crate::in_order::in_order;
+use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, Notes, PassError, Session};
 
 /// Takes the lines of a batch in order, with the notes on each.

@@ -13,8 +13,8 @@ use ctx_format::{Conversation, Dialect, Message, Object, Options, Record};
 
 use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate};
-use crate::in_turn::{InTurn, Work};
 use crate::outlet::{Announced, Outlet};
+use crate::parallel::{InTurn, Work};
 use crate::{BadLines, Invalid, Notes, PassError, Session};
 
 pub use json::{Calibrated, CountFormat, CountJson, OfModel};

@@ -7,7 +7,7 @@ use ctx_format::{Class, Conversation, Dialect, Frame, Options, Origin, Piece, Re
 use ctx_summary::ledger::score::{Row, Score, Scorer};
 
 use super::{read_after, read_before};
-use crate::in_order::in_order;
+use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, PassError, Session};
 
 /// Which of the two it is.

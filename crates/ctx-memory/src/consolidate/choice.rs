@@ -10,7 +10,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ctx_summary::ledger::text::{QUOTE_MAX, first_chars, regex};
+use ctx_summary::ledger::rules::QUOTE_MAX;
+use ctx_text::{first_chars, regex};
 use regex::Regex;
 
 use crate::similarity::{hash, is_filler, is_name, is_wide, pairs, plain, words};

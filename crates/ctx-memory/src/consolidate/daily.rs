@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 use ctx_store::StoreError;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
-use ctx_summary::ledger::text::{key, plain_line};
+use ctx_text::{comparison_key, plain_line};
 use serde::{Deserialize, Serialize};
 
 use super::statement::{hash, short_hash};
@@ -63,7 +63,7 @@ impl LogEntry {
         let kind = KINDS.into_iter().find(|kind| kind.as_str() == word)?;
         let text = plain_line(text.trim_start_matches("**"));
         let plain = plain_line(&text.replace("~~", ""));
-        let key = key(Entry::parse(&plain).map_or(plain.as_str(), |entry| entry.text));
+        let key = comparison_key(Entry::parse(&plain).map_or(plain.as_str(), |entry| entry.text));
         (is_list_entry && !key.is_empty()).then_some(Self { kind, text, key, line })
     }
 }
@@ -109,7 +109,7 @@ impl LogDates {
     }
 
     pub(super) fn get(&self, text: &str, citation: &Citation) -> Option<NaiveDate> {
-        self.0.get(&(key(text), citation.clone())).copied()
+        self.0.get(&(comparison_key(text), citation.clone())).copied()
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use ctx_summary::ledger::text::regex;
+use ctx_text::regex;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp};

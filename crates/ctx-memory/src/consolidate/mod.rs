@@ -25,7 +25,7 @@ use chrono::NaiveDate;
 use ctx_store::StoreError;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::{sentences, without_marker};
-use ctx_summary::ledger::text::plain_line;
+use ctx_text::plain_line;
 use serde::{Deserialize, Serialize};
 
 use crate::memory_file::file_name;

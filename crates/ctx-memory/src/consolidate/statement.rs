@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
-use ctx_summary::ledger::text::plain_line;
+use ctx_text::plain_line;
 
 use super::choice::Choice;
 use super::daily::LogDates;

@@ -11,7 +11,7 @@ use std::fmt;
 
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_summary::ledger::text::cut;
+use ctx_text::shorten;
 
 use super::KINDS;
 use super::master::HISTORY;
@@ -173,7 +173,7 @@ impl fmt::Display for Topic {
             write!(f, " in {}", short(citation))?;
         }
         match &retraction.text {
-            Some(text) => write!(f, ": {}", cut(text.clone(), LONGEST_RETRACTION)),
+            Some(text) => write!(f, ": {}", shorten(text.clone(), LONGEST_RETRACTION)),
             None => Ok(()),
         }
     }

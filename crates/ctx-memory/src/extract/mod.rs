@@ -14,8 +14,8 @@ use ctx_redact::{MARK, redact};
 use ctx_summary::ledger::rules::{MemoryKind, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
-use ctx_summary::ledger::text::{ends, plain_line};
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
+use ctx_text::{head_and_tail, plain_line};
 
 use crate::MemoryItem;
 use offers::{Offers, may_answer, refers_to_option};
@@ -254,7 +254,7 @@ impl Reader<'_> {
 /// Redacted, and without the middle of an excessively long text. A private key has many lines, so
 /// redaction comes before the division into sentences.
 fn cleaned(text: &str) -> Cow<'_, str> {
-    ends(redact(text).0)
+    head_and_tail(redact(text).0)
 }
 
 /// The items of a redacted text. `None` if it refers to an option while the `offers` are unknown.

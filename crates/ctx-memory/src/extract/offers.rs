@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ctx_summary::ledger::sentence::without_marker;
-use ctx_summary::ledger::text::{cut, plain_line, regex};
+use ctx_text::{plain_line, regex, shorten};
 use regex::Regex;
 
 use super::reconcile::bare;
@@ -110,7 +110,7 @@ impl Offers {
         let label = normal_label(label);
         // The last one, because findings may be numbered above the options.
         let (_, option) = self.options.iter().rfind(|(of, _)| *of == label)?;
-        let option = cut(option.clone(), LONGEST);
+        let option = shorten(option.clone(), LONGEST);
         let is_quoted = bare(&option).len() > 8 && bare(text).contains(&bare(&option));
         (!is_quoted).then(|| format!("{} [{label}: {option}]", plain_line(text)))
     }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_summary::ledger::Decision;
 use ctx_summary::ledger::rules::MemoryKind;
-use ctx_summary::ledger::text::regex;
+use ctx_text::regex;
 use regex::Regex;
 
 use crate::MemoryItem;

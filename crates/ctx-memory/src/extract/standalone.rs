@@ -4,9 +4,10 @@ use std::iter::Peekable;
 use std::str::Lines as TextLines;
 use std::sync::LazyLock;
 
+use ctx_summary::ledger::rules::QUOTE_MAX;
 use ctx_summary::ledger::rules::{MemoryKind, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
-use ctx_summary::ledger::text::{QUOTE_MAX, cut, plain_line, regex};
+use ctx_text::{plain_line, regex, shorten};
 use regex::Regex;
 
 /// A longer line is a paragraph, which is never quoted whole.
@@ -134,7 +135,7 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
     let problem = problem.trim_end_matches([':', '：', ' ']);
     let stop = if problem.ends_with(['.', '。', '!', '?']) { "" } else { "." };
     let room = QUOTE_MAX.saturating_sub(remedy.chars().count() + stop.len() + 1);
-    Some(format!("{}{stop} {remedy}", cut(problem.to_owned(), room)))
+    Some(format!("{}{stop} {remedy}", shorten(problem.to_owned(), room)))
 }
 
 /// Whether a sentence consents without naming to what: "Yes, please proceed with the change."

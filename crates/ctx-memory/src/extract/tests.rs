@@ -185,5 +185,5 @@ fn secrets_are_redacted_and_counted() {
 fn long_sentences_are_cut() {
     let text: &'static str = Box::leak(format!("We decided {}", "x ".repeat(400)).into_boxed_str());
     let items = read(&say(Role::User, text));
-    assert_eq!(items[0].1.chars().count(), ctx_summary::ledger::text::QUOTE_MAX);
+    assert_eq!(items[0].1.chars().count(), ctx_summary::ledger::rules::QUOTE_MAX);
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::bounds::Bounds;
 use crate::error::{ConfigError, Warning};
 use crate::layer::Layer;
 use crate::presets::preset;
+use crate::share::Bounds;
 
 /// The section of a preset about its system's configuration file.
 #[derive(Debug, Deserialize)]

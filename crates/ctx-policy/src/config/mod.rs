@@ -11,8 +11,8 @@ use serde_json::Value;
 use self::foreign::Foreign;
 use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, settings};
+use crate::layer::{is_json, parse_json5, parse_toml};
 use crate::presets::{names, tree};
-use crate::syntax::{is_json, parse_json5, parse_toml};
 
 /// Names the preset that a file builds on.
 const PRESET: &str = "preset";

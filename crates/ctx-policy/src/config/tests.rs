@@ -9,8 +9,8 @@ use super::{Config, read_config, systems};
 use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, settings};
 use crate::policy::Policy;
+use crate::policy::{Clear, Method, When};
 use crate::presets::preset;
-use crate::words::{Clear, Method, When};
 
 fn read(text: &str) -> Config {
     read_config(text, None, None).expect(text)

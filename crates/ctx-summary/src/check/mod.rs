@@ -18,7 +18,6 @@ mod identifiers;
 mod missing;
 mod names;
 mod numbers;
-mod quotes;
 mod shape;
 mod source;
 mod spans;

@@ -10,7 +10,7 @@ use super::Area;
 use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
 use super::words::{has_chinese, lower};
-use crate::ledger::text::one_line;
+use ctx_text::one_line;
 use ctx_text::regex;
 
 /// Words of headings over what users want.

@@ -10,7 +10,7 @@ use super::shape::unescaped;
 use super::spans::Spans;
 use super::words::Phrases;
 use super::words::{Seen, has_chinese, is_chinese, pair, words};
-use crate::ledger::text::one_line;
+use ctx_text::one_line;
 
 /// Follows what an answer says and the record does not.
 pub const UNVERIFIED: &str = "(unverified)";

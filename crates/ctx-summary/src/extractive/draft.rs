@@ -11,8 +11,8 @@ use super::pick::Teller;
 use super::sections::sections;
 use super::worth::{has_files, has_tools};
 use crate::ledger::form::left_out;
-use crate::ledger::text::one_line;
 use crate::ledger::{Index, Item, ItemKind, Ledger};
+use ctx_text::one_line;
 
 /// The share of the story in a short and in a long summary, in percent, and their lengths in
 /// tokens. Files can be read again; without them the values of a short summary come first.

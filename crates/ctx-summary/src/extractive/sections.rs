@@ -8,8 +8,8 @@ use ctx_tokens::TokenCounter;
 
 use super::page::CITES;
 use crate::ledger::form::{heading, line_of};
-use crate::ledger::text::first_chars;
 use crate::ledger::{Item, ItemKind, State};
+use ctx_text::first_chars;
 
 /// In percent. In a short summary the agent's next steps come before the requests, because the
 /// latest request stays outside the summary.

@@ -30,7 +30,6 @@ pub mod sentence;
 mod shrink;
 mod statement;
 mod term;
-pub mod text;
 
 pub use call as runtime;
 pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};

@@ -2,7 +2,7 @@
 
 use ctx_tokens::TokenCounter;
 
-use crate::ledger::text::{first_chars, last_chars};
+use ctx_text::{first_chars, last_chars};
 
 /// Head and tail of a text that is too long, because errors are at the end.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {

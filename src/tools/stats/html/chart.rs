@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
 use ctx_cli::short_count;
-use ctx_stats::profile::{Cut, Kind, Kinds, Mark, Point};
+use ctx_metrics::profile::{Cut, Kind, Kinds, Mark, Point};
 
 use super::elements::{Table, number as grouped, text, tokens};
 use super::label;
@@ -369,7 +369,7 @@ fn figures(number: usize, subject: &Subject, chart: &Chart<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ctx_stats::profile::{Cut, Mark};
+    use ctx_metrics::profile::{Cut, Mark};
 
     use super::{Scale, named};
 

@@ -15,8 +15,8 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ctx_cli::{Failure, percent, shell_word};
+use ctx_metrics::profile::Kind;
 use ctx_policy::trigger::Step;
-use ctx_stats::profile::Kind;
 use sha2::{Digest, Sha256};
 
 use self::chart::curve;

@@ -10,8 +10,8 @@ use ctx_engine::prune::{self, Plan as Pruning};
 use ctx_engine::score::{self, MOST_SCORED_BYTES};
 use ctx_engine::{ErrorKind, Invalid, PassError, Session as Records};
 use ctx_format::Options;
+use ctx_metrics::profile::{Cut, Fate, Mark, Profile, ProfilePass, Replaced};
 use ctx_policy::trigger::Triggers;
-use ctx_stats::profile::{Cut, Fate, Mark, Profile, ProfilePass, Replaced};
 use ctx_store::{Entry, Event, Meta, SessionId, SnapshotBytes, Store, hash};
 
 use super::super::status::{Known, Status};

@@ -3,7 +3,7 @@
 
 use ctx_cli::{percent, shell_word};
 use ctx_engine::prune::Sum;
-use ctx_stats::profile::{Counts, Fate, Profile};
+use ctx_metrics::profile::{Counts, Fate, Profile};
 use ctx_summary::ledger::score::Class;
 
 use super::elements::{Table, number, quoted, text, things};

@@ -8,10 +8,10 @@ use ctx_tokens::TokenCounter;
 
 use super::super::Candidate;
 use super::super::greedy::{Greedy, Judge, PER_LINE};
-use super::needs::needs;
 use super::talk::Talk;
-use super::words::Words;
+use super::talk::needs;
 use super::worth::CHOICE;
+use super::worth::Words;
 use super::worth::{LEAST, is_question, worths};
 
 /// What a statement is worth in addition to its new words.

@@ -4,11 +4,8 @@
 mod choose;
 #[cfg(test)]
 mod fixtures;
-mod needs;
 mod page;
-mod prefix;
 mod talk;
-mod words;
 mod worth;
 
 use crate::ledger::{Index, Ledger, Origin};
