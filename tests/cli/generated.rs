@@ -23,3 +23,30 @@ fn the_picture_is_fresh() {
         );
     }
 }
+
+/// The speeds in `docs/benchmarks.md` stand beside the instructions that their commands needed
+/// when they were measured. A command whose count has moved by more than 5 % is measured again.
+#[test]
+fn the_speeds_in_the_docs_are_of_these_tools() {
+    let read = |path: &str| {
+        let text = std::fs::read_to_string(xtask::root().join(path)).expect("the repository");
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let measured = read("docs/benchmarks.md");
+    let counts = read("benches/instructions.tsv");
+    let counts = counts.iter().filter(|line| !line.starts_with('#'));
+    for line in counts {
+        let (command, count) = line.split_once('\t').expect("a command and its count");
+        let row = format!("| `{command}` | ");
+        let then = measured.iter().find_map(|line| line.strip_prefix(&row)?.strip_suffix(" |"));
+        let then = then.unwrap_or_else(|| panic!("docs/benchmarks.md lacks `{command}`"));
+        let number = |text: &str| text.parse::<f64>().expect("a number");
+        let moved = number(count) / number(then) - 1.0;
+        assert!(
+            moved.abs() <= 0.05,
+            "`{command}` needs {:+.1} % instructions since docs/benchmarks.md was measured: run \
+             benches/speed.sh, and update its figures and this count",
+            moved * 100.0
+        );
+    }
+}
