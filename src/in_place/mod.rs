@@ -1,9 +1,9 @@
 //! A session file compacted in place, safely: claimed, its bytes saved, replaced at one moment.
 //! Here the engine and the store meet.
 
+mod attempts;
 mod batch;
 mod offloading;
-mod strikes;
 #[cfg(test)]
 mod tests;
 

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::store::failure;
 
-pub use original::{OriginalError, Referred, Wanted, original, referred};
+pub use original::{OriginalError, OriginalQuery, Referred, original, referred};
 
 /// Which results are offloaded, and what replaces them.
 #[derive(Clone)]

@@ -14,7 +14,7 @@ use ctx_summary::ledger::score::After;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum OriginalQuery {
     /// A file.
     Path(String),
     /// The beginning of a sha256.
@@ -55,7 +55,7 @@ const SHORTEST: usize = 40;
 /// So many matches of an ambiguous hash are named.
 const SHOWN: usize = 10;
 
-impl FromStr for Wanted {
+impl FromStr for OriginalQuery {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -82,15 +82,15 @@ pub fn original(
     store: &Store,
     session: Option<&SessionId>,
     transcript: Option<impl Read>,
-    wanted: &Wanted,
+    wanted: &OriginalQuery,
 ) -> Result<String, OriginalError> {
     let sessions = sessions(store, session)?;
     match wanted {
-        Wanted::Hash(hash) => match in_files(store, &sessions, hash)? {
+        OriginalQuery::Hash(hash) => match in_files(store, &sessions, hash)? {
             Some(text) => Ok(text),
             None => in_sessions(store, session, transcript, hash),
         },
-        Wanted::Path(path) => {
+        OriginalQuery::Path(path) => {
             for session in sessions {
                 if let Some(file) = store.offload_folder(&session)?.file(path) {
                     return Ok(store.read_offloaded(&file)?.text);
@@ -290,7 +290,7 @@ mod tests {
     use ctx_store::{Actor, Content, Form, OffloadName, SessionId, SnapshotKind, Store};
 
     use super::super::tests::{result, session, store};
-    use super::{OriginalError, Wanted, original, referred};
+    use super::{OriginalError, OriginalQuery, original, referred};
 
     /// No session that may have it.
     const NONE: Option<&[u8]> = None;
@@ -392,7 +392,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir);
         let line = result("a", "one");
-        let wanted = Wanted::Hash(sha256("one")[..8].to_owned());
+        let wanted = OriginalQuery::Hash(sha256("one")[..8].to_owned());
         let named = original(&store, None, Some(line.as_bytes()), &wanted);
         assert_eq!(named.expect("it is there"), "one");
         let other = original(&store, None, Some(&b"{}\n"[..]), &wanted);
@@ -416,7 +416,7 @@ mod tests {
         };
         let results: String = texts.iter().map(|text| result("a", text)).collect();
         snapshot(&store, session().as_str(), &results);
-        let error = original(&store, None, NONE, &Wanted::Hash(one[..4].to_owned()));
+        let error = original(&store, None, NONE, &OriginalQuery::Hash(one[..4].to_owned()));
         let Err(OriginalError::Ambiguous { wanted, matches }) = error else {
             panic!("{error:?}");
         };
@@ -425,16 +425,16 @@ mod tests {
 
     #[test]
     fn handles_paths_and_hashes_are_told_apart() {
-        let hash = |text: &str| Ok(Wanted::Hash(text.to_owned()));
+        let hash = |text: &str| Ok(OriginalQuery::Hash(text.to_owned()));
         assert_eq!("⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧".parse(), hash("ba7816bf8f01"));
         assert_eq!(
             "⟦ctx: ls, all 3 bytes, if saved: ctx-offload --show ba7816bf⟧".parse(),
             hash("ba7816bf")
         );
         assert_eq!("ba78".parse(), hash("ba78"));
-        assert_eq!("/s/x.txt".parse(), Ok(Wanted::Path("/s/x.txt".to_owned())));
+        assert_eq!("/s/x.txt".parse(), Ok(OriginalQuery::Path("/s/x.txt".to_owned())));
         for bad in ["", "ba7", "BA78", "x.txt", "⟦ctx:ba78⟧", &"a".repeat(65)] {
-            assert!(bad.parse::<Wanted>().is_err(), "{bad}");
+            assert!(bad.parse::<OriginalQuery>().is_err(), "{bad}");
         }
     }
 

@@ -92,13 +92,13 @@ impl<W: Write> Outlet<W> {
 /// with what follows it, until another such record comes or the stream ends.
 pub struct TaggedWriter<W> {
     output: W,
-    held: Option<Held>,
+    held: Option<HeldRecord>,
     /// Records after `held` that can carry no tag.
     behind: Spool,
     behind_length: usize,
 }
 
-struct Held {
+struct HeldRecord {
     bytes: Vec<u8>,
     splice: Splice,
     tag: Tag,
@@ -115,7 +115,7 @@ impl<W: Write> TaggedWriter<W> {
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<(), PassError> {
         if let Some((splice, tag)) = tag {
             self.release(None)?;
-            self.held = Some(Held { bytes, splice, tag });
+            self.held = Some(HeldRecord { bytes, splice, tag });
             return Ok(());
         }
         if self.held.is_none() {

@@ -11,11 +11,11 @@ use regex::Regex;
 #[derive(Clone, Debug)]
 pub struct Pin {
     text: String,
-    kind: Kind,
+    kind: Selector,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Selector {
     Role(Role),
     Lines(RangeInclusive<u64>),
     Text(Regex),
@@ -31,9 +31,9 @@ impl Pin {
         message: impl FnOnce() -> Option<Message<'a>>,
     ) -> bool {
         match &self.kind {
-            Kind::Role(wanted) => *wanted == role,
-            Kind::Lines(lines) => lines.contains(&record.line),
-            Kind::Text(regex) => match message() {
+            Selector::Role(wanted) => *wanted == role,
+            Selector::Lines(lines) => lines.contains(&record.line),
+            Selector::Text(regex) => match message() {
                 Some(message) => message.texts().into_iter().any(|text| regex.is_match(text)),
                 None => regex.is_match(&String::from_utf8_lossy(record.bytes)),
             },
@@ -58,11 +58,11 @@ impl FromStr for Pin {
         let kind = match text.split_once(':') {
             Some(("role", name)) => match Role::from_word(name) {
                 Role::Other => return Err(format!("no role {name}")),
-                role => Kind::Role(role),
+                role => Selector::Role(role),
             },
-            Some(("line", lines)) => Kind::Lines(parse_lines(lines)?),
+            Some(("line", lines)) => Selector::Lines(parse_lines(lines)?),
             Some(("re", pattern)) => {
-                Kind::Text(Regex::new(pattern).map_err(|error| error.to_string())?)
+                Selector::Text(Regex::new(pattern).map_err(|error| error.to_string())?)
             }
             _ => return Err("expected role:NAME, line:N, line:N-M or re:REGEX".to_owned()),
         };

@@ -111,9 +111,9 @@ impl Session {
             }
             if record.class.is_bad() {
                 match self.invalid {
-                    Invalid::Keep => self.bad.add(&record, Fate::Kept),
+                    Invalid::Keep => self.bad.add(&record, BadLineOutcome::Kept),
                     Invalid::Drop => {
-                        self.bad.add(&record, Fate::LeftOut);
+                        self.bad.add(&record, BadLineOutcome::LeftOut);
                         continue;
                     }
                     Invalid::Fail => {
@@ -151,11 +151,11 @@ impl Session {
 
     /// Warns that a document holds more than its messages.
     pub fn tell_of_document(&self, notes: &mut Notes) {
-        if let Some(beside @ 1..) = self.records.document_members_beside() {
+        if let Some(others @ 1..) = self.records.document_members_beside() {
             notes.warn(
                 &[],
                 format_args!(
-                    "members of the document other than its messages are left out: {beside}"
+                    "members of the document other than its messages are left out: {others}"
                 ),
             );
         }
@@ -188,7 +188,7 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
 
 /// What happened to a bad line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum BadLineOutcome {
     /// It stays in place.
     Kept,
     /// It is removed because it is bad.
@@ -207,7 +207,7 @@ pub struct BadLines {
 
 impl BadLines {
     /// A record, if it is bad; a long line counts once.
-    pub fn add(&mut self, record: &Record<'_>, fate: Fate) {
+    pub fn add(&mut self, record: &Record<'_>, fate: BadLineOutcome) {
         if record.class.is_bad() && record.piece.begins() {
             self.counts[fate as usize] += 1;
             self.first.get_or_insert_with(|| (record.line, record.why_bad()));
@@ -228,7 +228,7 @@ impl BadLines {
 
     /// How many were left out because they are bad.
     pub fn left_out(&self) -> u64 {
-        self.counts[Fate::LeftOut as usize]
+        self.counts[BadLineOutcome::LeftOut as usize]
     }
 
     /// Warns of them, if there are any.
@@ -258,10 +258,10 @@ impl BadLines {
 
 /// The first thing in a session that claims to be a message and is not read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FirstUnread(Option<Found>);
+pub(crate) struct FirstUnread(Option<UnreadRecord>);
 
 #[derive(Clone, Debug)]
-struct Found {
+struct UnreadRecord {
     line: u64,
     unread: Unread,
     foreign: Option<Foreign>,
@@ -274,7 +274,8 @@ impl FirstUnread {
             let unread = record.unread(dialect);
             let is_summary = || holds_vendor_summary(record, dialect);
             let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
-            self.0 = unread.and_then(|unread| Found::of(record.line, unread, object, dialect));
+            self.0 =
+                unread.and_then(|unread| UnreadRecord::of(record.line, unread, object, dialect));
         }
     }
 
@@ -289,13 +290,13 @@ impl FirstUnread {
             let unread = dialect.unread(object);
             let is_summary = || is_vendor_summary(object, dialect);
             let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
-            self.0 = unread.and_then(|unread| Found::of(number, unread, object, dialect));
+            self.0 = unread.and_then(|unread| UnreadRecord::of(number, unread, object, dialect));
         }
     }
 
     /// An error where something was found, so that nothing can be `done`.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<(), PassError> {
-        let Some(Found { line, unread, foreign }) = &self.0 else {
+        let Some(UnreadRecord { line, unread, foreign }) = &self.0 else {
             return Ok(());
         };
         let kind = ErrorKind::Unread { unread: unread.clone(), foreign: *foreign, done };
@@ -315,7 +316,7 @@ fn is_vendor_summary(object: &Object<'_>, dialect: &dyn Dialect) -> bool {
     object.text().contains("compaction") && dialect.sealed(object).has_summary
 }
 
-impl Found {
+impl UnreadRecord {
     /// `None` for an unknown line in a list of messages: it leaves with the lines around it, and is
     /// counted.
     fn of(line: u64, unread: Unread, object: &Object<'_>, dialect: &dyn Dialect) -> Option<Self> {
@@ -410,10 +411,10 @@ mod tests {
 mod bad_tests {
     use ctx_format::{Origin, Piece};
 
-    use super::{BadLines, Fate};
+    use super::{BadLineOutcome, BadLines};
     use crate::Notes;
 
-    fn add(bad: &mut BadLines, line: u64, piece: Piece, fate: Fate) {
+    fn add(bad: &mut BadLines, line: u64, piece: Piece, fate: BadLineOutcome) {
         let origin = Origin { line, piece, ..Origin::ALONE };
         bad.add(&origin.record(b"{\"a\":\n"), fate);
     }
@@ -435,12 +436,12 @@ mod bad_tests {
             report(&bad)
         };
         let at_3 = |text: &str| Some((vec![3], text.to_owned()));
-        assert_eq!(told(3, Fate::Kept), at_3("1 bad line kept in place"));
-        assert_eq!(told(5, Fate::Kept), at_3("2 bad lines kept in place"));
-        let both = told(6, Fate::Gone);
+        assert_eq!(told(3, BadLineOutcome::Kept), at_3("1 bad line kept in place"));
+        assert_eq!(told(5, BadLineOutcome::Kept), at_3("2 bad lines kept in place"));
+        let both = told(6, BadLineOutcome::Gone);
         assert_eq!(both, at_3("3 bad lines, 2 kept, 1 gone with the old zone"));
         let mut other = BadLines::default();
-        add(&mut other, 9, Piece::Whole, Fate::LeftOut);
+        add(&mut other, 9, Piece::Whole, BadLineOutcome::LeftOut);
         assert_eq!(report(&other), Some((vec![9], "1 bad line left out".to_owned())));
         bad.count_in(&other);
         let all = "4 bad lines, 2 kept, 1 left out, 1 gone with the old zone";
@@ -452,9 +453,9 @@ mod bad_tests {
     fn a_long_line_counts_once_and_a_good_one_never() {
         let mut bad = BadLines::default();
         for piece in [Piece::First, Piece::Middle, Piece::Last] {
-            add(&mut bad, 1, piece, Fate::Kept);
+            add(&mut bad, 1, piece, BadLineOutcome::Kept);
         }
-        bad.add(&Origin::ALONE.record(b"\n"), Fate::Kept);
+        bad.add(&Origin::ALONE.record(b"\n"), BadLineOutcome::Kept);
         assert_eq!(bad.count(), 1);
     }
 }

@@ -28,7 +28,7 @@ pub use about::About;
 pub use counted::counted;
 pub use dialect::foreign::Foreign;
 pub use dialect::unread::{Unread, UnreadRule};
-pub use dialect::{Dialect, Held, ReplyId, Usage, UsageOf};
+pub use dialect::{Dialect, HeldMessage, ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};
 pub use legality::problems::{Problem, Rule, Validator};
 pub use legality::{problems, repair, rules, rules::Rules};

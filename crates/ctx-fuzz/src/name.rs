@@ -12,9 +12,9 @@ use ctx_store::{SessionId, SnapshotId, Stamp};
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(id) = SessionId::from_str(&text) {
-        assert_eq!(id.as_str(), text, "an id is what was given");
+        assert_eq!(id.as_str(), text, "an id equals its text");
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        assert!(text.bytes().all(is_plain), "an id that is no file name");
+        assert!(text.bytes().all(is_plain), "an id is a plain file name");
         assert!(!text.starts_with(['.', '-']), "an id that is a flag or hidden");
     }
     if let Some(stamp) = Stamp::parse(&text) {

@@ -10,7 +10,7 @@ use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
 use ctx_tools::store::StoreArgs;
 
-use crate::said::said;
+use crate::searchable_text::said;
 use crate::stored::Stored;
 
 /// Print what a result of `ctx-memory search` refers to
@@ -50,7 +50,7 @@ impl Args {
 
 /// Looks the name up among the sources of the store. The name is never opened as a path.
 fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>, Failure> {
-    let Some((name, place)) = Place::parse(reference) else {
+    let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
             .hint("copy the `ref` of a result of ctx-memory search, NAME:LINE"));
     };
@@ -73,7 +73,7 @@ fn print(bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
 /// A line of a source. Where one line holds several messages, which of them: a session that
 /// is one JSON document may have no line ends at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourceLine {
     pub(crate) line: u64,
     /// How many messages begin before it in this line.
     pub(crate) nth: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Place {
 /// The index has one number for a place.
 const LINE_BITS: u32 = 40;
 
-impl Place {
+impl SourceLine {
     pub(crate) fn of_line(line: u64) -> Self {
         Self { line, nth: 0 }
     }
@@ -109,7 +109,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nth {
             0 => write!(f, "{}", self.line),
@@ -145,7 +145,7 @@ impl<'a> Again<'a> {
         let quick = self.in_snapshot(hit);
         // If the bytes alone are not a record, read the session from its beginning.
         quick.or_else(|| {
-            let held = self.stored.held(&hit.source, Place::from_number(hit.line));
+            let held = self.stored.held(&hit.source, SourceLine::from_number(hit.line));
             held.ok().flatten().map(|held| held.text)
         })
     }
@@ -193,18 +193,18 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::SourceLine;
 
     #[test]
     fn what_is_written_is_read() {
         for (line, nth, text) in [(7, 0, "a:b:7"), (1, 2, "a:b:1.3")] {
-            let place = Place { line, nth };
+            let place = SourceLine { line, nth };
             assert_eq!(format!("a:b:{place}"), text);
-            assert_eq!(Place::parse(text), Some(("a:b", place)));
-            assert_eq!(Place::from_number(place.to_number()), place);
+            assert_eq!(SourceLine::parse(text), Some(("a:b", place)));
+            assert_eq!(SourceLine::from_number(place.to_number()), place);
         }
         for bad in ["", "a", "a:", "a:x", "a:0", "a:1.0", "a:+1", "a:1.", "a:1.2.3"] {
-            assert_eq!(Place::parse(bad), None, "{bad}");
+            assert_eq!(SourceLine::parse(bad), None, "{bad}");
         }
     }
 }

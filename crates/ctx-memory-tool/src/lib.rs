@@ -7,8 +7,8 @@ mod consolidate;
 mod get;
 mod inject;
 mod layers;
-mod said;
 mod search;
+mod searchable_text;
 mod stored;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};

@@ -8,14 +8,14 @@ use clap::ArgMatches;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_search::{
-    Changes, Filter, Hit, Holds, Kind, ROLES, SearchError, SearchIndex, State, snippet,
+    Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, State, snippet,
 };
 use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
 use serde::Serialize;
 
 use crate::get::Again;
-use crate::get::Place;
+use crate::get::SourceLine;
 use crate::stored::{Stored, entry_of};
 
 /// How long a run waits for another one that builds the first index.
@@ -51,10 +51,10 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).map(kind_of),
+        value_parser = PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::as_str)).map(kind_of),
         help_heading = "Filters"
     )]
-    kind: Vec<Kind>,
+    kind: Vec<SourceKind>,
     /// Search only messages of this role (can be repeated)
     ///
     /// Results have the role tool.
@@ -158,8 +158,8 @@ fn search_failure(error: &SearchError, store: &Store) -> Failure {
 }
 
 #[allow(clippy::needless_pass_by_value)] // For `map`.
-fn kind_of(word: String) -> Kind {
-    let mut all = Kind::ALL.into_iter();
+fn kind_of(word: String) -> SourceKind {
+    let mut all = SourceKind::ALL.into_iter();
     let kind = all.find(|kind| kind.as_str() == word);
     kind.expect("one of the possible values")
 }
@@ -174,7 +174,7 @@ fn role_of(word: String) -> &'static str {
 const SHOWN: usize = 240;
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct SearchResult<'a> {
     #[serde(rename = "ref")]
     reference: String,
     kind: &'static str,
@@ -191,12 +191,12 @@ struct Found<'a> {
 /// A result as a line of JSON. A snippet is null where the text cannot be read any more.
 pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Again<'_>) -> String {
     let source = &hit.source;
-    let place = Place::from_number(hit.line);
+    let place = SourceLine::from_number(hit.line);
     let text = again.text(hit);
     let time = DateTime::from_timestamp_millis(hit.time);
     let entry = text.as_deref().and_then(entry_of);
     let of_entry = entry.map(|entry| entry.citation.session);
-    json_line(&Found {
+    json_line(&SearchResult {
         reference: format!("{}:{place}", source.name),
         kind: source.kind.as_str(),
         session: source.session.as_deref().or(of_entry.as_deref()),

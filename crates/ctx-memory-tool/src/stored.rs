@@ -10,21 +10,21 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure};
 use ctx_format::{Dialect, Object, Options, Record, Records, dialect};
 use ctx_memory::Entry as MemoryEntry;
-use ctx_search::{Document, Kind, Source};
+use ctx_search::{Document, Source, SourceKind};
 use ctx_store::{Entry, Flaw, OffloadedFile, SnapshotBytes, Store, open_plain};
 use ctx_tools::store::failure;
 
-use crate::get::Place;
-use crate::said::{known_role, said};
+use crate::get::SourceLine;
 use crate::search::paragraphs;
+use crate::searchable_text::{known_role, said};
 
 /// The folders of memory files below the store, and what they hold.
-const FOLDERS: [(&str, Kind); 5] = [
-    ("memory/extracted", Kind::Extracted),
-    ("memory/daily", Kind::Daily),
-    ("memory/summary", Kind::Master),
-    ("memory/summary", Kind::Soul),
-    ("memory/session-summaries", Kind::Summary),
+const FOLDERS: [(&str, SourceKind); 5] = [
+    ("memory/extracted", SourceKind::Extracted),
+    ("memory/daily", SourceKind::Daily),
+    ("memory/summary", SourceKind::Master),
+    ("memory/summary", SourceKind::Soul),
+    ("memory/session-summaries", SourceKind::Summary),
 ];
 
 /// The searchable content of a store.
@@ -39,7 +39,7 @@ pub(crate) struct Stored<'a> {
 }
 
 /// The content at a position.
-pub(crate) struct Held {
+pub(crate) struct StoredText {
     /// The bytes as stored.
     pub(crate) bytes: Vec<u8>,
     /// The text in searchable form.
@@ -64,7 +64,7 @@ impl<'a> Stored<'a> {
         Ok(stored)
     }
 
-    fn list_folder(&mut self, folder: &str, kind: Kind) {
+    fn list_folder(&mut self, folder: &str, kind: SourceKind) {
         let path = self.store.root().join(folder);
         let names = match names(&path) {
             Ok(names) => names,
@@ -83,7 +83,7 @@ impl<'a> Stored<'a> {
                 continue;
             }
             let (time, change) = (meta.mtime_nsec(), meta.ctime_nsec());
-            let session = name.strip_suffix(".md").filter(|_| kind == Kind::Summary);
+            let session = name.strip_suffix(".md").filter(|_| kind == SourceKind::Summary);
             self.sources.push(Source {
                 name: format!("{folder}/{name}"),
                 kind,
@@ -99,7 +99,7 @@ impl<'a> Stored<'a> {
             match &entry.meta {
                 Ok(meta) => self.sources.push(Source {
                     name: name.clone(),
-                    kind: Kind::Snapshot,
+                    kind: SourceKind::Snapshot,
                     session: Some(entry.id.session.to_string()),
                     mark: meta.sha256.clone(),
                 }),
@@ -123,7 +123,7 @@ impl<'a> Stored<'a> {
             let name = format!("offloaded/{}/{}", file.session, file.name);
             self.sources.push(Source {
                 name: name.clone(),
-                kind: Kind::Offloaded,
+                kind: SourceKind::Offloaded,
                 session: Some(file.session.to_string()),
                 mark: String::new(),
             });
@@ -216,20 +216,25 @@ impl<'a> Stored<'a> {
     }
 
     /// The content at a position; `None` if nothing begins there.
-    pub(crate) fn held(&self, source: &Source, place: Place) -> Result<Option<Held>, Failure> {
+    pub(crate) fn held(
+        &self,
+        source: &Source,
+        place: SourceLine,
+    ) -> Result<Option<StoredText>, Failure> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
         }
-        let held = |text: &str| Held { bytes: text.as_bytes().to_vec(), text: text.to_owned() };
+        let held =
+            |text: &str| StoredText { bytes: text.as_bytes().to_vec(), text: text.to_owned() };
         if let Some(file) = self.offloaded.get(&source.name) {
-            let is_there = place == Place::of_line(1);
+            let is_there = place == SourceLine::of_line(1);
             let content = is_there.then(|| self.store.read_offloaded(file));
             let content = content.transpose().map_err(failure)?;
             return Ok(content.map(|content| held(&content.text)));
         }
         let text = read_file(&self.path(source))?;
         let mut all = paragraphs(&text).into_iter();
-        let found = all.find(|(line, _)| Place::of_line(*line) == place);
+        let found = all.find(|(line, _)| SourceLine::of_line(*line) == place);
         Ok(found.map(|(_, text)| held(&format!("{text}\n"))))
     }
 
@@ -243,7 +248,11 @@ impl<'a> Stored<'a> {
         Some((self.store.open_bytes(&entry.id).ok()?, dialect))
     }
 
-    fn held_in_snapshot(&self, entry: &Entry, place: Place) -> Result<Option<Held>, Failure> {
+    fn held_in_snapshot(
+        &self,
+        entry: &Entry,
+        place: SourceLine,
+    ) -> Result<Option<StoredText>, Failure> {
         let unread = |error| cannot_read(&self.path_of(entry), &error);
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
@@ -255,14 +264,15 @@ impl<'a> Stored<'a> {
             let object = text.and_then(|text| Object::parse(text).ok());
             if let Some(said) = object.and_then(|object| said(dialect, &object)) {
                 let (bytes, text) = (line.clone(), said.text);
-                return Ok(Some(Held { bytes, text }));
+                return Ok(Some(StoredText { bytes, text }));
             }
         }
         let mut found = None;
         each_record(open()?, |at, record, dialect| {
             if at == place {
                 let said = record.whole_object().and_then(|it| said(dialect, it));
-                found = said.map(|said| Held { bytes: record.bytes.to_vec(), text: said.text });
+                found =
+                    said.map(|said| StoredText { bytes: record.bytes.to_vec(), text: said.text });
             }
             at != place
         })
@@ -291,10 +301,10 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Whether a file of a folder is one of those that are searched.
-fn is_of(kind: Kind, name: &str) -> bool {
+fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
-        Kind::Master => name == "master.md",
-        Kind::Soul => name == "soul.md",
+        SourceKind::Master => name == "master.md",
+        SourceKind::Soul => name == "soul.md",
         _ => !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md"),
     }
 }
@@ -307,7 +317,7 @@ fn cannot_read(path: &Path, error: &io::Error) -> Failure {
 
 /// The day that a file of a day is of.
 fn day_of(source: &Source) -> Option<i64> {
-    let name = source.name.rsplit('/').next().filter(|_| source.kind == Kind::Daily)?;
+    let name = source.name.rsplit('/').next().filter(|_| source.kind == SourceKind::Daily)?;
     name.strip_suffix(".md")?.parse().ok().map(start_of)
 }
 
@@ -344,7 +354,7 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 /// the dialect is not known.
 fn each_record(
     bytes: impl Read,
-    mut take: impl FnMut(Place, &Record<'_>, &dyn Dialect) -> bool,
+    mut take: impl FnMut(SourceLine, &Record<'_>, &dyn Dialect) -> bool,
 ) -> io::Result<()> {
     let options = Options {
         // Messages that are no longer sent to the model are searched, too.
@@ -356,12 +366,12 @@ fn each_record(
     let Some(dialect) = records.dialect() else {
         return Ok(());
     };
-    let mut place = Place::of_line(0);
+    let mut place = SourceLine::of_line(0);
     while let Some(record) = records.next()? {
         place = if record.line == place.line {
-            Place { nth: place.nth + 1, ..place }
+            SourceLine { nth: place.nth + 1, ..place }
         } else {
-            Place::of_line(record.line)
+            SourceLine::of_line(record.line)
         };
         if !take(place, &record, dialect) {
             break;

@@ -47,7 +47,7 @@ pub struct Stats {
     /// The latter divided by the former.
     pub overflow_rate: Option<f64>,
     /// The fidelity of those compactions that were scored.
-    pub fidelity: Shares,
+    pub fidelity: ShareHistogram,
     /// Rollbacks that were done.
     pub rollbacks: u64,
     /// Rollbacks that began and did not end.
@@ -82,11 +82,11 @@ pub struct Tally {
     /// Whether the newest compaction of a session left it too large.
     overflows: BTreeMap<String, bool>,
     /// Operations that have begun, with what they are.
-    begun: BTreeMap<String, Begun>,
+    begun: BTreeMap<String, Operation>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
+enum Operation {
     Compaction,
     Rollback,
 }
@@ -119,12 +119,12 @@ impl Tally {
     /// The figures.
     pub fn finish(self) -> Stats {
         let unfinished = |what| self.begun.values().filter(|begun| **begun == what).count() as u64;
-        let rollbacks_unfinished = unfinished(Begun::Rollback);
+        let rollbacks_unfinished = unfinished(Operation::Rollback);
         let overflow_sessions = self.overflows.values().filter(|over| **over).count() as u64;
         let sessions = self.overflows.len() as u64;
         let stats = self.stats;
         Stats {
-            unfinished: unfinished(Begun::Compaction),
+            unfinished: unfinished(Operation::Compaction),
             ratio: share(stats.tokens_after_compact, stats.tokens_before_compact),
             sessions,
             overflow_sessions,
@@ -137,8 +137,8 @@ impl Tally {
 
     fn begin(&mut self, event: &Event) {
         let begun = match event.op.as_str() {
-            "compact" => Begun::Compaction,
-            "rollback" => Begun::Rollback,
+            "compact" => Operation::Compaction,
+            "rollback" => Operation::Rollback,
             _ => return,
         };
         self.begun.insert(event.operation.clone(), begun);
@@ -239,7 +239,7 @@ impl Stats {
 
 /// Shares from 0 to 1, counted in tenths, so that any number of them takes the same room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Shares {
+pub struct ShareHistogram {
     /// How many there are.
     pub count: u64,
     /// The mean, if there are any.
@@ -255,7 +255,7 @@ pub struct Shares {
     pub sum: f64,
 }
 
-impl Shares {
+impl ShareHistogram {
     /// One more.
     pub fn add(&mut self, share: f64) {
         self.count += 1;
@@ -272,12 +272,12 @@ impl Shares {
 
 #[cfg(test)]
 mod share_tests {
-    use super::Shares;
+    use super::ShareHistogram;
 
     /// Each share is in the tenth that it does not exceed.
     #[test]
     fn shares_are_counted_in_tenths() {
-        let mut shares = Shares::default();
+        let mut shares = ShareHistogram::default();
         assert_eq!((shares.mean, shares.min), (None, None));
         for share in [0.0, 0.1, 0.11, 0.8, 0.81, 1.0, 1.7] {
             shares.add(share);

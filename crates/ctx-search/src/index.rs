@@ -17,7 +17,7 @@ use crate::schema::{Fields, Source, register};
 pub struct SearchIndex {
     pub(crate) index: Index,
     pub(crate) fields: Fields,
-    pub(crate) known: Known,
+    pub(crate) known: IndexedSources,
     pub(crate) folder: Folder,
     /// Held by who may write.
     lock: Option<File>,
@@ -44,21 +44,21 @@ impl SearchIndex {
         let (schema, fields) = Fields::new();
         let mut lock = folder.lock(Duration::ZERO)?;
         let mut found = load(&folder);
-        if lock.is_none() && !matches!(found, Found::Whole(..)) {
+        if lock.is_none() && !matches!(found, FolderState::Whole(..)) {
             lock = folder.lock(patience)?;
             found = load(&folder);
         }
         let (index, known, state) = match (found, &lock) {
-            (Found::Whole(index, known), _) => (index, known, State::Whole),
+            (FolderState::Whole(index, known), _) => (index, known, State::Whole),
             (_, None) => return Err(SearchError::Busy),
             (other, Some(_)) => {
                 folder.empty()?;
                 let state = match other {
-                    Found::Nothing => State::New,
+                    FolderState::Nothing => State::New,
                     _ => State::Damaged,
                 };
                 let index = Index::create_in_dir(folder.path(), schema)?;
-                (index, Known::default(), state)
+                (index, IndexedSources::default(), state)
             }
         };
         register(&index);
@@ -76,29 +76,30 @@ impl SearchIndex {
     }
 }
 
-enum Found {
+enum FolderState {
     Nothing,
-    Whole(Index, Known),
+    Whole(Index, IndexedSources),
     Damaged,
 }
 
 /// Looks at what is in the folder: all of it is held against its checksums, which takes
 /// about a millisecond for each 5 MB, for what is damaged may give any answer.
-fn load(folder: &Folder) -> Found {
+fn load(folder: &Folder) -> FolderState {
     if !folder.path().join("meta.json").exists() {
-        return Found::Nothing;
+        return FolderState::Nothing;
     }
     let (schema, _) = Fields::new();
     let whole = || {
         let index = Index::open_in_dir(folder.path()).ok()?;
         let payload = index.load_metas().ok()?.payload;
         // An index that was created and never written to is empty.
-        let known = payload.map_or_else(|| Some(Known::default()), |text| Known::parse(&text))?;
+        let known = payload
+            .map_or_else(|| Some(IndexedSources::default()), |text| IndexedSources::parse(&text))?;
         let is_sound = index.schema() == schema && index.validate_checksum().ok()?.is_empty();
         let all_there = index.reader().is_ok();
         (is_sound && all_there).then_some((index, known))
     };
-    whole().map_or(Found::Damaged, |(index, known)| Found::Whole(index, known))
+    whole().map_or(FolderState::Damaged, |(index, known)| FolderState::Whole(index, known))
 }
 
 /// The time between two looks whether a lock is free.
@@ -183,7 +184,7 @@ const VERSION: u32 = 2;
 
 /// The sources that are indexed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct IndexedSources {
     version: u32,
     /// The number of the next source.
     pub(crate) next: u64,
@@ -197,13 +198,13 @@ pub(crate) struct KnownSource {
     pub(crate) source: Source,
 }
 
-impl Default for Known {
+impl Default for IndexedSources {
     fn default() -> Self {
         Self { version: VERSION, next: 0, sources: Vec::new() }
     }
 }
 
-impl Known {
+impl IndexedSources {
     /// The content of a commit; `None` for another version.
     pub(crate) fn parse(payload: &str) -> Option<Self> {
         let known: Self = serde_json::from_str(payload).ok()?;

@@ -19,7 +19,7 @@ mod words;
 pub use index::SearchError;
 pub use index::{SearchIndex, State};
 pub use query::{Filter, Hit, Holds};
-pub use schema::{Document, Kind, ROLES, Source};
+pub use schema::{Document, ROLES, Source, SourceKind};
 pub use snippet::snippet;
 pub use update::Changes;
 pub use words::each_word;

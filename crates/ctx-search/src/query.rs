@@ -12,7 +12,7 @@ use tantivy::{DocAddress, Searcher, Term};
 use crate::schema::Fields;
 use crate::schema::{number_of, role_of};
 use crate::words::{fold, is_unspaced, names_first, plain};
-use crate::{Kind, SearchError, SearchIndex, Source};
+use crate::{SearchError, SearchIndex, Source, SourceKind};
 
 /// How many different words of a query count, the first ones: each is looked up.
 const MOST_WORDS: usize = 1024;
@@ -27,7 +27,7 @@ pub struct Filter {
     /// Only this session.
     pub session: Option<String>,
     /// Only these kinds.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<SourceKind>,
     /// Said by one of these.
     pub roles: Vec<&'static str>,
     /// Not before, in milliseconds since 1970.

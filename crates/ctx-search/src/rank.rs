@@ -13,7 +13,7 @@ use tantivy::{DocAddress, Order, Searcher, TERMINATED};
 
 use crate::query::Lookup;
 use crate::query::Written;
-use crate::{Filter, Hit, Holds, Kind, SearchError, SearchIndex};
+use crate::{Filter, Hit, Holds, SearchError, SearchIndex, SourceKind};
 
 /// How many more hits than requested are ranked. This gives hits with equal scores a stable order
 /// and lets a literal match rise.
@@ -28,7 +28,7 @@ const AT_A_TIME: usize = 16;
 type Reader<'a> = &'a mut dyn FnMut(&Hit) -> Option<String>;
 
 /// A document and its address in the index.
-struct Found {
+struct RankedDocument {
     hit: Hit,
     address: DocAddress,
 }
@@ -73,14 +73,14 @@ impl SearchIndex {
         searcher: &Searcher,
         query: &dyn Query,
         limit: usize,
-    ) -> Result<Vec<Found>, SearchError> {
+    ) -> Result<Vec<RankedDocument>, SearchError> {
         let newest = (SortByStaticFastValue::<i64>::for_field("time"), Order::Desc);
         let order = ((SortBySimilarityScore, Order::Desc), newest);
         let collector = TopDocs::with_limit(limit).order_by(order);
         let mut found = Vec::new();
         for ((score, _), address) in searcher.search(query, &collector)? {
             let hit = self.hit(searcher, address, score)?;
-            found.extend(hit.map(|hit| Found { hit, address }));
+            found.extend(hit.map(|hit| RankedDocument { hit, address }));
         }
         Ok(found)
     }
@@ -92,14 +92,14 @@ impl SearchIndex {
         written: &Written,
         holders: &HashSet<DocAddress>,
         read: Reader<'_>,
-    ) -> Result<Option<Found>, SearchError> {
+    ) -> Result<Option<RankedDocument>, SearchError> {
         let mut earliest = self.by_time(searcher, holders)?;
         earliest.sort_unstable();
         for few in earliest[..earliest.len().min(MOST_READ)].chunks(AT_A_TIME) {
             let mut found = Vec::new();
             for (.., address) in few {
                 let hit = self.hit(searcher, *address, 0.0)?;
-                found.extend(hit.map(|hit| Found { hit, address: *address }));
+                found.extend(hit.map(|hit| RankedDocument { hit, address: *address }));
             }
             mark_whole(written, holders, &mut found, read);
             let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);
@@ -128,7 +128,7 @@ impl SearchIndex {
             let (time, source, line) = &columns[address.segment_ord as usize];
             let source = source.first(address.doc_id).unwrap_or_default();
             let is_message = self.known.source(source);
-            if is_message.is_some_and(|source| source.kind == Kind::Snapshot) {
+            if is_message.is_some_and(|source| source.kind == SourceKind::Snapshot) {
                 let time = time.first(address.doc_id).unwrap_or_default();
                 let line = line.first(address.doc_id).unwrap_or_default();
                 found.push((time, source, line, *address));
@@ -143,11 +143,11 @@ impl SearchIndex {
 fn mark_whole(
     written: &Written,
     holders: &HashSet<DocAddress>,
-    found: &mut [Found],
+    found: &mut [RankedDocument],
     read: Reader<'_>,
 ) {
     let possible = found.iter_mut();
-    let mut possible: Vec<&mut Found> =
+    let mut possible: Vec<&mut RankedDocument> =
         possible.filter(|it| holders.contains(&it.address)).collect();
     possible.sort_by(|one, other| {
         let by_source = one.hit.source.name.cmp(&other.hit.source.name);
@@ -179,7 +179,7 @@ fn score_of(
 }
 
 /// The `limit` best ones in their order, where `best` is the best score of BM25.
-fn sorted(found: Vec<Found>, best: f64, limit: usize) -> Vec<Hit> {
+fn sorted(found: Vec<RankedDocument>, best: f64, limit: usize) -> Vec<Hit> {
     let mut hits: Vec<Hit> = found.into_iter().map(|it| it.hit).collect();
     for hit in &mut hits {
         let more = match hit.holds {

@@ -129,7 +129,7 @@ impl TokenStream for Stream<'_> {
 /// The kinds of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SourceKind {
     /// Memory files by subject.
     Extracted,
     /// The daily logs.
@@ -146,7 +146,7 @@ pub enum Kind {
     Offloaded,
 }
 
-impl Kind {
+impl SourceKind {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Extracted,
@@ -178,7 +178,7 @@ pub struct Source {
     /// The unique name of the source.
     pub name: String,
     /// The kind of the source.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// The session that all of it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -191,7 +191,7 @@ impl Source {
     /// first one. Only the snapshots of a session are such.
     pub(crate) fn group(&self) -> &str {
         match (self.kind, &self.session) {
-            (Kind::Snapshot, Some(session)) => session,
+            (SourceKind::Snapshot, Some(session)) => session,
             _ => &self.name,
         }
     }

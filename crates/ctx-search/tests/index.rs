@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ctx_search::{Changes, Document, Filter, Hit, Kind, SearchError, SearchIndex, Source, State};
+use ctx_search::{
+    Changes, Document, Filter, Hit, SearchError, SearchIndex, Source, SourceKind, State,
+};
 
 /// Sources and their documents, by name.
 #[derive(Default)]
@@ -19,7 +21,7 @@ struct Field {
 }
 
 impl Field {
-    fn put(&mut self, name: &str, kind: Kind, session: Option<&str>, texts: &[&str]) {
+    fn put(&mut self, name: &str, kind: SourceKind, session: Option<&str>, texts: &[&str]) {
         let documents = (0_u32..).zip(texts).map(|(at, text)| Document {
             line: u64::from(at) + 1,
             offset: 0,
@@ -39,7 +41,7 @@ impl Field {
     }
 
     fn snapshot(&mut self, name: &str, texts: &[&str]) {
-        self.put(name, Kind::Snapshot, Some("demo"), texts);
+        self.put(name, SourceKind::Snapshot, Some("demo"), texts);
     }
 
     fn remove(&mut self, name: &str) {
@@ -93,15 +95,15 @@ fn places(hits: &[Hit]) -> Vec<String> {
 fn only_what_is_new_is_read() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut texts = Field::default();
-    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
-    texts.put("b.md", Kind::Extracted, None, &["the port is 8443"]);
+    texts.put("a.md", SourceKind::Extracted, None, &["we keep SQLite"]);
+    texts.put("b.md", SourceKind::Extracted, None, &["the port is 8443"]);
     texts.update(&mut open(dir.path()));
     assert_eq!(texts.read(), ["a.md", "b.md"]);
 
     texts.update(&mut open(dir.path()));
     assert!(texts.read().is_empty());
 
-    texts.put("b.md", Kind::Extracted, None, &["the port is 9000"]);
+    texts.put("b.md", SourceKind::Extracted, None, &["the port is 9000"]);
     texts.remove("a.md");
     let mut index = open(dir.path());
     assert_eq!(index.state(), State::Whole);
@@ -141,7 +143,7 @@ fn a_kept_index_ranks_as_a_new_one() {
     for round in 0..20 {
         let name = format!("{round}.md");
         let text = format!("port port {round} of the server {}", round % 3);
-        texts.put(&name, Kind::Daily, None, &[&text, "a server"]);
+        texts.put(&name, SourceKind::Daily, None, &[&text, "a server"]);
         if round == 10 {
             texts.remove("3.md");
         }
@@ -160,7 +162,7 @@ fn a_kept_index_ranks_as_a_new_one() {
 fn a_damaged_index_is_made_anew() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut texts = Field::default();
-    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.put("a.md", SourceKind::Extracted, None, &["we keep SQLite"]);
     texts.update(&mut open(dir.path()));
     let files: Vec<_> = fs::read_dir(dir.path().join("search"))
         .expect("the folder")
@@ -199,11 +201,11 @@ fn a_second_run_searches_what_is_there() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut first = open(dir.path());
     let mut texts = Field::default();
-    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.put("a.md", SourceKind::Extracted, None, &["we keep SQLite"]);
     texts.update(&mut first);
     let mut second = open(dir.path());
     assert!(second.is_locked_by_another() && !first.is_locked_by_another());
-    texts.put("b.md", Kind::Extracted, None, &["SQLite it is"]);
+    texts.put("b.md", SourceKind::Extracted, None, &["SQLite it is"]);
     texts.read();
     texts.update(&mut second);
     assert!(texts.read().is_empty(), "only the holder of the lock writes");
@@ -238,7 +240,7 @@ fn filters_confine_and_the_newest_comes_first() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut texts = Field::default();
     texts.snapshot("demo-1", &["port 8443", "port 8444", "8445 port"]);
-    texts.put("a.md", Kind::Extracted, None, &["port 8446"]);
+    texts.put("a.md", SourceKind::Extracted, None, &["port 8446"]);
     let mut index = open(dir.path());
     texts.update(&mut index);
     let with = |filter: Filter| places(&search(&index, "port", &filter, 10));
@@ -250,7 +252,7 @@ fn filters_confine_and_the_newest_comes_first() {
         change(&mut filter);
         with(filter)
     };
-    assert_eq!(one(|it| it.kinds = vec![Kind::Extracted]), ["a.md:1"]);
+    assert_eq!(one(|it| it.kinds = vec![SourceKind::Extracted]), ["a.md:1"]);
     assert_eq!(one(|it| it.session = Some("demo".into())).len(), 3);
     assert!(one(|it| it.session = Some("other".into())).is_empty());
     assert!(one(|it| it.roles = vec!["tool"]).is_empty());
@@ -268,7 +270,7 @@ fn filters_confine_and_the_newest_comes_first() {
 fn the_index_is_private() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut texts = Field::default();
-    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.put("a.md", SourceKind::Extracted, None, &["we keep SQLite"]);
     texts.update(&mut open(dir.path()));
     let mode = |path: &Path| fs::metadata(path).expect("stat").permissions().mode() & 0o777;
     assert_eq!(mode(&dir.path().join("search")), 0o700);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctx_search::{Document, Filter, Hit, Holds, Kind, SearchIndex, Source};
+use ctx_search::{Document, Filter, Hit, Holds, SearchIndex, Source, SourceKind};
 
 /// An index of messages, each at its own time, and their texts.
 struct Field {
@@ -13,7 +13,7 @@ struct Field {
 
 impl Field {
     /// Messages of one snapshot, the earliest first.
-    fn new(kind: Kind, texts: &[&str]) -> Self {
+    fn new(kind: SourceKind, texts: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let index = SearchIndex::open(&dir.path().join("search"), Duration::ZERO);
         let mut index = index.expect("opened");
@@ -64,7 +64,7 @@ fn the_message_that_said_it_first_comes_first() {
     let later: Vec<String> = (0..100).map(|n| format!("src/kiosk/feed.rs {n}")).collect();
     let mut texts = vec!["feed and kiosk", &long];
     texts.extend(later.iter().map(String::as_str));
-    let field = Field::new(Kind::Snapshot, &texts);
+    let field = Field::new(SourceKind::Snapshot, &texts);
     for query in ["src/kiosk/feed.rs", "kiosk/feed", "  kiosk/feed.rs"] {
         let hits = field.search(query, 10);
         assert_eq!((hits[0].line, hits[0].holds), (2, Holds::First), "{query}");
@@ -78,7 +78,7 @@ fn the_message_that_said_it_first_comes_first() {
 #[test]
 fn as_it_is_written_comes_before_its_words() {
     let field = Field::new(
-        Kind::Extracted,
+        SourceKind::Extracted,
         &[
             "error: the port is closed, in a long line of other things that were said",
             "closed port the is port closed port the is",
@@ -100,7 +100,7 @@ fn the_parts_of_a_name_do_not_outweigh_another_word() {
         "the tide",
         "the rope",
     ];
-    let field = Field::new(Kind::Extracted, &texts);
+    let field = Field::new(SourceKind::Extracted, &texts);
     assert_eq!(field.lines("readConfigFile windlass repair", 1), [2]);
     assert_eq!(field.lines("readConfigFile", 10), [1], "its parts are found");
 }
@@ -109,16 +109,16 @@ fn the_parts_of_a_name_do_not_outweigh_another_word() {
 #[test]
 fn a_memory_file_is_no_origin() {
     let texts = ["the gate code", "the gate code.", "the gate code!"];
-    let field = Field::new(Kind::Extracted, &texts);
+    let field = Field::new(SourceKind::Extracted, &texts);
     assert_eq!(field.lines("gate code", 10), [3, 2, 1]);
-    let field = Field::new(Kind::Snapshot, &texts);
+    let field = Field::new(SourceKind::Snapshot, &texts);
     assert_eq!(field.lines("gate code", 10), [1, 3, 2]);
 }
 
 /// A text that cannot be read any more counts by its words.
 #[test]
 fn what_cannot_be_read_is_found_by_its_words() {
-    let field = Field::new(Kind::Snapshot, &["the gate code"]);
+    let field = Field::new(SourceKind::Snapshot, &["the gate code"]);
     let hits = field.index.search("gate code", &Filter::default(), 10, |_| None);
     assert_eq!(hits.expect("searched")[0].holds, Holds::Words);
 }

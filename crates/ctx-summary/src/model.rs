@@ -442,7 +442,7 @@ mod tests {
                 let counter = Encoding::Chars4.counter();
                 let input = counter.count(question.instructions) + counter.count(question.text);
                 assert!(input + question.max_tokens <= window, "{input}");
-                Ok(Completion { text: "what was said ".repeat(30), cut: false })
+                Ok(Completion { text: "a long answer ".repeat(30), cut: false })
             });
             let summary = outcome.expect("a summary");
             assert_eq!(summary.answers, questions, "{messages}");

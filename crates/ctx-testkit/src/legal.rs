@@ -63,7 +63,7 @@ fn records(api: Api, events: &[Event], number: &mut usize) -> String {
 }
 
 fn says(role: &str, number: usize) -> Value {
-    let text = format!("About part {number}: {}", "and some more was said ".repeat(12));
+    let text = format!("About part {number}: {}", "and some more words ".repeat(12));
     json!({"role": role, "content": text})
 }
 

@@ -231,8 +231,8 @@ fn forms() -> Vec<Planted> {
 fn prose() -> Vec<Planted> {
     let wallet = ["able baker chart delta eager fable ", "giant hotel india joker kayak lemon"];
     vec![
-        planted_in("told", "my password is ", &word(), ", keep it"),
-        planted_in("told with a colon", "the password is: ", &value(), " for now"),
+        planted_in("in a sentence", "my password is ", &word(), ", keep it"),
+        planted_in("after a colon", "the password is: ", &value(), " for now"),
         planted_in("passphrase", "use the passphrase ", &word(), " there"),
         planted_in("Chinese with a colon", "密码：", &word(), "。"),
         planted_in("Chinese with a verb and a colon", "数据库密码是：", &word(), "，记住"),

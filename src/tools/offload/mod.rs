@@ -17,8 +17,8 @@ use ctx_store::{Growth, SessionId, Severity, Store};
 
 use crate::args::counting::CountingArgs;
 use crate::offload::{
-    self, OffloadReport, OffloadedResult, Offloader, OriginalError, Reference, RestoreReport,
-    Restorer, Run, Transcripts, Wanted, original,
+    self, OffloadReport, OffloadedResult, Offloader, OriginalError, OriginalQuery, Reference,
+    RestoreReport, Restorer, Run, Transcripts, original,
 };
 use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
 use crate::passes;
@@ -72,7 +72,7 @@ struct Args {
         conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"],
         help_heading = "Restoring"
     )]
-    show: Option<Wanted>,
+    show: Option<OriginalQuery>,
 
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long, help_heading = "Output")]
@@ -110,7 +110,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 /// Prints an original, and nothing else.
-fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
+fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outcome {
     if let Some(session) = &args.session {
         store.require_session(session).map_err(failure)?;
     }
@@ -129,10 +129,10 @@ fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
         } else {
             "it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store"
         }),
-        (error, Wanted::Path(path)) => Failure::new(error)
+        (error, OriginalQuery::Path(path)) => Failure::new(error)
             .at(path, None)
             .hint("name the store with --store"),
-        (error, Wanted::Hash(_)) => Failure::new(error).hint("give more digits"),
+        (error, OriginalQuery::Hash(_)) => Failure::new(error).hint("give more digits"),
     })?;
     io.write(text.as_bytes())?;
     Ok(ExitStatus::Done)
@@ -342,11 +342,14 @@ fn pass<'a, C: Change>(
     Ok((session, change, new, notes))
 }
 
+/// The default of `--min-tokens`.
+pub const MIN_TOKENS: u64 = 2000;
+
 /// Which results are offloaded, and what replaces them.
 #[derive(clap::Args, Clone, Debug)]
 struct OffloadArgs {
     /// Move results of N tokens and more
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2000", help_heading = "What is moved")]
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value_t = MIN_TOKENS, help_heading = "What is moved")]
     min_tokens: u64,
     /// Stop once the session is N tokens smaller
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is moved")]

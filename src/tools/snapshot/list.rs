@@ -183,7 +183,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
         io.write(lines.as_bytes())?;
         return Ok(ExitStatus::Done);
     }
-    let known = Known::of(&catalog);
+    let known = SnapshotMetas::of(&catalog);
     let mut listing = Listing::new(&[
         ("TIME", Align::Left),
         ("SNAPSHOT", Align::Right),
@@ -211,11 +211,11 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
 }
 
 /// The details from the snapshots that still exist.
-struct Known<'a> {
+struct SnapshotMetas<'a> {
     metas: BTreeMap<&'a str, &'a Meta>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> SnapshotMetas<'a> {
     fn of(catalog: &'a Catalog) -> Self {
         let metas = catalog.entries.iter();
         let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ctx_cli::printable;
-use ctx_metrics::Shares;
+use ctx_metrics::ShareHistogram;
 
 use super::Overview;
 use super::status::Status;
@@ -58,7 +58,7 @@ fn compactions(all: &Overview) -> Vec<Family> {
     ]
 }
 
-fn histogram(name: &'static str, help: &'static str, shares: &Shares) -> Family {
+fn histogram(name: &'static str, help: &'static str, shares: &ShareHistogram) -> Family {
     let mut family = Family::new(MetricKind::Histogram, name, help);
     let mut below = 0;
     for (place, count) in shares.tenths.iter().enumerate().take(9) {
@@ -242,11 +242,11 @@ mod tests {
     use std::fmt::Write;
     use std::fs;
 
-    use ctx_metrics::Shares;
+    use ctx_metrics::ShareHistogram;
     use ctx_store::{Actor, Store};
 
     use super::super::rules::check;
-    use super::super::{Agents, Now, Overview};
+    use super::super::{AgentSessions, Agents, Overview};
     use super::of_all;
     use super::{Family, MetricKind, exposition};
 
@@ -278,9 +278,9 @@ mod tests {
                 "{{\"time\":\"2030-01-01T00:00:00Z\",\"tool\":\"ctx-compact\",\"op\":\"compact\",\"phase\":\"{phase}\",\"operation\":\"{n}\",\"session\":\"a\\\"b\",\"outcome\":\"{outcome}\",\"duration_ms\":1500,\"survived\":{{\"asks\":{{\"retained\":{n},\"recoverable\":0,\"lost\":1}}}}}}"
             );
         }
-        let mut utilization = Shares::default();
+        let mut utilization = ShareHistogram::default();
         utilization.add(0.4);
-        let now = Now { sessions: 2, due: 1, utilization };
+        let now = AgentSessions { sessions: 2, due: 1, utilization };
         let text = of_all(&overview(&log, [("codex".to_owned(), now)].into()));
         check(&text);
         for line in [

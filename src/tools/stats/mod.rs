@@ -17,7 +17,7 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures,
 };
 use ctx_engine::counter::MessageCounter;
-use ctx_metrics::{Acceptance, Shares, Stats, Tally};
+use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Index, Query, Question, Row};
 use ctx_store::{Store, StoreError, Usage};
@@ -218,17 +218,17 @@ fn mean(agents: &Agents) -> Option<f64> {
 
 /// The sessions of one agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-struct Now {
+struct AgentSessions {
     /// How many there are.
     sessions: u64,
     /// How many of them are due for a compaction.
     due: u64,
     /// Tokens / window, of those whose window is known.
-    utilization: Shares,
+    utilization: ShareHistogram,
 }
 
 /// All sessions, by agent.
-type Agents = BTreeMap<String, Now>;
+type Agents = BTreeMap<String, AgentSessions>;
 
 /// Looks where agents keep their sessions, by the index of ctx-ls as far as it goes.
 fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {

@@ -45,7 +45,7 @@ pub(super) struct StatusReport<'a> {
 
 /// What the store knows of a session.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct StoredHistory {
     /// Its snapshots.
     pub(super) entries: Vec<Entry>,
     /// What was done to it, the newest first.
@@ -62,7 +62,7 @@ pub(super) fn of(
 ) -> Result<Status, Failure> {
     let input = Input::open(path)?;
     let status = Status::read(input, triggers, overflow, counting)?;
-    Ok(status.knowing(&Known::of_file(path, store)?))
+    Ok(status.knowing(&StoredHistory::of_file(path, store)?))
 }
 
 fn check(input: Input, counting: &Counting) -> Result<Report, Failure> {
@@ -83,7 +83,7 @@ fn check(input: Input, counting: &Counting) -> Result<Report, Failure> {
     }
 }
 
-impl Known {
+impl StoredHistory {
     /// Of a file; nothing of stdin.
     pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self, Failure> {
         if is_stdin(path) {
@@ -133,7 +133,7 @@ impl Status {
     }
 
     /// With what the store knows.
-    pub(super) fn knowing(mut self, known: &Known) -> Self {
+    pub(super) fn knowing(mut self, known: &StoredHistory) -> Self {
         let is_compaction = |event: &&Event| event.op == "compact" && event.phase == "done";
         let compactions = || known.events.iter().filter(is_compaction);
         let metas = known.entries.iter();

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use ctx_cli::{Align, Listing, labelled, percent, printable, short_bytes};
-use ctx_metrics::{Acceptance, Shares, Stats};
+use ctx_metrics::{Acceptance, ShareHistogram, Stats};
 use ctx_store::Usage;
 
-use super::{Agents, Now, Overview};
+use super::{AgentSessions, Agents, Overview};
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
@@ -55,7 +55,7 @@ fn by_word(count: u64, words: &BTreeMap<&'static str, u64>) -> String {
 }
 
 /// Mean, least, and how many are in each tenth that has any.
-fn fidelity(shares: &Shares) -> String {
+fn fidelity(shares: &ShareHistogram) -> String {
     let (Some(mean), Some(min)) = (shares.mean, shares.min) else {
         return NOTHING.to_owned();
     };
@@ -91,7 +91,7 @@ fn sessions(agents: &Agents) -> String {
         ("MEAN", Align::Right),
         ("MOST", Align::Right),
     ]);
-    for (agent, Now { sessions, due, utilization }) in agents {
+    for (agent, AgentSessions { sessions, due, utilization }) in agents {
         let shown = |value: Option<f64>| value.map_or_else(|| NOTHING.to_owned(), share);
         listing.push(vec![
             format!("  {}", printable(agent)),

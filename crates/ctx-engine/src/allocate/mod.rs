@@ -13,7 +13,7 @@ mod tests;
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
 
-use crate::zones::{Joined, Known, KnownFacts, Reason, TailFinder};
+use crate::zones::{Joined, KnownFacts, MessageFacts, Reason, TailFinder};
 
 /// A record as the allocation sees it.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Entry {
     /// The exchange of the record, as the number of its first record, from 1.
     pub exchange: Option<u64>,
     /// The kind of record.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// A selector or a floor keeps it.
     pub pinned: bool,
     /// Whether a message begins here, and not only a further fragment of one.
@@ -36,7 +36,7 @@ pub struct Entry {
 
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// Instructions of the operator: stay in place, whole.
     System,
     /// A user message that begins a turn.
@@ -144,7 +144,7 @@ struct Packed {
     exchange: u32,
     /// One past the index of its last result.
     results_end: u32,
-    kind: Kind,
+    kind: RecordKind,
     /// Whether a selector or a floor keeps it.
     pinned: bool,
     /// Whether a selector keeps it.
@@ -180,7 +180,7 @@ impl Entries {
     }
 
     /// The kind of record number `record`, from 0.
-    pub fn kind(&self, record: usize) -> Kind {
+    pub fn kind(&self, record: usize) -> RecordKind {
         self.list[record].kind
     }
 
@@ -198,7 +198,7 @@ impl Entries {
     }
 
     /// All tokens of the records of a kind.
-    pub fn tokens_of(&self, kind: Kind) -> u64 {
+    pub fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
     }
@@ -259,16 +259,18 @@ impl Packed {
 
     fn facts(&self) -> KnownFacts {
         match self.kind {
-            Kind::Tail => KnownFacts::Tail,
-            Kind::Line => KnownFacts::Line,
-            Kind::System | Kind::User | Kind::Summary | Kind::Other => KnownFacts::Message(Known {
-                is_system: self.kind == Kind::System,
-                begins_message: self.begins_message,
-                begins_turn: self.kind == Kind::User,
-                tokens: self.tokens.into(),
-                pinned: self.selected,
-                exchange: self.exchange(),
-            }),
+            RecordKind::Tail => KnownFacts::Tail,
+            RecordKind::Line => KnownFacts::Line,
+            RecordKind::System | RecordKind::User | RecordKind::Summary | RecordKind::Other => {
+                KnownFacts::Message(MessageFacts {
+                    is_system: self.kind == RecordKind::System,
+                    begins_message: self.begins_message,
+                    begins_turn: self.kind == RecordKind::User,
+                    tokens: self.tokens.into(),
+                    pinned: self.selected,
+                    exchange: self.exchange(),
+                })
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Budget, Decision, Kind, LEAST_SUMMARY, TooSmall, Verdict};
+use super::{Budget, Decision, LEAST_SUMMARY, RecordKind, TooSmall, Verdict};
 use super::{Entries, Packed};
 use ctx_policy::share::Share;
 
@@ -37,7 +37,7 @@ pub(super) struct Choice<'e> {
 
 impl<'e> Choice<'e> {
     pub(super) fn new(entries: &'e Entries, budget: &'e Budget) -> Result<Self, TooSmall> {
-        let system = budget.frame + entries.tokens_of(Kind::System);
+        let system = budget.frame + entries.tokens_of(RecordKind::System);
         let room = budget.tokens.saturating_sub(system);
         if room < LEAST_SUMMARY {
             return Err(TooSmall { needed: system + LEAST_SUMMARY, budget: budget.tokens });
@@ -73,7 +73,8 @@ impl<'e> Choice<'e> {
             kept.filter(|(_, must)| **must).filter_map(|(e, _)| e.exchange()).collect();
         for (entry, must) in list.iter().zip(&mut self.must) {
             *must |= entry.exchange().is_some_and(|exchange| kept.contains(&exchange));
-            *must &= !matches!(entry.kind, Kind::System | Kind::Line | Kind::Tail);
+            *must &=
+                !matches!(entry.kind, RecordKind::System | RecordKind::Line | RecordKind::Tail);
         }
     }
 
@@ -83,7 +84,7 @@ impl<'e> Choice<'e> {
     }
 
     fn latest_request(&self) -> Option<usize> {
-        let is_request = |entry: &Packed| entry.kind == Kind::User;
+        let is_request = |entry: &Packed| entry.kind == RecordKind::User;
         self.entries.list().iter().rposition(is_request)
     }
 
@@ -112,7 +113,7 @@ impl<'e> Choice<'e> {
             let older = *older as usize;
             let more: u64 = (older..begin).filter(|at| !self.must[*at]).map(cost).sum();
             let mut entries = self.entries.list()[older..begin].iter();
-            if entries.any(|entry| entry.kind == Kind::Summary) {
+            if entries.any(|entry| entry.kind == RecordKind::Summary) {
                 break;
             }
             if used + more > share {
@@ -227,13 +228,13 @@ impl<'e> Choice<'e> {
         let mut verdicts = Vec::with_capacity(self.entries.len());
         for (at, entry) in self.entries.list().iter().enumerate() {
             let verdict = match entry.kind {
-                Kind::System | Kind::Tail => Verdict::Keep,
-                Kind::Line => before,
+                RecordKind::System | RecordKind::Tail => Verdict::Keep,
+                RecordKind::Line => before,
                 _ if self.too_long == Some(at) => Verdict::Old,
                 _ if at >= begin || self.must[at] => shorten(at),
                 _ => Verdict::Old,
             };
-            if entry.kind != Kind::Tail {
+            if entry.kind != RecordKind::Tail {
                 before = verdict;
             }
             verdicts.push(verdict);
@@ -249,7 +250,8 @@ fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut first = u64::MAX;
     for (at, entry) in entries.iter().enumerate().rev() {
         first = entry.exchange().unwrap_or(first).min(first);
-        let is_message = !matches!(entry.kind, Kind::Line | Kind::Tail | Kind::System);
+        let is_message =
+            !matches!(entry.kind, RecordKind::Line | RecordKind::Tail | RecordKind::System);
         if is_message && first > at as u64 {
             begins.push(u32::try_from(at).unwrap_or(u32::MAX));
         }

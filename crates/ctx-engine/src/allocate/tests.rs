@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use std::collections::HashMap;
 
-use super::{Budget, Decision, Entries, Entry, Kind, TooSmall, Verdict};
+use super::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict};
 use crate::zones::Joined;
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
@@ -25,7 +25,7 @@ fn budget(tokens: u64) -> Budget {
     Budget { tokens, frame: 3, tail: Share::of_percent(35), spare: 0, cuts_oldest: false }
 }
 
-fn message(kind: Kind, tokens: u64) -> Entry {
+fn message(kind: RecordKind, tokens: u64) -> Entry {
     Entry { tokens, kind, ..Entry::default() }
 }
 
@@ -34,7 +34,7 @@ fn exchange(number: u64, call: u64, result: u64) -> [Entry; 2] {
         tokens,
         results,
         exchange: Some(number),
-        kind: Kind::Other,
+        kind: RecordKind::Other,
         ..Entry::default()
     };
     [part(call, vec![]), part(result + 4, vec![result])]
@@ -42,7 +42,7 @@ fn exchange(number: u64, call: u64, result: u64) -> [Entry; 2] {
 
 /// A system message of 50, a request of 20, and ten exchanges.
 fn session() -> Vec<Entry> {
-    let mut entries = vec![message(Kind::System, 50), message(Kind::User, 20)];
+    let mut entries = vec![message(RecordKind::System, 50), message(RecordKind::User, 20)];
     for number in 1..=10 {
         entries.extend(exchange(number, 10, 500));
     }
@@ -153,7 +153,7 @@ fn long_arguments_of_the_last_exchange_are_shortened_last() {
 #[test]
 fn an_earlier_summary_is_never_in_the_tail() {
     let mut entries = session();
-    entries.insert(20, message(Kind::Summary, 30));
+    entries.insert(20, message(RecordKind::Summary, 30));
     let decision = decide(&entries, &budget(3_000)).expect("fits");
     assert_eq!(decision.verdicts[20], Verdict::Old);
 }
@@ -163,20 +163,20 @@ fn lines_go_with_the_record_before_them() {
     let mut entries = session();
     entries.insert(1, Entry::default());
     entries.insert(4, Entry::default());
-    entries.push(message(Kind::Tail, 0));
+    entries.push(message(RecordKind::Tail, 0));
     let decision = decide(&entries, &budget(400)).expect("fits");
     assert_eq!(letters(&decision), "kks...................ssk");
 }
 
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
     let part = prop_oneof![
-        (4u64..400).prop_map(|tokens| vec![message(Kind::User, tokens)]),
-        (4u64..400).prop_map(|tokens| vec![message(Kind::Other, tokens)]),
+        (4u64..400).prop_map(|tokens| vec![message(RecordKind::User, tokens)]),
+        (4u64..400).prop_map(|tokens| vec![message(RecordKind::Other, tokens)]),
         (4u64..90, 0u64..3_000).prop_map(|(call, result)| exchange(0, call, result).to_vec()),
         Just(vec![Entry::default()]),
     ];
     prop::collection::vec(part, 1..30).prop_map(|parts| {
-        let mut entries = vec![message(Kind::System, 40)];
+        let mut entries = vec![message(RecordKind::System, 40)];
         for (number, part) in (1..).zip(parts) {
             entries.extend(
                 part.into_iter()
@@ -213,12 +213,12 @@ proptest! {
 #[test]
 fn what_is_to_be_kept_is_pinned_with_its_exchange_but_not_for_the_latest_request() {
     let entries = [
-        message(Kind::User, 10),
-        message(Kind::Other, 10),
-        message(Kind::User, 10),
-        message(Kind::Line, 0),
-        message(Kind::Other, 10),
-        message(Kind::Other, 10),
+        message(RecordKind::User, 10),
+        message(RecordKind::Other, 10),
+        message(RecordKind::User, 10),
+        message(RecordKind::Line, 0),
+        message(RecordKind::Other, 10),
+        message(RecordKind::Other, 10),
     ];
     let with_exchange = (1..).zip(entries).map(|(number, entry)| Entry {
         exchange: [2, 6].contains(&number).then_some(2),

@@ -166,7 +166,7 @@ const REMEMBERED: usize = 1 << 12;
 
 /// The call of a result.
 #[derive(Debug)]
-pub enum Found<'a, T> {
+pub enum FoundCall<'a, T> {
     /// This one.
     Call(&'a T),
     /// No call.
@@ -192,13 +192,13 @@ impl<T> Latest<T> {
     }
 
     /// The call of a result with that id.
-    pub fn find(&self, id: Option<&str>) -> Found<'_, T> {
+    pub fn find(&self, id: Option<&str>) -> FoundCall<'_, T> {
         let id = hashed(id);
         let found = self.recent.get(&id).or_else(|| self.earlier.get(&id));
         match found {
-            Some(call) => Found::Call(call),
-            None if self.forgotten => Found::Forgotten,
-            None => Found::None,
+            Some(call) => FoundCall::Call(call),
+            None if self.forgotten => FoundCall::Forgotten,
+            None => FoundCall::None,
         }
     }
 }
@@ -286,8 +286,8 @@ impl CallNames {
     /// The call that a result answers; empty if nothing tells.
     pub fn of(&self, result: &ToolResult<'_>) -> String {
         match self.0.find(result.id.as_deref()) {
-            Found::Call(name) => name.clone(),
-            Found::None | Found::Forgotten => {
+            FoundCall::Call(name) => name.clone(),
+            FoundCall::None | FoundCall::Forgotten => {
                 result.name.as_deref().map(tool_of).unwrap_or_default()
             }
         }
@@ -296,23 +296,23 @@ impl CallNames {
 
 #[cfg(test)]
 mod latest_tests {
-    use super::{Found, Latest, REMEMBERED};
+    use super::{FoundCall, Latest, REMEMBERED};
 
     #[test]
     fn the_latest_calls_are_remembered_and_not_all_of_them() {
         let mut calls = Latest::default();
-        assert!(matches!(calls.find(Some("0")), Found::None));
+        assert!(matches!(calls.find(Some("0")), FoundCall::None));
         for number in 0..4 * REMEMBERED {
             calls.insert(Some(&number.to_string()), number);
             for back in [0, REMEMBERED - 1] {
                 let before = number.saturating_sub(back);
                 let found = calls.find(Some(&before.to_string()));
-                assert!(matches!(found, Found::Call(it) if *it == before));
+                assert!(matches!(found, FoundCall::Call(it) if *it == before));
             }
         }
         assert!(calls.recent.len() + calls.earlier.len() <= 2 * REMEMBERED);
-        assert!(matches!(calls.find(Some("0")), Found::Forgotten));
-        assert!(matches!(calls.find(None), Found::Forgotten));
+        assert!(matches!(calls.find(Some("0")), FoundCall::Forgotten));
+        assert!(matches!(calls.find(None), FoundCall::Forgotten));
     }
 }
 

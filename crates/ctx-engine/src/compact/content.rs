@@ -277,7 +277,7 @@ mod tests {
     fn only_an_empty_session_needs_no_known_format() {
         assert_eq!(open("", Invalid::Keep).expect("empty").dialect.name(), "chat");
         let unknown = open("{\"what\":1}\n", Invalid::Keep);
-        let error = unknown.err().expect("nobody knows it");
+        let error = unknown.err().expect("the format is not known");
         assert!(matches!(error.kind, ErrorKind::UnknownFormat("compacted")));
     }
 

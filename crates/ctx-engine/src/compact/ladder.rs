@@ -92,14 +92,15 @@ impl Ladder<'_, '_> {
         let summary = plan.summary();
         let mut read: Option<Read<'_>> = None;
         for rung in self.rungs() {
-            if rung == Rung::LessKept && !failed_check {
+            if rung == AttemptKind::LessKept && !failed_check {
                 continue;
             }
             // Shorter text does not help where the messages that stay are above the target.
             let kept = read.as_ref().map(|read| read.kept.tokens);
             let is_above = kept.is_some_and(|kept| !plan.limits.fits(kept));
             if can_share
-                && (rung == Rung::Smaller && is_above || rung != Rung::Policy && is_hopeless)
+                && (rung == AttemptKind::Smaller && is_above
+                    || rung != AttemptKind::Policy && is_hopeless)
             {
                 continue;
             }
@@ -147,7 +148,7 @@ impl Ladder<'_, '_> {
     /// The result of an attempt; `None` if there is nothing to summarize.
     fn rung<'l>(
         &self,
-        rung: Rung,
+        rung: AttemptKind,
         known: Option<Read<'l>>,
         summary: &'l summarize::Plan,
         notes: &mut Notes,
@@ -234,7 +235,7 @@ impl Ladder<'_, '_> {
     /// One rung; `None` when nothing is old but an earlier summary.
     fn build(
         &self,
-        rung: Rung,
+        rung: AttemptKind,
         read: &mut Read<'_>,
         writer: &Writer,
         notes: &mut Notes,
@@ -268,7 +269,7 @@ impl Ladder<'_, '_> {
     /// The size of the kept part with a summary; the attempt may prune it.
     pub(super) fn sized(
         &self,
-        rung: Rung,
+        rung: AttemptKind,
         read: &mut Read<'_>,
         draft: Option<Draft>,
         notes: &mut Notes,
@@ -365,34 +366,34 @@ impl Ladder<'_, '_> {
     }
 
     /// The attempts, in order.
-    fn rungs(&self) -> Vec<Rung> {
+    fn rungs(&self) -> Vec<AttemptKind> {
         let summary = &self.plan.policy().summary;
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
-            Fallback::Smaller => Some(Rung::Smaller),
-            Fallback::Prune => Some(Rung::Pruned),
+            Fallback::Smaller => Some(AttemptKind::Smaller),
+            Fallback::Prune => Some(AttemptKind::Pruned),
             // These name another writer.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
-        let less = summary.safeguard.then_some(Rung::LessKept);
-        std::iter::once(Rung::Policy).chain(less).chain(fallbacks).collect()
+        let less = summary.safeguard.then_some(AttemptKind::LessKept);
+        std::iter::once(AttemptKind::Policy).chain(less).chain(fallbacks).collect()
     }
 
     /// What an attempt keeps.
-    fn keep(&self, rung: Rung) -> Keep {
+    fn keep(&self, rung: AttemptKind) -> Keep {
         let keep = self.plan.keep(self.before);
-        if rung == Rung::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
+        if rung == AttemptKind::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
     }
 
     /// The writer of an attempt. A preview asks no model.
-    fn writer(&self, rung: Rung, notes: &mut Notes) -> Result<Writer, PassError> {
+    fn writer(&self, rung: AttemptKind, notes: &mut Notes) -> Result<Writer, PassError> {
         let tokens = self.plan.summary_length(self.before);
         let by_model = match rung {
-            Rung::Policy => self.plan.by_model(Some(tokens), notes)?,
+            AttemptKind::Policy => self.plan.by_model(Some(tokens), notes)?,
             _ => None,
         };
         let tokens = match rung {
-            Rung::Policy | Rung::LessKept => tokens,
-            Rung::Smaller | Rung::Pruned => (tokens / 2).max(1),
+            AttemptKind::Policy | AttemptKind::LessKept => tokens,
+            AttemptKind::Smaller | AttemptKind::Pruned => (tokens / 2).max(1),
         };
         Ok(by_model.unwrap_or_else(|| self.plan.by_code(Some(tokens))))
     }
@@ -400,7 +401,7 @@ impl Ladder<'_, '_> {
 
 /// An attempt, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rung {
+pub(super) enum AttemptKind {
     /// By the policy.
     Policy,
     /// With half of what the policy keeps, where a model's summary failed its check.
@@ -411,7 +412,7 @@ pub(super) enum Rung {
     Pruned,
 }
 
-impl Rung {
+impl AttemptKind {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Policy => "policy",
@@ -455,7 +456,7 @@ mod tests {
     use super::super::survey::Survey;
     use super::super::tests::{Setup, Texts, content, plan, session, text, turn};
     use super::super::within::measure;
-    use super::{Attempt, Candidate, Ended, Ladder, Rung};
+    use super::{Attempt, AttemptKind, Candidate, Ended, Ladder};
     use crate::{Notes, compact::Outcome};
 
     /// Climbs the ladder, or asks for a budget; gives what was tried, too.
@@ -618,7 +619,7 @@ mod tests {
             originals: None,
             flush: None,
         };
-        let zones = survey.zones(ladder.keep(Rung::Policy)).expect("from memory");
+        let zones = survey.zones(ladder.keep(AttemptKind::Policy)).expect("from memory");
         let mut texts = Texts::default();
         ladder.read_old(&zones, &mut texts).expect("from a file");
         assert!(texts.0.iter().any(|(_, text)| text.contains("file_2")));
@@ -638,14 +639,15 @@ mod tests {
         let before = &SizeBefore::default();
         let ladder =
             Ladder { plan, content, survey, before, due: false, originals: None, flush: None };
-        let rungs = [Rung::Policy, Rung::LessKept, Rung::Pruned, Rung::Smaller];
+        let rungs =
+            [AttemptKind::Policy, AttemptKind::LessKept, AttemptKind::Pruned, AttemptKind::Smaller];
         assert_eq!(ladder.rungs(), rungs);
         let keep = |rung| {
             let keep = ladder.keep(rung);
             (keep.messages, keep.turns, keep.tokens)
         };
-        assert_eq!(keep(Rung::Policy), (Some(9), Some(5), Some(1_000)));
-        assert_eq!(keep(Rung::Pruned), keep(Rung::Policy));
-        assert_eq!(keep(Rung::LessKept), (Some(5), Some(3), Some(500)));
+        assert_eq!(keep(AttemptKind::Policy), (Some(9), Some(5), Some(1_000)));
+        assert_eq!(keep(AttemptKind::Pruned), keep(AttemptKind::Policy));
+        assert_eq!(keep(AttemptKind::LessKept), (Some(5), Some(3), Some(500)));
     }
 }

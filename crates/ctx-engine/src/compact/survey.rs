@@ -5,7 +5,7 @@ use crate::counter::MessageCounter;
 use crate::counter::PRIMING;
 use crate::counter::tool_bytes;
 use crate::prune::{Options, Pruner, Verdicts};
-use crate::zones::{ExchangeFinder, Joined, Known, KnownFacts, TailFinder};
+use crate::zones::{ExchangeFinder, Joined, KnownFacts, MessageFacts, TailFinder};
 use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
@@ -144,7 +144,7 @@ impl Entry {
         match self.kind {
             EntryKind::Tail => KnownFacts::Tail,
             EntryKind::Line | EntryKind::Blank => KnownFacts::Line,
-            EntryKind::System | EntryKind::Message => KnownFacts::Message(Known {
+            EntryKind::System | EntryKind::Message => KnownFacts::Message(MessageFacts {
                 is_system: self.kind == EntryKind::System,
                 begins_message: self.begins_message,
                 begins_turn: self.begins_turn,

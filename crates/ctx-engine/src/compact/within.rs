@@ -9,7 +9,7 @@ use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
 
 use super::content::{Content, temporary};
-use super::ladder::{Candidate, Ended, Ladder, Rung};
+use super::ladder::{AttemptKind, Candidate, Ended, Ladder};
 use super::report::{Attempt, Outcome};
 use super::survey::Zones;
 use crate::split::ZoneCounts;
@@ -101,7 +101,7 @@ impl Ladder<'_, '_> {
         };
         let zones = self.survey.zones(keep)?;
         let mut read = self.read(keep, zones, Needs::default(), summary, notes)?;
-        let built = self.sized(Rung::Policy, &mut read, None, notes)?;
+        let built = self.sized(AttemptKind::Policy, &mut read, None, notes)?;
         let (what, tokens) = ("fewer-kept", built.size.tokens);
         attempts.push(Attempt { what, tokens });
         self.write(&mut read, built).map(Some)

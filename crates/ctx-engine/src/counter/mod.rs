@@ -282,7 +282,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
         _ => return None,
     };
     let object = Object::parse(&media.raw).ok()?;
-    let place = Place::of(&object);
+    let place = ImageSource::of(&object);
     if place.is_low {
         return Some(85);
     }
@@ -292,14 +292,14 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
 
 /// Where the data of an image are.
 #[derive(Default)]
-struct Place<'a> {
+struct ImageSource<'a> {
     /// Base64, or a URL.
     data: Option<Cow<'a, str>>,
     /// Whether it is asked for that the model sees little of it.
     is_low: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ImageSource<'a> {
     fn of(object: &Object<'a>) -> Self {
         let within = ["source", "image_url", "inlineData"];
         let inner = within.iter().find_map(|key| object.object_of(key));

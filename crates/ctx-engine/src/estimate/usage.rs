@@ -159,13 +159,13 @@ type Key = (UsageOf, u64);
 
 /// Where a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum RecordPosition {
     Inside,
     BeforeCompaction,
     OffPath,
 }
 
-impl Place {
+impl RecordPosition {
     fn of(record: &Record<'_>) -> Self {
         match record.presence {
             None | Some(Presence::Inside(_)) => Self::Inside,
@@ -201,15 +201,15 @@ impl CalibrationPass {
             return;
         };
         let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
-        let place = Place::of(record);
-        if place == Place::OffPath {
+        let place = RecordPosition::of(record);
+        if place == RecordPosition::OffPath {
             return self.off_path(record, object, dialect, usage);
         }
         if let Some(model) = dialect.model(object) {
             self.model = Some(model.into_owned());
         }
         let outline = dialect.outline(object);
-        let is_inside = place == Place::Inside;
+        let is_inside = place == RecordPosition::Inside;
         if outline.as_ref().is_some_and(replaces_what_was_before) {
             self.compacted(is_inside);
         }

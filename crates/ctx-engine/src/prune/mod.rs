@@ -32,7 +32,7 @@ use facts::{Facts, RecordFacts};
 
 use crate::counter::MessageCounter;
 use crate::placeholder::{ReferencePattern, references};
-use crate::zones::{Known, KnownFacts, TailFinder};
+use crate::zones::{KnownFacts, MessageFacts, TailFinder};
 use crate::{Pin, Time};
 
 pub use decision::Decision;
@@ -279,7 +279,7 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
     match record.role {
         None if record.is_tail => KnownFacts::Tail,
         None => KnownFacts::Line,
-        Some(role) => KnownFacts::Message(Known {
+        Some(role) => KnownFacts::Message(MessageFacts {
             is_system: role.is_system() && !record.is_summary,
             begins_message: record.begins_message,
             begins_turn: record.begins_turn,

@@ -13,7 +13,7 @@ use super::facts::{
 use super::shorten::begins_with_error;
 use super::shorten::{shorten, shorten_arguments};
 use super::{Options, Verdicts};
-use crate::calls::{Found, Latest, called_on, tool_of};
+use crate::calls::{FoundCall, Latest, called_on, tool_of};
 use crate::counter::{ByKind, MessageCounter, result_bytes};
 use crate::placeholder::{is_placeholder, split_handle};
 use crate::zones::ExchangeFinder;
@@ -131,10 +131,10 @@ impl<'p> Pruner<'p> {
     fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
         let index = self.facts.results.len();
         let call = match self.calls.find(result.id.as_deref()) {
-            Found::Call(call) => *call,
-            Found::None => self.unknown_call(result, false),
+            FoundCall::Call(call) => *call,
+            FoundCall::None => self.unknown_call(result, false),
             // The forgotten call may have been pinned.
-            Found::Forgotten => self.unknown_call(result, true),
+            FoundCall::Forgotten => self.unknown_call(result, true),
         };
         // A result stays if it has other parts than text, has no place for another text, or was
         // already replaced.

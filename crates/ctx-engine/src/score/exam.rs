@@ -254,7 +254,7 @@ mod tests {
     const QUESTIONS: &str = r#"{"session":"any","questions":[
 {"id":"q1","category":"value","question":"How much?","gold":"7","evidence":[["seven euros","pay 7 euros"]]},
 {"id":"q2","category":"cause","question":"Why, and where?","evidence":[["the disk was full"],["in the cellar"]]},
-{"id":"q3","category":"value","question":"Who?","evidence":[["nobody said it"]]}]}"#;
+{"id":"q3","category":"value","question":"Who?","evidence":[["seven barrels"]]}]}"#;
 
     fn says(role: Role, text: &'static str) -> Message<'static> {
         Message::new(role, vec![Part::Text(text.into())])
@@ -274,7 +274,7 @@ mod tests {
 
     const PRICE: &str = "Please pay 7 euros.";
     const CAUSE: &str = "The disk was full.";
-    const PLACE: &str = "It stands in the cellar.";
+    const PLACE: &str = "It is down in the cellar.";
 
     fn before() -> [Message<'static>; 3] {
         [says(Role::User, PRICE), says(Role::Assistant, CAUSE), says(Role::Tool, PLACE)]

@@ -87,7 +87,7 @@ pub fn read_before(
 }
 
 /// A message of a session, and its position.
-struct Found<'m> {
+struct LocatedMessage<'m> {
     record: &'m Record<'m>,
     object: &'m Object<'m>,
     dialect: &'static dyn Dialect,
@@ -96,7 +96,7 @@ struct Found<'m> {
 
 fn each_message(
     session: &mut Session,
-    mut visit: impl FnMut(&Found<'_>) -> Result<(), PassError>,
+    mut visit: impl FnMut(&LocatedMessage<'_>) -> Result<(), PassError>,
 ) -> Result<(), PassError> {
     let dialect = session.dialect();
     session.each(|record| {
@@ -105,8 +105,12 @@ fn each_message(
         };
         let unknown = || ErrorKind::NoFormat.at(record.line);
         let dialect = dialect.ok_or_else(unknown)?;
-        let found =
-            record.message(Some(dialect)).map(|message| Found { record, object, dialect, message });
+        let found = record.message(Some(dialect)).map(|message| LocatedMessage {
+            record,
+            object,
+            dialect,
+            message,
+        });
         found.map_or(Ok(()), |found| visit(&found))
     })
 }

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use crate::counter::MessageCounter;
 use ctx_format::{Dialect, Object, Outline, Record, Role, Spool, counted};
 
-use super::old::{Found, OldZone};
+use super::old::{OldMessage, OldZone};
 use super::writer::Writer;
 use super::{Plan, Summary};
 use super::{clean, tell};
 use crate::bound::BoundReasoning;
 use crate::checks::Checks;
-use crate::{BadLines, Fate, Notes, PassError};
+use crate::{BadLineOutcome, BadLines, Notes, PassError};
 
 /// A session in the making.
 pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     kept: Kept,
-    place: Option<Place>,
+    place: Option<SummaryPlacement>,
     checks: Option<Checks>,
     bound: BoundReasoning,
     bad: BadLines,
@@ -45,7 +45,7 @@ pub(super) struct Change {
 }
 
 /// The place of the summary.
-pub(super) struct Place {
+pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,
     line_end: Vec<u8>,
@@ -58,7 +58,7 @@ pub struct Material<'p> {
     pub(super) kept: Kept,
     pub(super) old: OldZone,
     /// The place of the summary; `None` if nothing is old.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<SummaryPlacement>,
 }
 
 /// A candidate for the summary of the session.
@@ -101,9 +101,9 @@ impl<'p> Assembly<'p> {
         self.input_message(record.line, outline);
         let left_out = record.class.is_bad() && self.plan.drop_bad && !is_old;
         let fate = match (is_old, left_out) {
-            (true, _) => Fate::Gone,
-            (false, true) => Fate::LeftOut,
-            (false, false) => Fate::Kept,
+            (true, _) => BadLineOutcome::Gone,
+            (false, true) => BadLineOutcome::LeftOut,
+            (false, false) => BadLineOutcome::Kept,
         };
         self.bad.add(record, fate);
         left_out
@@ -123,7 +123,7 @@ impl<'p> Assembly<'p> {
             return;
         };
         self.bound.change();
-        self.place = Some(Place {
+        self.place = Some(SummaryPlacement {
             dialect,
             role: checks.summary(dialect, self.plan.role),
             line_end: line_end.to_vec(),
@@ -137,13 +137,13 @@ impl<'p> Assembly<'p> {
 
     /// Takes a record out of the session, with the message in it. The summary stands where
     /// the first of them stood.
-    pub(super) fn leave(&mut self, line_end: &[u8], found: Option<Found<'_>>) {
+    pub(super) fn leave(&mut self, line_end: &[u8], found: Option<OldMessage<'_>>) {
         self.place_summary(line_end);
         if let (Some(dialect), Some(found)) = (self.dialect, found) {
             let recognizer = &self.plan.recognizer;
             let earlier = recognizer.summary_in(dialect, found.object, found.message);
             let message = &*recognizer.as_said(found.message);
-            self.old.push(Found { message, ..found }, earlier);
+            self.old.push(OldMessage { message, ..found }, earlier);
         }
     }
 
@@ -246,7 +246,7 @@ impl Kept {
     }
 }
 
-impl Place {
+impl SummaryPlacement {
     /// The tokens of the summary's message, were this its text.
     pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
         let record = self.dialect.summary_record(self.role, text);
@@ -297,7 +297,7 @@ impl Material<'_> {
     /// The summary at its place; `notes` say how long it is.
     pub(super) fn sum_up(
         &self,
-        place: &Place,
+        place: &SummaryPlacement,
         writer: &Writer,
         notes: &mut Notes,
     ) -> Result<Draft, PassError> {
@@ -333,7 +333,7 @@ mod tests {
     use super::super::fixtures::{
         ASK, CALL, DONE, LEDGER, RESULT, SYSTEM, THANKS, by_rule, each, lines, plan, texts,
     };
-    use super::{Assembly, Found, Material, OldZone};
+    use super::{Assembly, Material, OldMessage, OldZone};
     use crate::{ErrorKind, Notes, PassError};
 
     /// A session of which the records at these places leave.
@@ -355,7 +355,7 @@ mod tests {
             }
             if is_old {
                 let message = record.message(Some(&Chat));
-                let found = Found::of(record, message.as_ref());
+                let found = OldMessage::of(record, message.as_ref());
                 return assembly.leave(record.line_end(), found);
             }
             let stays = assembly.stay(record, outline.as_ref(), record.bytes);

@@ -3,11 +3,11 @@
 use ctx_format::{Conversation, Dialect, Record, Zone, ZoneReader};
 
 use super::assembly::{Assembly, Kept};
-use super::old::{Found, OldZone};
+use super::old::{OldMessage, OldZone};
 use super::{NewSession, Plan, Writer};
 use crate::error::rewritable;
 use crate::session::FirstUnread;
-use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
+use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
 pub struct Batch<'p> {
@@ -41,10 +41,10 @@ impl<'p> Batch<'p> {
     pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<(), PassError> {
         self.zones.read(record);
         if record.class.is_bad() && self.plan.drop_bad {
-            self.bad.add(record, Fate::LeftOut);
+            self.bad.add(record, BadLineOutcome::LeftOut);
             return Ok(());
         }
-        self.bad.add(record, Fate::Kept);
+        self.bad.add(record, BadLineOutcome::Kept);
         let untagged = record.untagged();
         let mut inner = Notes::new();
         let new = self.new_line(record, &untagged, &mut inner);
@@ -104,7 +104,7 @@ impl<'p> Batch<'p> {
         for (index, (object, zone)) in conversation.messages.iter().zip(zones).enumerate() {
             let line = index as u64 + 1;
             let (outline, message) = (dialect.outline(object), dialect.message(object));
-            let found = message.as_ref().map(|message| Found { line, object, message });
+            let found = message.as_ref().map(|message| OldMessage { line, object, message });
             let place = conversation.place(index);
             let between = end..place.start;
             let whole = end..place.end;

@@ -37,13 +37,13 @@ impl Needs {
 
 /// A message and the record it was found in.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'m> {
+pub(super) struct OldMessage<'m> {
     pub(super) line: u64,
     pub(super) object: &'m Object<'m>,
     pub(super) message: &'m Message<'m>,
 }
 
-impl<'m> Found<'m> {
+impl<'m> OldMessage<'m> {
     /// The message of a record; `None` if it has none.
     pub(super) fn of(record: &'m Record<'m>, message: Option<&'m Message<'m>>) -> Option<Self> {
         Some(Self { line: record.line, object: record.whole_object()?, message: message? })
@@ -140,7 +140,7 @@ impl OldZone {
 
     /// A message that stays: the summary need not tell what it tells, and a model's answer
     /// may.
-    pub(super) fn push_kept(&mut self, found: Found<'_>) {
+    pub(super) fn push_kept(&mut self, found: OldMessage<'_>) {
         self.support(found.message);
         if let Some(reader) = &mut self.reader {
             reader.push(found.line, found.message, found.length(), Zone::Keep);
@@ -163,7 +163,7 @@ impl OldZone {
     }
 
     /// A message of the zone; `earlier` is the summary in it, if any.
-    pub(super) fn push(&mut self, found: Found<'_>, earlier: Option<String>) {
+    pub(super) fn push(&mut self, found: OldMessage<'_>, earlier: Option<String>) {
         let message = found.message;
         self.messages += u64::from(!message.continues);
         for text in message.texts() {
@@ -338,7 +338,7 @@ impl<'p> ZonePass<'p> {
             let message = record.message(assembly.dialect.filter(|_| is_read));
             (record.untagged(), message)
         };
-        let found = Found::of(record, message.as_ref());
+        let found = OldMessage::of(record, message.as_ref());
         if is_old {
             let begins = record.piece.begins();
             if found.is_none() && record.class != Class::Blank && begins {
@@ -397,7 +397,7 @@ mod tests {
     use ctx_summary::check::{Rules, check};
 
     use super::super::fixtures::{ASK, CALL, DONE, LEDGER, RESULT, old, plan};
-    use super::{Found, Needs, OldZone, Sizes};
+    use super::{Needs, OldMessage, OldZone, Sizes};
 
     const RULE: Needs = Needs { ledger: false, model: false };
     const MODEL: Needs = Needs { ledger: true, model: true };
@@ -459,7 +459,7 @@ mod tests {
         };
         let (unverified, sent) = checked(&zone);
         assert_eq!(unverified, 1);
-        zone.push_kept(Found { line: 2, object: &object, message: &message });
+        zone.push_kept(OldMessage { line: 2, object: &object, message: &message });
         assert_eq!(checked(&zone), (0, sent));
     }
 

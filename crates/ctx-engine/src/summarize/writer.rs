@@ -3,7 +3,9 @@
 use ctx_llm::LlmError;
 use ctx_policy::Method;
 use ctx_summary::ledger::Ledger;
-use ctx_summary::{Answered, Language, ListLimit, Recognizer, extractive, lacking, must_keep};
+use ctx_summary::{
+    Answered, Language, ListLimit, Recognizer, extractive, missing_values, must_keep,
+};
 use ctx_tokens::TokenCounter;
 
 use super::Summary;
@@ -52,7 +54,7 @@ const LINE_TOKENS: u64 = 8;
 
 /// A summary from another output of the same session, in which more stays. The model is not asked
 /// again.
-pub(super) struct Given {
+pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
     /// The input of the model.
     pub(super) input: Option<ModelInput>,
@@ -187,7 +189,7 @@ impl Writer {
     }
 
     /// The same answer in another output, if it fits; `room` as above.
-    pub(super) fn again(&self, given: &Given, old: &OldZone, room: u64) -> Option<Summary> {
+    pub(super) fn again(&self, given: &ReusedSummary, old: &OldZone, room: u64) -> Option<Summary> {
         let before = &given.summary;
         let Some(answer) = &before.answer else {
             return Some(Summary {
@@ -237,7 +239,7 @@ impl Writer {
             lines: LIST_LINES.saturating_add(more_lines),
             tokens: room.min(usual + more),
         };
-        let list = lacking(ledger, &answered, limit, old.counter);
+        let list = missing_values(ledger, &answered, limit, old.counter);
         if !list.is_empty() {
             summary.text = format!("{}\n\n{list}", text.trim_end());
         }

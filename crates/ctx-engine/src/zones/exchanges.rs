@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use ctx_format::view::Fragment;
 use ctx_format::{Outline, Role};
 
-use super::Known;
+use super::MessageFacts;
 
 /// One exchange; identified by the number of its first record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,7 +78,7 @@ impl Exchanges {
         &mut self,
         number: u64,
         outline: &Outline<'_>,
-        known: &Known,
+        known: &MessageFacts,
     ) -> Option<u64> {
         let before = self.joinable(outline);
         let Some(id) = self.find(number, outline, before) else {
@@ -98,7 +98,7 @@ impl Exchanges {
     }
 
     /// Adds a message to an exchange.
-    fn add(&mut self, id: u64, number: u64, known: &Known) -> &mut Exchange {
+    fn add(&mut self, id: u64, number: u64, known: &MessageFacts) -> &mut Exchange {
         let exchange =
             self.by_id.entry(id).or_insert(Exchange { first: id, ..Exchange::default() });
         exchange.last = number;
@@ -240,7 +240,7 @@ mod tests {
     use ctx_format::{Outline, Role};
 
     use super::Exchanges;
-    use crate::zones::Known;
+    use crate::zones::MessageFacts;
 
     fn reply(calls: &[&'static str]) -> Outline<'static> {
         Outline {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn push(exchanges: &mut Exchanges, number: u64, outline: &Outline<'_>) -> Option<u64> {
-        exchanges.push(number, outline, &Known::default())
+        exchanges.push(number, outline, &MessageFacts::default())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use ctx_policy::keep::Keep;
 
 use super::Window;
 use super::exchanges::Exchanges;
-use super::{Known, KnownFacts, Reason, Verdict};
+use super::{KnownFacts, MessageFacts, Reason, Verdict};
 
 /// Finds the exchanges of a session, of which nothing is decided yet.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl ExchangeFinder {
         if outline.role.is_system() && !outline.is_summary {
             return None;
         }
-        let known = Known::default();
+        let known = MessageFacts::default();
         let exchange = self.exchanges.push(number, outline, &known)?;
         self.exchanges.decided(exchange);
         Some(exchange)
@@ -141,7 +141,7 @@ impl Kept {
         KnownZones { kept: self, previous: Zone::System }
     }
 
-    fn reason(&self, number: u64, known: &Known) -> Reason {
+    fn reason(&self, number: u64, known: &MessageFacts) -> Reason {
         let is_in = |exchanges: &HashSet<u64>| {
             let exchange = known.exchange;
             exchange.is_some_and(|exchange| exchanges.contains(&exchange))

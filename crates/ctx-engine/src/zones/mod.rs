@@ -112,7 +112,7 @@ impl Splitter {
             Facts::Line => (Some(Reason::Follows), None),
             Facts::Tail => (Some(Reason::Tail), None),
             Facts::Message { outline, tokens, pinned } => {
-                let known = Known {
+                let known = MessageFacts {
                     is_system: outline.role.is_system() && !outline.is_summary,
                     begins_message: outline.begins_message(),
                     begins_turn: outline.begins_turn,
@@ -130,7 +130,7 @@ impl Splitter {
     fn message(
         &mut self,
         number: u64,
-        known: &Known,
+        known: &MessageFacts,
         outline: &Outline<'_>,
     ) -> (Option<Reason>, Option<u64>) {
         if known.is_system {
@@ -218,7 +218,7 @@ impl Iterator for Splitter {
 /// The facts about a message whose exchange is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-pub struct Known {
+pub struct MessageFacts {
     /// Instructions of the operator.
     pub is_system: bool,
     /// Whether a message begins here, and not only a further fragment of one.
@@ -237,7 +237,7 @@ pub struct Known {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownFacts {
     /// A message.
-    Message(Known),
+    Message(MessageFacts),
     /// A line without a message: shares the fate of the record before it.
     Line,
     /// A last line in the writing: always kept.
@@ -266,7 +266,7 @@ impl Window {
     }
 
     /// The next record of a message that is no system message.
-    fn push(&mut self, number: u64, known: &Known) {
+    fn push(&mut self, number: u64, known: &MessageFacts) {
         if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
             push_bounded(&mut self.messages, number, keep);
         }
@@ -317,7 +317,7 @@ fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
 #[cfg(test)]
 mod window_tests {
     use super::{Keep, Window};
-    use crate::zones::Known;
+    use crate::zones::MessageFacts;
 
     /// Where the tail begins after four messages of 10 tokens, with turns at the first and third.
     fn first_kept(keep: Keep) -> u64 {
@@ -325,11 +325,11 @@ mod window_tests {
         for number in 1..=4 {
             window.push(
                 number,
-                &Known {
+                &MessageFacts {
                     begins_message: true,
                     begins_turn: number % 2 == 1,
                     tokens: 10,
-                    ..Known::default()
+                    ..MessageFacts::default()
                 },
             );
         }
@@ -353,7 +353,7 @@ mod window_tests {
     fn fragments_count_as_one_message() {
         let mut window = Window::new(Keep { messages: Some(1), ..Keep::default() });
         for (number, begins_message) in [(1, true), (2, true), (3, false)] {
-            let known = Known { begins_message, ..Known::default() };
+            let known = MessageFacts { begins_message, ..MessageFacts::default() };
             window.push(number, &known);
         }
         assert_eq!(window.first_kept(4), 2);

@@ -1,5 +1,5 @@
 use super::{
-    ExchangeFinder, Facts, Keep, Known, KnownFacts, Reason, Splitter, TailFinder, Verdict,
+    ExchangeFinder, Facts, Keep, KnownFacts, MessageFacts, Reason, Splitter, TailFinder, Verdict,
 };
 use ctx_format::{Outline, Role, Validator, Zone, dialect::Dialect};
 use proptest::prelude::*;
@@ -259,7 +259,7 @@ proptest! {
 
         // Numbers may have gaps: records may be left out.
         let facts = |(at, text): (usize, &&str)| match outline(text.trim_end_matches('!')) {
-            Some(outline) => KnownFacts::Message(Known {
+            Some(outline) => KnownFacts::Message(MessageFacts {
                 is_system: outline.role == Role::System,
                 begins_message: true,
                 begins_turn: outline.begins_turn,

@@ -7,14 +7,14 @@ use crate::{Media, Object};
 pub(crate) struct Data {
     /// `image/png`; empty if unknown.
     pub(crate) mime: String,
-    pub(crate) place: Place,
+    pub(crate) place: DataLocation,
     /// The file's name.
     pub(crate) name: Option<String>,
 }
 
 /// The location of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DataLocation {
     /// Here, in base64.
     Here(String),
     /// At an address.
@@ -29,7 +29,7 @@ impl Data {
         let within = |key: &str| object.object_of(key);
         let here = |mime: Option<String>, data: Option<String>| Self {
             mime: mime.unwrap_or_default(),
-            place: Place::Here(data.unwrap_or_default()),
+            place: DataLocation::Here(data.unwrap_or_default()),
             name: None,
         };
         let data = match media.kind {
@@ -71,7 +71,7 @@ impl Data {
             }
             _ => return None,
         };
-        let is_empty = matches!(&data.place, Place::Here(data) if data.is_empty());
+        let is_empty = matches!(&data.place, DataLocation::Here(data) if data.is_empty());
         (!is_empty).then_some(data)
     }
 
@@ -79,9 +79,11 @@ impl Data {
     fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
-            Some((mime, data)) => {
-                Self { mime: mime.to_owned(), place: Place::Here(data.to_owned()), name: None }
-            }
+            Some((mime, data)) => Self {
+                mime: mime.to_owned(),
+                place: DataLocation::Here(data.to_owned()),
+                name: None,
+            },
             None => Self::at(url.to_owned(), "image"),
         }
     }
@@ -92,7 +94,7 @@ impl Data {
             "document" => "application/pdf",
             _ => "",
         };
-        Self { mime: mime.to_owned(), place: Place::At(url), name: None }
+        Self { mime: mime.to_owned(), place: DataLocation::At(url), name: None }
     }
 
     pub(crate) fn is_image(&self) -> bool {
@@ -106,8 +108,8 @@ impl Data {
     /// An address, which may contain the data itself.
     pub(crate) fn url(&self) -> String {
         match &self.place {
-            Place::Here(data) => format!("data:{};base64,{data}", self.mime),
-            Place::At(url) => url.clone(),
+            DataLocation::Here(data) => format!("data:{};base64,{data}", self.mime),
+            DataLocation::At(url) => url.clone(),
         }
     }
 }

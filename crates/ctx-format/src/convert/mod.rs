@@ -143,7 +143,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Loss {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: LossKind,
     /// Its name in the source, if a kind has several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
@@ -156,7 +156,7 @@ pub struct Loss {
 /// Content that another dialect may have no place for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum LossKind {
     /// A model's reasoning: only the API that it comes from takes it back.
     Reasoning,
     /// An image, a sound, a file: of a kind that the other dialect does not have, or known
@@ -200,7 +200,7 @@ pub struct Source {
     pub origins: Vec<SourceId>,
 }
 
-impl Kind {
+impl LossKind {
     /// Whether the new session says less than the source, or more, and not the same in another form.
     pub fn is_loss(self) -> bool {
         matches!(
@@ -222,47 +222,51 @@ impl Loss {
     /// A sentence about the loss.
     pub fn say(&self) -> String {
         let (one, many, what) = match self.kind {
-            Kind::Reasoning => (
+            LossKind::Reasoning => (
                 "part of reasoning is",
                 "parts of reasoning are",
                 "left out: only the API that it comes from takes it back",
             ),
-            Kind::Media => (
+            LossKind::Media => (
                 "image or file is",
                 "images or files are",
                 "left out: the dialect has no place for it",
             ),
-            Kind::Part => ("part is", "parts are", "left out: its kind is not known"),
-            Kind::Record => {
+            LossKind::Part => ("part is", "parts are", "left out: its kind is not known"),
+            LossKind::Record => {
                 ("record of the context is", "records of the context are", "left out: no message")
             }
-            Kind::ErrorMark => ("result is", "results are", "no longer marked as an error"),
-            Kind::Name => ("participant's name is", "participants' names are", "left out"),
-            Kind::Instructions => {
+            LossKind::ErrorMark => ("result is", "results are", "no longer marked as an error"),
+            LossKind::Name => ("participant's name is", "participants' names are", "left out"),
+            LossKind::Instructions => {
                 ("system message is", "system messages are", "left out: the agent has its own")
             }
-            Kind::Command => (
+            LossKind::Command => (
                 "message of the user is",
                 "messages of the user are",
                 "taken for a command by the agent, which will not send it",
             ),
-            Kind::Arguments => (
+            LossKind::Arguments => (
                 "call has",
                 "calls have",
                 "arguments that are no JSON object; they are its member \"input\" now",
             ),
-            Kind::AsText => ("part of a result is", "parts of results are", "text now"),
-            Kind::SecondResult => ("result is", "results are", "left out: it was there already"),
-            Kind::BeforeSummary => {
+            LossKind::AsText => ("part of a result is", "parts of results are", "text now"),
+            LossKind::SecondResult => {
+                ("result is", "results are", "left out: it was there already")
+            }
+            LossKind::BeforeSummary => {
                 ("message before a summary follows", "messages before a summary follow", "it now")
             }
-            Kind::OpenCall => ("call has", "calls have", "no result; it stays as it is"),
-            Kind::Beginning => (
+            LossKind::OpenCall => ("call has", "calls have", "no result; it stays as it is"),
+            LossKind::Beginning => (
                 "user message is",
                 "user messages are",
                 "inserted before: the session begins with a reply, which the API refuses",
             ),
-            Kind::LoneResult => ("result answers", "results answer", "no call; it stays as it is"),
+            LossKind::LoneResult => {
+                ("result answers", "results answer", "no call; it stays as it is")
+            }
         };
         let said = if self.count == 1 { one } else { many };
         let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
@@ -278,7 +282,7 @@ impl Report {
     }
 
     /// One more of that kind.
-    pub(crate) fn count(&mut self, kind: Kind, name: &str, line: u64) {
+    pub(crate) fn count(&mut self, kind: LossKind, name: &str, line: u64) {
         let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
         if let Some(loss) = self.losses.iter_mut().find(is_it) {
             loss.count += 1;

@@ -11,14 +11,14 @@ use crate::compaction::Ids;
 use crate::convert::pairing::{self, Unit};
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::{Context, Writing};
-use crate::convert::{ConvertError, Converter, Kind, Report, SourceId};
+use crate::convert::{ConvertError, Converter, LossKind, Report, SourceId};
 use crate::dialect::{Anthropic, Sealed, Sniff};
 use crate::record::json;
 use crate::repair::RepairDialect;
 use crate::view::{Outside, Presence};
 use crate::{
-    Denial, Dialect, Held, Log, Message, Object, Outline, Part, Portion, Record, Role, Rules,
-    Spool, Unread, Usage,
+    Denial, Dialect, HeldMessage, Log, Message, Object, Outline, Part, Portion, Record, Role,
+    Rules, Spool, Unread, Usage,
 };
 
 /// A session while it is read. Its context waits in a spool, since the order of its messages
@@ -78,7 +78,7 @@ impl<'c> Reading<'c> {
         let held = self.from.held(object);
         if held.is_empty() {
             let kind = json::kind(object.text());
-            self.report.count(Kind::Record, &kind, record.line);
+            self.report.count(LossKind::Record, &kind, record.line);
             return Ok(());
         }
         let portion = record.portion.as_ref().map(Portion::inside);
@@ -204,7 +204,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// An entry for `held`, a message of `record`. Its position in the spool is set later.
-    pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &Held<'_>) -> Self {
+    pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
         let parts = &held.message.parts;
         let calls = parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(Key::of_call(call)),
@@ -247,7 +247,7 @@ impl Entry {
 }
 
 /// The time of a message in a list is its own.
-fn time(record: &Record<'_>, held: &Held<'_>) -> Option<Box<str>> {
+fn time(record: &Record<'_>, held: &HeldMessage<'_>) -> Option<Box<str>> {
     let own = Object::parse(&held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));
     let time = own.or_else(|| record.object()?.text_of("timestamp"));

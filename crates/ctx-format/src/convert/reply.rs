@@ -1,9 +1,9 @@
 //! Turns out of a message and the records with its results.
 
-use crate::convert::Kind;
+use crate::convert::LossKind;
 use crate::convert::target::Notes;
-use crate::convert::turn::{Answer, Family, Key, Piece, Results, Said, Turn, pieces};
-use crate::{Held, Part, Role, ToolResult};
+use crate::convert::turn::{Answer, Family, Key, Piece, Results, Turn, TurnMessage, pieces};
+use crate::{HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ impl<'a> Maker<'_, '_> {
     /// results, each with whether what else it holds is written here.
     pub(crate) fn turns(
         &mut self,
-        said: &[Vec<Held<'a>>],
-        answering: &[(&Vec<Held<'a>>, bool)],
+        said: &[Vec<HeldMessage<'a>>],
+        answering: &[(&Vec<HeldMessage<'a>>, bool)],
     ) -> Vec<Turn<'a>> {
         let fragments = || {
             said.iter()
@@ -49,7 +49,7 @@ impl<'a> Maker<'_, '_> {
         let mut calls = self.ids.name_calls(&mut all);
         let placed = fragment_of.into_iter().zip(all).collect();
         let items = fragments().filter_map(|(_, held)| self.items(held));
-        let whole = Said {
+        let whole = TurnMessage {
             role,
             name: first.message.name.clone(),
             pieces: Vec::new(),
@@ -61,16 +61,16 @@ impl<'a> Maker<'_, '_> {
         let results = self.results(said.len(), answering, &mut calls);
         join(&mut turns, results);
         for _ in 0..calls.left() {
-            self.notes.count(Kind::OpenCall, "");
+            self.notes.count(LossKind::OpenCall, "");
         }
         turns
     }
 
     /// A message that is not a reply. Results that answer nothing here are turns of their own.
-    fn other(&mut self, role: Role, held: &Held<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
+    fn other(&mut self, role: Role, held: &HeldMessage<'a>, origins: Vec<usize>) -> Vec<Turn<'a>> {
         let all = pieces(held, self.family);
         if !all.iter().any(|piece| matches!(piece.part, Part::Result(_))) {
-            return vec![Turn::Said(Said {
+            return vec![Turn::Message(TurnMessage {
                 role,
                 name: held.message.name.clone(),
                 pieces: all,
@@ -90,11 +90,11 @@ impl<'a> Maker<'_, '_> {
     /// The turns of a reply. If it holds results itself, they follow the text before them.
     fn reply(
         &mut self,
-        whole: &Said<'a>,
+        whole: &TurnMessage<'a>,
         placed: Vec<(usize, Piece<'a>)>,
         calls: &mut Calls,
     ) -> Vec<Turn<'a>> {
-        let said = |pieces: Vec<Piece<'a>>| Turn::Said(Said { pieces, ..whole.clone() });
+        let said = |pieces: Vec<Piece<'a>>| Turn::Message(TurnMessage { pieces, ..whole.clone() });
         let (mut turns, mut pieces) = (Vec::new(), Vec::new());
         let mut results = Results::default();
         let last_results = last_results(&placed);
@@ -131,7 +131,7 @@ impl<'a> Maker<'_, '_> {
     fn results(
         &mut self,
         from: usize,
-        answering: &[(&Vec<Held<'a>>, bool)],
+        answering: &[(&Vec<HeldMessage<'a>>, bool)],
         calls: &mut Calls,
     ) -> Results<'a> {
         let mut results = Results::default();
@@ -172,7 +172,7 @@ impl<'a> Maker<'_, '_> {
             if calls.is_answered(&result) {
                 return self.second(result, origin, results);
             }
-            self.notes.count(Kind::LoneResult, "");
+            self.notes.count(LossKind::LoneResult, "");
         }
         let own_id = result.id.clone().unwrap_or_default().into_owned();
         let (id, name) = call.unwrap_or((own_id, String::new()));
@@ -190,12 +190,12 @@ impl<'a> Maker<'_, '_> {
     }
 
     /// The item that a message was read from.
-    fn items(&self, held: &Held<'a>) -> Option<Cow<'a, str>> {
+    fn items(&self, held: &HeldMessage<'a>) -> Option<Cow<'a, str>> {
         (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
 
     /// Says of the result that was added last which item it was read from.
-    fn name_item(&self, held: &Held<'a>, results: &mut Results<'a>) {
+    fn name_item(&self, held: &HeldMessage<'a>, results: &mut Results<'a>) {
         if let Some(last) = results.answers.last_mut() {
             last.item = self.items(held);
         }
@@ -208,7 +208,7 @@ impl<'a> Maker<'_, '_> {
             results.beside.extend(parts.map(Piece::bare));
             results.beside_origin.get_or_insert(origin);
         } else {
-            self.notes.count(Kind::SecondResult, "");
+            self.notes.count(LossKind::SecondResult, "");
         }
     }
 }
@@ -244,7 +244,7 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
         // Its records are reported all the same.
         match turns.last_mut() {
             Some(Turn::Results(last)) => last.origins.extend(results.origins),
-            Some(Turn::Said(last)) => last.origins.extend(results.origins),
+            Some(Turn::Message(last)) => last.origins.extend(results.origins),
             _ => {}
         }
         return;

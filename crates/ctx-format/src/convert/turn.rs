@@ -1,7 +1,7 @@
 //! The units of output, one turn after the other: a message, or the results of a reply.
 
 use crate::log::Agent;
-use crate::{Call, Dialect, Held, Object, Part, Role, ToolResult};
+use crate::{Call, Dialect, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) enum Turn<'a> {
     /// Someone says something.
-    Said(Said<'a>),
+    Message(TurnMessage<'a>),
     /// Tools answer a reply.
     Results(Results<'a>),
     /// A summary of what was before it.
@@ -18,7 +18,7 @@ pub(crate) enum Turn<'a> {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct TurnMessage<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
@@ -58,7 +58,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) origin: usize,
 }
 
-impl<'a> Said<'a> {
+impl<'a> TurnMessage<'a> {
     /// A user message.
     pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Vec<usize>) -> Self {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
@@ -67,9 +67,9 @@ impl<'a> Said<'a> {
 
 impl Results<'_> {
     /// The user's content next to the results.
-    pub(crate) fn said_beside(&self) -> Option<Said<'_>> {
+    pub(crate) fn said_beside(&self) -> Option<TurnMessage<'_>> {
         let origins = self.beside_origin.into_iter().collect();
-        let said = || Said::of_user(self.beside.clone(), origins);
+        let said = || TurnMessage::of_user(self.beside.clone(), origins);
         (!self.beside.is_empty()).then(said)
     }
 }
@@ -78,7 +78,7 @@ impl Turn<'_> {
     /// The place of its first record among those of the unit.
     pub(crate) fn origin(&self) -> usize {
         let origins = match self {
-            Self::Said(said) => &said.origins,
+            Self::Message(said) => &said.origins,
             Self::Results(results) => &results.origins,
             Self::Summary { origins, .. } => origins,
         };
@@ -132,7 +132,7 @@ impl<'a> Piece<'a> {
 }
 
 /// The pieces of a message.
-pub(crate) fn pieces<'a>(held: &Held<'a>, family: Family) -> Vec<Piece<'a>> {
+pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a>> {
     let parts = held.message.parts.iter().cloned();
     let blocks = match &held.raw {
         Cow::Borrowed(raw) if family == Family::Blocks => Object::parse(raw).ok(),
@@ -173,7 +173,7 @@ impl Key {
 }
 
 /// The turn that all of `held` are. With a summary among them it is a summary.
-pub(crate) fn blob<'a>(held: &[Vec<Held<'a>>]) -> Vec<Turn<'a>> {
+pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     let origins: Vec<usize> = (0..held.len()).collect();
     let all = || held.iter().flatten();
     let mut pieces = Vec::new();
@@ -185,7 +185,7 @@ pub(crate) fn blob<'a>(held: &[Vec<Held<'a>>]) -> Vec<Turn<'a>> {
         }
     }
     if summaries.is_empty() {
-        return vec![Turn::Said(Said::of_user(pieces, origins))];
+        return vec![Turn::Message(TurnMessage::of_user(pieces, origins))];
     }
     let beside = pieces.iter().map(|piece| match &piece.part {
         Part::Text(text) | Part::Opaque(text) => text.clone(),
@@ -198,7 +198,7 @@ pub(crate) fn blob<'a>(held: &[Vec<Held<'a>>]) -> Vec<Turn<'a>> {
 }
 
 /// Adds what a message says, under who says it.
-fn add<'a>(held: &Held<'a>, pieces: &mut Vec<Piece<'a>>) {
+fn add<'a>(held: &HeldMessage<'a>, pieces: &mut Vec<Piece<'a>>) {
     let role = held.message.role.as_str();
     for part in &held.message.parts {
         let text = match part {

@@ -8,9 +8,9 @@ use crate::convert::reading::{DENIALS, NO_REQUEST};
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::target::{self, Line, Notes, Target};
 use crate::convert::turn::{self, Family};
-use crate::convert::{ConvertError, Converter, Kind, Report, Source, SourceId};
+use crate::convert::{ConvertError, Converter, LossKind, Report, Source, SourceId};
 use crate::repair::MISSING_BEGINNING;
-use crate::{Dialect, Held, Message, Object, Part, Role, Spool};
+use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -82,7 +82,7 @@ impl<'w> Writing<'w> {
             numbers.iter().map(|number| &self.context.entries[*number]).collect();
         let held = objects.iter().zip(&entries);
         let held = held.map(|(object, entry)| held_of(self.context.from, object.as_ref(), entry));
-        let held: Vec<Vec<Held<'_>>> = held.collect();
+        let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut notes = Notes {
             report: &mut self.report,
             entries: &entries,
@@ -118,7 +118,7 @@ impl<'w> Writing<'w> {
         for line in lines {
             if let Some(user) = self.missing_beginning(&line) {
                 let at = entries.first().map_or(0, |entry| entry.line);
-                self.report.count(Kind::Beginning, "", at);
+                self.report.count(LossKind::Beginning, "", at);
                 self.report.messages += 1;
                 self.line(Line::of_message(user, &[]), entries, out)?;
             }
@@ -197,13 +197,17 @@ impl<'w> Writing<'w> {
 }
 
 /// The messages of an entry, which have their own role only in their original place.
-fn held_of<'a>(from: &dyn Dialect, object: Option<&Object<'a>>, entry: &Entry) -> Vec<Held<'a>> {
+fn held_of<'a>(
+    from: &dyn Dialect,
+    object: Option<&Object<'a>>,
+    entry: &Entry,
+) -> Vec<HeldMessage<'a>> {
     let Some(object) = object else {
         return Vec::new();
     };
     if entry.is_opaque {
         let raw = object.text();
-        return vec![Held {
+        return vec![HeldMessage {
             message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
             raw: raw.into(),
             summary: None,

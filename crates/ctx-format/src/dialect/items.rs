@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ItemType {
     /// Someone says something.
     Message,
     /// Another agent says something.
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Server,
 }
 
-impl Kind {
+impl ItemType {
     /// The kind of `item`; `None` if it is not an item, or of an unknown type.
     pub(crate) fn of(item: &Object<'_>) -> Option<Self> {
         Some(match kind_of(item).as_ref() {
@@ -89,9 +89,9 @@ fn is_user_or_model(role: Role) -> bool {
 /// Whether no other format has `item`.
 pub(crate) fn is_own(item: &Object<'_>) -> bool {
     let has = |key| item.get(key).is_some();
-    match Kind::of(item) {
-        None | Some(Kind::AgentMessage) => false,
-        Some(Kind::Message) => {
+    match ItemType::of(item) {
+        None | Some(ItemType::AgentMessage) => false,
+        Some(ItemType::Message) => {
             let is_typed = has("type");
             blocks(item).iter().any(|block| match kind_of(block).as_ref() {
                 "input_text" | "output_text" | "input_image" | "input_file" => true,
@@ -100,11 +100,11 @@ pub(crate) fn is_own(item: &Object<'_>) -> bool {
                 _ => false,
             })
         }
-        Some(Kind::Reasoning) => has("summary"),
-        Some(Kind::Call | Kind::Result) => pair_id(item).is_some(),
+        Some(ItemType::Reasoning) => has("summary"),
+        Some(ItemType::Call | ItemType::Result) => pair_id(item).is_some(),
         // Agents have a record `compaction` of their own, which anybody can read.
-        Some(Kind::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
-        Some(Kind::Server) => has("id"),
+        Some(ItemType::Server) if kind_of(item).contains("compaction") => has("encrypted_content"),
+        Some(ItemType::Server) => has("id"),
     }
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
     let mut sealed = Sealed::default();
     for item in items {
         if item.text_of("encrypted_content").is_some() {
-            sealed.reasoning += usize::from(Kind::of(item) == Some(Kind::Reasoning));
+            sealed.reasoning += usize::from(ItemType::of(item) == Some(ItemType::Reasoning));
             sealed.has_summary |= kind_of(item).contains("compaction");
         }
     }
@@ -123,17 +123,17 @@ pub(crate) fn sealed_in(items: &[Object<'_>]) -> Sealed {
 /// The outline of an item; see [`super::Dialect::outline`]. Who asks, the dialect knows:
 /// each message of the user begins a turn here.
 pub(crate) fn outline<'a>(item: &Object<'a>) -> Option<Outline<'a>> {
-    let kind = Kind::of(item)?;
+    let kind = ItemType::of(item)?;
     let role = kind.role(item);
     let mut outline = Outline {
         role,
-        begins_turn: kind == Kind::Message && role == Role::User,
-        has_content: kind != Kind::Result,
+        begins_turn: kind == ItemType::Message && role == Role::User,
+        has_content: kind != ItemType::Result,
         ..Outline::of_line()
     };
     match kind {
-        Kind::Call => outline.calls.extend(pair_id(item)),
-        Kind::Result => outline.results.extend(pair_id(item)),
+        ItemType::Call => outline.calls.extend(pair_id(item)),
+        ItemType::Result => outline.results.extend(pair_id(item)),
         _ => {}
     }
     Some(outline)
@@ -158,16 +158,16 @@ const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operat
 /// all of it.
 pub(crate) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> Vec<Part<'a>> {
     let whole = || vec![Part::Opaque(item.text().trim_ascii().into())];
-    match Kind::of(item) {
-        Some(Kind::Message | Kind::AgentMessage) => content(item.get("content")),
-        Some(Kind::Reasoning) => reasoning(item),
-        Some(Kind::Call) => vec![Part::Call(call(record, item))],
-        Some(Kind::Result) => vec![Part::Result(result(record, item))],
+    match ItemType::of(item) {
+        Some(ItemType::Message | ItemType::AgentMessage) => content(item.get("content")),
+        Some(ItemType::Reasoning) => reasoning(item),
+        Some(ItemType::Call) => vec![Part::Call(call(record, item))],
+        Some(ItemType::Result) => vec![Part::Result(result(record, item))],
         // Its result is an image.
-        Some(Kind::Server) if kind_of(item) == "image_generation_call" => {
+        Some(ItemType::Server) if kind_of(item) == "image_generation_call" => {
             vec![Part::media("image_generation_call", item.text().trim())]
         }
-        Some(Kind::Server) | None => whole(),
+        Some(ItemType::Server) | None => whole(),
     }
 }
 
@@ -226,8 +226,8 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
 
 /// A part of an item in a record of `dialect` that is not read.
 pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
-    let kind = Kind::of(item);
-    if matches!(kind, None | Some(Kind::Message)) {
+    let kind = ItemType::of(item);
+    if matches!(kind, None | Some(ItemType::Message)) {
         let is_known = role_of(item).is_some_and(|it| it.is_system() || is_user_or_model(it));
         let is_message = matches!(&*kind_of(item), "" | "message");
         if let Some(role) = item.get("role").filter(|_| is_message && !is_known) {
@@ -237,14 +237,14 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
     let in_list = |key| Unread::in_content(item.get(key), is_read);
     match kind {
         None => Some(Unread::item(dialect, item)),
-        Some(Kind::Message | Kind::AgentMessage) => match item.get("content") {
+        Some(ItemType::Message | ItemType::AgentMessage) => match item.get("content") {
             None | Some("null") => Some(Unread::within_message("a message without content")),
             Some(_) => in_list("content"),
         },
-        Some(Kind::Reasoning) => in_list("summary").or_else(|| in_list("content")),
-        Some(Kind::Result) if is_of_text(&kind_of(item)) => in_list("output"),
+        Some(ItemType::Reasoning) => in_list("summary").or_else(|| in_list("content")),
+        Some(ItemType::Result) if is_of_text(&kind_of(item)) => in_list("output"),
         // The arguments and results of server tools have forms of their own.
-        Some(Kind::Result | Kind::Call | Kind::Server) => None,
+        Some(ItemType::Result | ItemType::Call | ItemType::Server) => None,
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Wrapped<'a> {
 
 /// One of the messages that a record holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held<'a> {
+pub struct HeldMessage<'a> {
     /// Its message. Positions in it are those of [`Dialect::message`], in the text of the whole
     /// record.
     pub message: Message<'a>,
@@ -70,7 +70,7 @@ pub struct Held<'a> {
     pub begins_turn: bool,
 }
 
-impl<'a> Held<'a> {
+impl<'a> HeldMessage<'a> {
     /// The only message of a record, which is `raw`; none where the record is no message.
     pub(crate) fn alone(
         dialect: &dyn Dialect,
@@ -183,10 +183,10 @@ pub trait Dialect: Sync {
 impl dyn Dialect + '_ {
     /// The messages of a record, in their order. [`Dialect::message`] joins those of a record that
     /// holds several.
-    pub fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+    pub fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         match self.log() {
             Some(log) => log.held(object),
-            None => Held::alone(self, object, object.text().trim().into()),
+            None => HeldMessage::alone(self, object, object.text().trim().into()),
         }
     }
 

@@ -39,7 +39,7 @@ use self::view::ViewBuilder;
 use crate::convert::session::Session;
 use crate::convert::target::Target;
 use crate::convert::turn::Family;
-use crate::dialect::{Held, Wrapped};
+use crate::dialect::{HeldMessage, Wrapped};
 use crate::{About, Class, Dialect, Edits, Links, Object, SecondCopy, problems};
 
 pub use claude_code::ClaudeCode;
@@ -78,7 +78,7 @@ pub trait Log: Sync {
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>>;
 
     /// The messages of a record, in their order.
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>>;
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>>;
 
     /// The text of a record that a later one gives another content, with that content.
     fn edited(&self, object: &Object<'_>) -> Option<String>;

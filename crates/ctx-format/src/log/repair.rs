@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::log::{Effect, Flaw, Remedy};
 use crate::record::line_end;
-use crate::repair::{Action, Salvage, What};
+use crate::repair::{Action, RepairKind, Salvage};
 use crate::second_reading::show;
 use crate::{Dialect, Edits, MAX_LINE, Object, Origin, Piece, Record};
 
@@ -131,27 +131,27 @@ impl Log<'_> {
     }
 
     /// The change that a remedy makes; `None` if it changes nothing.
-    fn change(&self, flaw: &Flaw) -> Option<(What, Change)> {
+    fn change(&self, flaw: &Flaw) -> Option<(RepairKind, Change)> {
         let of = |at: usize| record(&self.lines[at].bytes, at == 0);
         let own = of(flaw.record);
         Some(match flaw.remedy.as_ref()? {
-            Remedy::Before(text) => (What::Header, Change::Before(text.clone())),
+            Remedy::Before(text) => (RepairKind::Header, Change::Before(text.clone())),
             Remedy::CopyBefore(at) => {
                 let header = of(*at).object()?.text().trim_ascii().to_owned();
-                (What::Header, Change::Before(header))
+                (RepairKind::Header, Change::Before(header))
             }
             Remedy::Link { key, to, of: name } => {
                 let parent = of(*to);
                 let edits = link(own.object()?, key, parent.object()?.get(name)?)?;
                 let to = self.lines[*to].source;
-                (What::Reparent { to }, Change::Edit(edits))
+                (RepairKind::Reparent { to }, Change::Edit(edits))
             }
             Remedy::Change(numbers) => {
                 let edits = self.dialect.log()?.repaired(own.object()?, flaw, numbers);
                 let what = if flaw.rule == "unanswered-call" {
-                    What::Answer
+                    RepairKind::Answer
                 } else {
-                    What::Change { rule: flaw.rule }
+                    RepairKind::Change { rule: flaw.rule }
                 };
                 (!edits.is_empty()).then_some((what, Change::Edit(edits)))?
             }
@@ -166,11 +166,11 @@ impl Log<'_> {
         if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
             last.bytes.push(b'\n');
             let source = last.source;
-            self.act(source, "", What::EndLine);
+            self.act(source, "", RepairKind::EndLine);
         }
     }
 
-    fn act(&mut self, line: u64, id: &str, what: What) {
+    fn act(&mut self, line: u64, id: &str, what: RepairKind) {
         let id = id.to_owned();
         self.actions.push(Action { line, id, what });
     }

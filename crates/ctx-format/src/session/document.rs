@@ -16,12 +16,12 @@ pub(crate) struct Document {
     /// Its records, one per line.
     pub(crate) text: Vec<u8>,
     /// Where those that are not located yet begin in the source.
-    places: std::vec::IntoIter<Place>,
+    places: std::vec::IntoIter<Position>,
     /// The number of members other than `messages`.
     pub(crate) members_beside: usize,
 }
 
-struct Place {
+struct Position {
     line: u64,
     offset: u64,
 }
@@ -67,7 +67,7 @@ impl Document {
             on_one_line(element, &mut text);
             text.push(b'\n');
             let offset = start as u64;
-            places.push(Place { line, offset });
+            places.push(Position { line, offset });
         }
         Self { text, places: places.into_iter(), members_beside }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use ctx_format::convert::{Converter, Kind, Report, SourceId};
+use ctx_format::convert::{Converter, LossKind, Report, SourceId};
 use ctx_format::{Dialect, Options, Origin, Outline, Records, Role, Validator, dialect};
 
 use crate::support::{lowering, of_reader};
@@ -27,7 +27,7 @@ fn recorded_sessions_become_legal_ones_of_whole_records() {
         }
         let (lines, report) = of_reader(open(&path), lowering());
         let lost = report.losses.iter().filter(|loss| loss.kind.is_loss());
-        let lost: Vec<_> = lost.filter(|loss| loss.kind != Kind::Record).collect();
+        let lost: Vec<_> = lost.filter(|loss| loss.kind != LossKind::Record).collect();
         assert!(lost.is_empty(), "{}: {lost:?}", path.display());
         assert_eq!(parted(&lines, &report), Vec::<SourceId>::new(), "{}", path.display());
         let written: BTreeSet<u64> = report
@@ -98,7 +98,7 @@ fn problems(dialect: &dyn Dialect, lines: &[String]) -> u64 {
 }
 
 fn told(report: &Report) -> u64 {
-    let is_told = |kind| matches!(kind, Kind::OpenCall | Kind::LoneResult);
+    let is_told = |kind| matches!(kind, LossKind::OpenCall | LossKind::LoneResult);
     let told = report.losses.iter().filter(|loss| is_told(loss.kind));
     told.map(|loss| loss.count).sum()
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use ctx_format::compaction::CompactionWriter;
-use ctx_format::dialect::{Dialect, Held, Sealed, Sniff, Wrapped};
+use ctx_format::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
 use ctx_format::repair::RepairDialect;
 use ctx_format::rules::{PairBy, Results, Rules};
 use ctx_format::view::{Outside, View, ViewBuilder};
@@ -141,8 +141,8 @@ impl Log for Tree {
         None
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
-        let held = |message| Held {
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        let held = |message| HeldMessage {
             message,
             raw: object.text().into(),
             summary: self.summary_text(object),

@@ -7,7 +7,7 @@ use ctx_format::{Message, Part, Role};
 
 /// A kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ContentKind {
     /// System and developer messages.
     System,
     /// A summary by a compaction.
@@ -24,7 +24,7 @@ pub enum Kind {
     Results,
 }
 
-impl Kind {
+impl ContentKind {
     /// All of them, in the order in which they are stacked.
     pub const ALL: [Self; 7] = [
         Self::System,
@@ -76,30 +76,30 @@ impl Kind {
 
 /// Tokens by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds([u64; 7]);
+pub struct TokensByKind([u64; 7]);
 
-impl Kinds {
+impl TokensByKind {
     /// All of them.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
     /// The tokens of a kind.
-    pub fn of(&self, kind: Kind) -> u64 {
+    pub fn of(&self, kind: ContentKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// Each kind with its tokens, in the order of [`Kind::ALL`].
-    pub fn rows(&self) -> impl Iterator<Item = (Kind, u64)> {
-        Kind::ALL.into_iter().zip(self.0)
+    /// Each kind with its tokens, in the order of [`ContentKind::ALL`].
+    pub fn rows(&self) -> impl Iterator<Item = (ContentKind, u64)> {
+        ContentKind::ALL.into_iter().zip(self.0)
     }
 
-    pub(super) fn add(&mut self, kind: Kind, tokens: u64) {
+    pub(super) fn add(&mut self, kind: ContentKind, tokens: u64) {
         self.0[kind as usize] += tokens;
     }
 }
 
-impl AddAssign for Kinds {
+impl AddAssign for TokensByKind {
     fn add_assign(&mut self, other: Self) {
         for (mine, more) in self.0.iter_mut().zip(other.0) {
             *mine += more;
@@ -110,18 +110,18 @@ impl AddAssign for Kinds {
 /// A message, counted.
 pub(super) struct Counted {
     /// Its tokens.
-    pub(super) kinds: Kinds,
+    pub(super) kinds: TokensByKind,
     /// The kind and the tokens of each of its parts.
-    pub(super) parts: Vec<(Kind, u64)>,
+    pub(super) parts: Vec<(ContentKind, u64)>,
 }
 
 /// Counts a message whose text is of the kind `text`.
-pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Kind) -> Counted {
+pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: ContentKind) -> Counted {
     let mut parts = Vec::with_capacity(message.parts.len());
-    let (mut kinds, mut said) = (Kinds::default(), 0);
+    let (mut kinds, mut said) = (TokensByKind::default(), 0);
     let tokens: ByKind = counter.message_of(message, |part| {
         let tokens = counter.part(part);
-        let kind = Kind::of_part(part, text);
+        let kind = ContentKind::of_part(part, text);
         said += tokens.reasoning;
         kinds.add(kind, tokens.total());
         parts.push((kind, tokens.total()));
@@ -130,14 +130,16 @@ pub(super) fn count(counter: &MessageCounter, message: &Message<'_>, text: Kind)
     // Sealed reasoning belongs to no part.
     let sealed = tokens.reasoning.saturating_sub(said);
     if sealed > 0 {
-        kinds.add(Kind::Reasoning, sealed);
-        if let Some((_, part)) = parts.iter_mut().find(|(kind, _)| *kind == Kind::Reasoning) {
+        kinds.add(ContentKind::Reasoning, sealed);
+        if let Some((_, part)) = parts.iter_mut().find(|(kind, _)| *kind == ContentKind::Reasoning)
+        {
             *part += sealed;
         }
     }
     // A message that has nothing but results is the frame of these.
-    let is_of_results = !parts.is_empty() && parts.iter().all(|(kind, _)| *kind == Kind::Results);
-    let frame = if is_of_results { Kind::Results } else { text };
+    let is_of_results =
+        !parts.is_empty() && parts.iter().all(|(kind, _)| *kind == ContentKind::Results);
+    let frame = if is_of_results { ContentKind::Results } else { text };
     kinds.add(frame, tokens.overhead);
     Counted { kinds, parts }
 }
@@ -148,7 +150,7 @@ mod tests {
     use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
     use ctx_tokens::Encoding;
 
-    use super::{Kind, count};
+    use super::{ContentKind, count};
 
     fn text(words: &'static str) -> Part<'static> {
         Part::Text(words.into())
@@ -166,10 +168,10 @@ mod tests {
     }
 
     /// The tokens of each kind, those without any left out.
-    fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(Kind, u64)> {
+    fn kinds(role: Role, is_summary: bool, parts: Vec<Part<'static>>) -> Vec<(ContentKind, u64)> {
         let chars = MessageCounter::new(Encoding::Chars4);
         let message = Message { sealed: 60, ..Message::new(role, parts) };
-        let counted = count(&chars, &message, Kind::of_text(role, is_summary));
+        let counted = count(&chars, &message, ContentKind::of_text(role, is_summary));
         assert_eq!(counted.kinds.total(), chars.message(&message).total());
         counted.kinds.rows().filter(|(_, it)| *it > 0).collect()
     }
@@ -186,19 +188,22 @@ mod tests {
         let reply = vec![text("1234"), Part::Reasoning("1234".into()), call];
         assert_eq!(
             kinds(Role::Assistant, false, reply),
-            [(Kind::Assistant, 5), (Kind::Reasoning, 10), (Kind::Calls, 3)]
+            [(ContentKind::Assistant, 5), (ContentKind::Reasoning, 10), (ContentKind::Calls, 3)]
         );
-        let sealed = (Kind::Reasoning, 10);
-        assert_eq!(kinds(Role::User, false, vec![result()]), [sealed, (Kind::Results, 1006)]);
+        let sealed = (ContentKind::Reasoning, 10);
+        assert_eq!(
+            kinds(Role::User, false, vec![result()]),
+            [sealed, (ContentKind::Results, 1006)]
+        );
         assert_eq!(
             kinds(Role::User, false, vec![result(), text("1234")]),
-            [(Kind::User, 5), sealed, (Kind::Results, 1002)]
+            [(ContentKind::User, 5), sealed, (ContentKind::Results, 1002)]
         );
         for (role, is_summary, kind) in [
-            (Role::Developer, false, Kind::System),
-            (Role::User, true, Kind::Summary),
-            (Role::Other, false, Kind::Summary),
-            (Role::Function, false, Kind::Results),
+            (Role::Developer, false, ContentKind::System),
+            (Role::User, true, ContentKind::Summary),
+            (Role::Other, false, ContentKind::Summary),
+            (Role::Function, false, ContentKind::Results),
         ] {
             assert!(kinds(role, is_summary, vec![text("1234")]).contains(&(kind, 5)));
         }

@@ -8,7 +8,7 @@ use ctx_format::{Message, Part};
 use ctx_policy::Rule;
 use ctx_redact::redact;
 
-use super::kind::{Counted, Kind};
+use super::kind::{ContentKind, Counted};
 
 /// So many are listed.
 pub const MOST_ITEMS: usize = 20;
@@ -20,7 +20,7 @@ const SHOWN_CHARS: usize = 120;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ContentKind,
     /// The call, or the call that a result answers, in few words; empty for what is neither.
     pub call: String,
     /// Its line.
@@ -192,7 +192,7 @@ mod tests {
     use ctx_format::{Message, Part, Role};
     use ctx_tokens::Encoding;
 
-    use super::super::kind::{Kind, count};
+    use super::super::kind::{ContentKind, count};
     use super::{Largest, MOST_ITEMS, shown};
     use ctx_engine::calls::CallNames;
 
@@ -204,14 +204,14 @@ mod tests {
         for line in 1..=100_u64 {
             let text = "x".repeat((line % 50) as usize * 8);
             let message = Message::new(Role::User, vec![Part::Text(text.into())]);
-            let counted = count(&chars, &message, Kind::User);
+            let counted = count(&chars, &message, ContentKind::User);
             largest.push(line, &message, &counted, &CallNames::default());
         }
         let items = largest.finish();
         assert_eq!(items.len(), MOST_ITEMS);
         let lines: Vec<u64> = items.iter().map(|item| item.line).take(4).collect();
         assert_eq!(lines, [49, 99, 48, 98]);
-        assert_eq!((items[0].tokens, items[0].kind), (98, Kind::User));
+        assert_eq!((items[0].tokens, items[0].kind), (98, ContentKind::User));
     }
 
     /// The displayed text is short, on one line, and without secrets.

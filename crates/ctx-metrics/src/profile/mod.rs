@@ -3,13 +3,14 @@
 //!
 //! It takes one pass in bounded memory, apart from a name for each result.
 
-mod fate;
+mod compaction_score;
 mod kind;
 mod largest;
 #[cfg(test)]
 mod tests;
 mod timeline;
 
+use compaction_score::RecordedCompaction;
 use ctx_engine::calls::CallNames;
 use ctx_engine::count::{Share, Tally};
 use ctx_engine::counter::{MessageCounter, PRIMING};
@@ -17,13 +18,12 @@ use ctx_engine::prune::{Plan, PrunePass};
 use ctx_engine::{ErrorKind, Notes, PassError, Session};
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Message, Object, Outline, Record, Role, UsageOf};
-use fate::OwnFate;
 use kind::{Counted, count};
 use largest::{Calls, Largest};
 use timeline::Timeline;
 
-pub use fate::{Counts, Fate, MOST_LOST};
-pub use kind::{Kind, Kinds};
+pub use compaction_score::{CompactionScore, Counts, MOST_LOST};
+pub use kind::{ContentKind, TokensByKind};
 pub use largest::{Group, MOST_GROUPS, Savings};
 pub use largest::{Item, MOST_ITEMS};
 pub use timeline::{Cut, Mark, Replaced};
@@ -33,7 +33,7 @@ pub use timeline::{MOST_POINTS, Point};
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The tokens of its context by kind.
-    pub context: Kinds,
+    pub context: TokensByKind,
     /// The same by tool, calls and results together; the largest first. What is neither is
     /// left out.
     pub tools: Vec<(String, Share)>,
@@ -46,7 +46,7 @@ pub struct Profile {
     /// What pruning would free, or why the session cannot be pruned.
     pub savings: Result<Savings, String>,
     /// What the last recorded compaction kept and lost.
-    pub fate: Option<Fate>,
+    pub fate: Option<CompactionScore>,
     /// The model that was asked last, where the session says so.
     pub model: Option<String>,
 }
@@ -91,7 +91,7 @@ impl ProfilePass {
     ) -> Result<Profile, PassError> {
         self.timeline.begin(replaced);
         let dialect = session.dialect();
-        let mut now = Now::new(self.counter, dialect, plan);
+        let mut now = CurrentSession::new(self.counter, dialect, plan);
         if let Err(error) = session.refuse_document_of_log("pruned") {
             now.prune = Err(error);
         }
@@ -125,7 +125,7 @@ fn follow<'r>(
 }
 
 /// Facts about the current session.
-struct Now<'p> {
+struct CurrentSession<'p> {
     counter: MessageCounter,
     dialect: Option<&'static dyn Dialect>,
     walk: Option<Walk>,
@@ -133,12 +133,12 @@ struct Now<'p> {
     names: CallNames,
     calls: Calls,
     largest: Largest,
-    fate: OwnFate,
+    fate: RecordedCompaction,
     prune: Result<PrunePass<'p>, PassError>,
     model: Option<String>,
 }
 
-impl<'p> Now<'p> {
+impl<'p> CurrentSession<'p> {
     fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>, plan: &'p Plan) -> Self {
         let mut tally = Tally::default();
         tally.begin();
@@ -150,7 +150,7 @@ impl<'p> Now<'p> {
             names: CallNames::default(),
             calls: Calls::default(),
             largest: Largest::default(),
-            fate: OwnFate::new(),
+            fate: RecordedCompaction::new(),
             prune: Ok(PrunePass::new(plan, dialect, true)),
             model: None,
         }
@@ -211,15 +211,15 @@ struct Walk {
     counter: MessageCounter,
     dialect: &'static dyn Dialect,
     /// The context after the last record.
-    context: Kinds,
+    context: TokensByKind,
     /// The part of it that the agent would still send at the end of the session.
-    inside: Kinds,
+    inside: TokensByKind,
 }
 
 /// An empty context: what primes the reply counts with the replies.
-fn primed() -> Kinds {
-    let mut kinds = Kinds::default();
-    kinds.add(Kind::Assistant, PRIMING);
+fn primed() -> TokensByKind {
+    let mut kinds = TokensByKind::default();
+    kinds.add(ContentKind::Assistant, PRIMING);
     kinds
 }
 
@@ -231,7 +231,7 @@ struct Step<'r> {
     is_inside: bool,
     counted: Counted,
     /// The context before, if it starts over with this record.
-    before: Option<Kinds>,
+    before: Option<TokensByKind>,
 }
 
 impl Walk {
@@ -240,10 +240,10 @@ impl Walk {
     }
 
     /// What the agent would send at the end of the session.
-    fn finish(self) -> Kinds {
+    fn finish(self) -> TokensByKind {
         // A session without a message is not primed for a reply.
         if self.inside == primed() {
-            return Kinds::default();
+            return TokensByKind::default();
         }
         self.inside
     }
@@ -253,7 +253,7 @@ impl Walk {
         let object = record.whole_object()?;
         let (is_inside, outline, message) = self.read(record, object)?;
         let is_summary = outline.is_summary || outline.role == Role::Other;
-        let text = Kind::of_text(outline.role, is_summary);
+        let text = ContentKind::of_text(outline.role, is_summary);
         let counted = count(&self.counter, &message, text);
         let mut before = None;
         // In a list of messages nothing is left of what a summary replaces.

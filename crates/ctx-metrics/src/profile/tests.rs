@@ -6,7 +6,7 @@ use ctx_testkit::chat_session;
 use ctx_tokens::Encoding;
 use proptest::prelude::*;
 
-use super::{Cut, Kind, Profile, ProfilePass, Replaced};
+use super::{ContentKind, Cut, Profile, ProfilePass, Replaced};
 
 fn counter() -> MessageCounter {
     MessageCounter::new(Encoding::Chars4)
@@ -83,7 +83,10 @@ fn the_kinds_add_up_to_the_count() {
     assert_eq!(Some(profile.context.total()), counted.expect("from memory"));
     let last = profile.points.last().expect("a point");
     assert_eq!((last.kinds, last.line), (profile.context, 5));
-    assert!(profile.context.of(Kind::Results) > 0 && profile.context.of(Kind::Summary) == 0);
+    assert!(
+        profile.context.of(ContentKind::Results) > 0
+            && profile.context.of(ContentKind::Summary) == 0
+    );
     assert_eq!(
         profile.tools.iter().map(|(name, share)| (name.as_str(), share.count)).collect::<Vec<_>>(),
         [("read", 1)]
@@ -200,7 +203,7 @@ fn a_log_tells_of_its_own_compaction() {
     assert_eq!((mark.cut, mark.line, mark.before), (Cut::Compaction, Some(4), Some(totals[1].0)));
     assert!(mark.time.is_some() && mark.tool.is_none());
     assert_eq!(profile.context.total(), totals[3].0);
-    assert!(profile.context.of(Kind::Summary) > 0);
+    assert!(profile.context.of(ContentKind::Summary) > 0);
     assert_eq!(profile.model.as_deref(), Some("m-1"));
     let recorded: Vec<_> = profile.points.iter().map(|point| point.recorded).collect();
     assert_eq!(recorded, [None, Some(909), None, None]);

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use ctx_engine::Time;
 use ctx_format::Record;
 
-use super::kind::Kinds;
+use super::kind::TokensByKind;
 use super::{Step, Walk};
 
 /// What reduced the context.
@@ -145,7 +145,7 @@ impl Timeline {
             at: self.at,
             line: 0,
             time: None,
-            kinds: Kinds::default(),
+            kinds: TokensByKind::default(),
             recorded: None,
             anew: true,
         });
@@ -191,7 +191,7 @@ pub struct Point {
     /// Its time, if recorded.
     pub time: Option<DateTime<Utc>>,
     /// The tokens.
-    pub kinds: Kinds,
+    pub kinds: TokensByKind,
     /// The API's count of the request that was answered here, if recorded.
     pub recorded: Option<u64>,
     /// Whether the context starts over with it.
@@ -275,12 +275,12 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::{Kind, Kinds};
+    use super::super::kind::{ContentKind, TokensByKind};
     use super::{MOST_POINTS, Point, Series};
 
     fn point(at: u64, tokens: u64, anew: bool) -> Point {
-        let mut kinds = Kinds::default();
-        kinds.add(Kind::User, tokens);
+        let mut kinds = TokensByKind::default();
+        kinds.add(ContentKind::User, tokens);
         Point {
             at,
             line: at,

@@ -103,7 +103,7 @@ impl Foreign {
             };
             for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
                 let path = join(&path, key);
-                let place = Place { found, entries, bounds: &bounds };
+                let place = ForeignTable { found, entries, bounds: &bounds };
                 let warning = match entries.get(key) {
                     Some(entry) => {
                         let said = entry.say(value, &place, &mut layer);
@@ -122,7 +122,7 @@ impl Foreign {
 }
 
 /// A table of the file, with what its keys are.
-struct Place<'a> {
+struct ForeignTable<'a> {
     found: &'a Map<String, Value>,
     entries: &'a BTreeMap<String, Entry>,
     bounds: &'a BTreeMap<String, Bounds>,
@@ -130,7 +130,12 @@ struct Place<'a> {
 
 impl Entry {
     /// Translates the value to our settings; the error is the expected form.
-    fn say(&self, value: &Value, place: &Place<'_>, layer: &mut Layer) -> Result<(), String> {
+    fn say(
+        &self,
+        value: &Value,
+        place: &ForeignTable<'_>,
+        layer: &mut Layer,
+    ) -> Result<(), String> {
         let (setting, value) = match self {
             Self::Setting(to) => (to, value.clone()),
             Self::Words { to, words } => {

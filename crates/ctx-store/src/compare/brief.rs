@@ -26,7 +26,7 @@ pub struct Brief {
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(super) struct PartBrief {
-    pub(super) kind: Kind,
+    pub(super) kind: PartKind,
     /// The hash of the id of the call, or 0.
     pub(super) id: u64,
     pub(super) characters: usize,
@@ -37,7 +37,7 @@ pub(super) struct PartBrief {
 
 /// The kind of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum PartKind {
     Text,
     Reasoning,
     Call,
@@ -45,7 +45,7 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl PartKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -128,23 +128,24 @@ impl PartBrief {
     fn of(part: &Part<'_>, hasher: &RandomState) -> Self {
         let id = |id: Option<&str>| id.map_or(0, |id| hasher.hash_one(id));
         let (kind, id, text) = match part {
-            Part::Text(text) | Part::Refusal(text) => (Kind::Text, 0, text.as_ref()),
-            Part::Reasoning(text) => (Kind::Reasoning, 0, text.as_ref()),
-            Part::Call(call) => (Kind::Call, id(call.id.as_deref()), call.arguments.as_ref()),
+            Part::Text(text) | Part::Refusal(text) => (PartKind::Text, 0, text.as_ref()),
+            Part::Reasoning(text) => (PartKind::Reasoning, 0, text.as_ref()),
+            Part::Call(call) => (PartKind::Call, id(call.id.as_deref()), call.arguments.as_ref()),
             Part::Result(result) => {
                 let text = result.text().unwrap_or_default();
-                let mut brief = Self::new(Kind::Result, id(result.id.as_deref()), &text, hasher);
+                let mut brief =
+                    Self::new(PartKind::Result, id(result.id.as_deref()), &text, hasher);
                 // Also what no text can stand for.
                 brief.hash = hasher.hash_one(format!("{:?}", result.parts));
                 return brief;
             }
-            Part::Media(media) => (Kind::Other, 0, media.raw.as_ref()),
-            Part::Opaque(raw) => (Kind::Other, 0, raw.as_ref()),
+            Part::Media(media) => (PartKind::Other, 0, media.raw.as_ref()),
+            Part::Opaque(raw) => (PartKind::Other, 0, raw.as_ref()),
         };
         Self::new(kind, id, text, hasher)
     }
 
-    fn new(kind: Kind, id: u64, text: &str, hasher: &RandomState) -> Self {
+    fn new(kind: PartKind, id: u64, text: &str, hasher: &RandomState) -> Self {
         Self {
             kind,
             id,
@@ -193,7 +194,9 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
         let name = |brief: &Brief| brief.role.map_or("no message", |role| role.as_str());
         changes.push(format!("{} → {}", name(old), name(new)));
     }
-    for kind in [Kind::Text, Kind::Reasoning, Kind::Call, Kind::Result, Kind::Other] {
+    for kind in
+        [PartKind::Text, PartKind::Reasoning, PartKind::Call, PartKind::Result, PartKind::Other]
+    {
         let of = |brief: &Brief| -> Vec<PartBrief> {
             let parts = brief.parts.iter().filter(|part| part.kind == kind);
             parts.cloned().collect()
@@ -207,7 +210,7 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
 }
 
 /// Parts of one kind, paired by the ids of their calls, else by their order.
-fn of_kind(kind: Kind, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
+fn of_kind(kind: PartKind, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
     let mut left: Vec<Option<&PartBrief>> = new.iter().map(Some).collect();
     let mut changes = Vec::new();
     for part in old {
@@ -223,7 +226,7 @@ fn of_kind(kind: Kind, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
     changes
 }
 
-fn change(kind: Kind, old: &PartBrief, new: &PartBrief) -> String {
+fn change(kind: PartKind, old: &PartBrief, new: &PartBrief) -> String {
     let (name, before) = (kind.name(), old.characters);
     let handle = match (old.has_handle, new.has_handle) {
         (false, true) => ", a handle at its end",

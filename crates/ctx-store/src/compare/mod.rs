@@ -65,13 +65,13 @@ struct Pairing<'a> {
     old: &'a [Brief],
     new: &'a [Brief],
     /// For each new record its old one, and whether it kept its place.
-    pairs: Vec<Option<(usize, Place)>>,
+    pairs: Vec<Option<(usize, LineChange)>>,
     /// For each old record, whether it has a new one.
     is_paired: Vec<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LineChange {
     Kept,
     Moved,
     Changed,
@@ -82,8 +82,8 @@ impl<'a> Pairing<'a> {
         let mut pairing =
             Self { old, new, pairs: vec![None; new.len()], is_paired: vec![false; old.len()] };
         pairing.in_order();
-        pairing.by(Place::Moved, |brief| vec![brief.hash]);
-        pairing.by(Place::Changed, |brief| brief.keys.clone());
+        pairing.by(LineChange::Moved, |brief| vec![brief.hash]);
+        pairing.by(LineChange::Changed, |brief| brief.keys.clone());
         pairing.by_words();
         pairing
     }
@@ -104,19 +104,19 @@ impl<'a> Pairing<'a> {
         for op in similar::capture_diff_slices(Algorithm::Myers, &a, &b) {
             if let DiffOp::Equal { old_index, new_index, len } = op {
                 for at in 0..len {
-                    self.pair(old[old_index + at], new[new_index + at], Place::Kept);
+                    self.pair(old[old_index + at], new[new_index + at], LineChange::Kept);
                 }
             }
         }
     }
 
-    fn pair(&mut self, old: usize, new: usize, place: Place) {
+    fn pair(&mut self, old: usize, new: usize, place: LineChange) {
         self.pairs[new] = Some((old, place));
         self.is_paired[old] = true;
     }
 
     /// Pairs the remaining records with a common key, first ones first.
-    fn by(&mut self, place: Place, keys: impl Fn(&Brief) -> Vec<u64>) {
+    fn by(&mut self, place: LineChange, keys: impl Fn(&Brief) -> Vec<u64>) {
         let mut known: HashMap<u64, VecDeque<usize>> = HashMap::new();
         for (at, brief) in self.old.iter().enumerate() {
             for key in keys(brief).into_iter().filter(|_| !self.is_paired[at]) {
@@ -160,7 +160,7 @@ impl<'a> Pairing<'a> {
             }
         }
         for (old, new) in found {
-            self.pair(old, new, Place::Changed);
+            self.pair(old, new, LineChange::Changed);
         }
     }
 
@@ -168,7 +168,7 @@ impl<'a> Pairing<'a> {
     fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
         let mut is_kept = vec![false; self.old.len()];
         for (old, place) in self.pairs.iter().flatten() {
-            is_kept[*old] = *place == Place::Kept;
+            is_kept[*old] = *place == LineChange::Kept;
         }
         let count = |kept: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
             let measured = kept.scan(0, |sum, is_kept| {
@@ -178,7 +178,8 @@ impl<'a> Pairing<'a> {
             });
             measured.collect()
         };
-        let is_new_kept = |pair: &Option<(usize, Place)>| matches!(pair, Some((_, Place::Kept)));
+        let is_new_kept =
+            |pair: &Option<(usize, LineChange)>| matches!(pair, Some((_, LineChange::Kept)));
         (count(&mut is_kept.iter().copied()), count(&mut self.pairs.iter().map(is_new_kept)))
     }
 
@@ -195,12 +196,12 @@ impl<'a> Pairing<'a> {
         for (at, brief) in self.new.iter().enumerate() {
             let new = brief.clone();
             let change = match self.pairs[at] {
-                Some((_, Place::Kept)) => {
+                Some((_, LineChange::Kept)) => {
                     same += 1;
                     continue;
                 }
-                Some((old, Place::Moved)) => Change::Moved { from: self.old[old].line, new },
-                Some((old, Place::Changed)) => Change::Changed {
+                Some((old, LineChange::Moved)) => Change::Moved { from: self.old[old].line, new },
+                Some((old, LineChange::Changed)) => Change::Changed {
                     what: changes_within(&self.old[old], brief),
                     old: self.old[old].clone(),
                     new,

@@ -132,7 +132,7 @@ mod tests {
         for (excluded, opens_to_write) in [(Excluded::Writers, true), (Excluded::Everyone, false)] {
             let file = handle(excluded == Excluded::Everyone).expect("opens");
             let LeaseAnswer::Granted(lease) = Lease::request(&file, excluded) else {
-                panic!("nobody has it open");
+                panic!("no process has the file open");
             };
             assert!(!lease.is_waited_for());
             thread::scope(|scope| {

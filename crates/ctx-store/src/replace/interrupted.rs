@@ -60,7 +60,7 @@ impl Note {
 
 /// What follows the bytes that the addition was to follow.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum AppendState {
     /// Nothing to remove.
     Nothing,
     /// A part of the addition.
@@ -113,14 +113,14 @@ impl Store {
     pub(crate) fn unfinished_addition(
         &self,
         live: &SessionFile,
-    ) -> Result<Option<(Note, Found)>, StoreError> {
+    ) -> Result<Option<(Note, AppendState)>, StoreError> {
         let path = self.note_of(live)?;
         let Ok(note) = open_plain(&path) else {
             return Ok(None);
         };
         let found = match read(note) {
             Some((head, bytes)) => self.find(live, &head, &bytes)?,
-            None => Found::Nothing,
+            None => AppendState::Nothing,
         };
         // For who copies it.
         let mut file = &live.file;
@@ -128,34 +128,39 @@ impl Store {
         Ok(Some((Note(path), found)))
     }
 
-    fn find(&self, live: &SessionFile, head: &Head, bytes: &[u8]) -> Result<Found, StoreError> {
+    fn find(
+        &self,
+        live: &SessionFile,
+        head: &Head,
+        bytes: &[u8],
+    ) -> Result<AppendState, StoreError> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
         let Some(before) = before.filter(|before| before.is_of(&live.path)) else {
-            return Ok(Found::Nothing);
+            return Ok(AppendState::Nothing);
         };
         let path = &live.path;
         let (old, now) = (before.bytes, live.meta.len());
         let file = &live.file;
         if now <= old || hash(&mut file.take(old)).or_cannot("read", path)? != before.sha256 {
-            return Ok(Found::Nothing);
+            return Ok(AppendState::Nothing);
         }
         let mut rest = Vec::new();
         let mut behind = file.take((now - old).min(bytes.len() as u64));
         behind.read_to_end(&mut rest).or_cannot("read", path)?;
         let same = rest.iter().zip(bytes).take_while(|(a, b)| a == b).count();
         if same == bytes.len() {
-            return Ok(Found::Nothing);
+            return Ok(AppendState::Nothing);
         }
         if same as u64 == now - old {
             let since = head.modified.and_then(|(seconds, nanos)| {
                 Duration::from_secs(seconds).checked_add(Duration::from_nanos(nanos.into()))
             });
             let modified = since.and_then(|since| UNIX_EPOCH.checked_add(since));
-            return Ok(Found::Part { old, modified });
+            return Ok(AppendState::Part { old, modified });
         }
         let end = end_of_ours(live, old, &bytes[..same])?;
-        Ok(end.map_or(Found::Nothing, |end| Found::PartAndMore(old..end)))
+        Ok(end.map_or(AppendState::Nothing, |end| AppendState::PartAndMore(old..end)))
     }
 
     /// Removes the notes of a session that is forgotten.
@@ -221,17 +226,17 @@ impl Store {
             return Ok(Some((lock, live)));
         };
         match found {
-            Found::Nothing => {
+            AppendState::Nothing => {
                 note.remove();
                 return Ok(Some((lock, live)));
             }
-            Found::Part { old, modified } => {
+            AppendState::Part { old, modified } => {
                 let facts = Facts { bytes: Some(old), ..Facts::of(session) };
                 let operation = self.begin(OPERATION, &facts)?;
                 Tail::open(live)?.cut(old, modified)?;
                 self.done(&operation, &facts)?;
             }
-            Found::PartAndMore(part) => {
+            AppendState::PartAndMore(part) => {
                 let draft = live.draft(self)?;
                 let replacement = Replacement::new(self, session, lock, live, draft);
                 replace_without(replacement, part)?;

@@ -36,7 +36,7 @@ pub struct Trashed {
 #[derive(Serialize)]
 struct TrashedJson<'a> {
     #[serde(flatten)]
-    what: What<'a>,
+    what: KnownMeta<'a>,
     removed: DateTime<Utc>,
     grace_ends: DateTime<Utc>,
 }
@@ -44,7 +44,7 @@ struct TrashedJson<'a> {
 /// The commit record of a snapshot, or as much of it as is known.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum What<'a> {
+enum KnownMeta<'a> {
     Whole(&'a Meta),
     Bare { id: String, session: &'a str, kind: &'static str, bytes: u64 },
 }
@@ -69,8 +69,8 @@ impl Trashed {
     pub fn json(&self, days: u32) -> impl Serialize {
         TrashedJson {
             what: match &self.meta {
-                Some(meta) => What::Whole(meta),
-                None => What::Bare {
+                Some(meta) => KnownMeta::Whole(meta),
+                None => KnownMeta::Bare {
                     id: self.item.to_string(),
                     session: self.item.session().as_str(),
                     kind: self.kind(),
@@ -301,10 +301,10 @@ mod trash_list_tests {
         assert_eq!(grace.num_days(), 7);
         let of_demo = bench.store.trash_list(Some(&id("demo"))).expect("lists");
         assert_eq!(of_demo.len(), 1);
-        let told = serde_json::to_value(of_demo[0].json(7)).expect("JSON");
-        assert_eq!(told["id"], one.to_string());
-        assert_eq!(told["kind"], "snapshot");
-        assert!(told["grace_ends"].as_str() > told["removed"].as_str());
+        let json = serde_json::to_value(of_demo[0].json(7)).expect("JSON");
+        assert_eq!(json["id"], one.to_string());
+        assert_eq!(json["kind"], "snapshot");
+        assert!(json["grace_ends"].as_str() > json["removed"].as_str());
     }
 }
 

@@ -18,7 +18,7 @@ use ctx_text::regex;
 
 /// What happens to an unsupported command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CommandVerdict {
     Gone,
     Marked,
 }
@@ -90,8 +90,12 @@ static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
 /// The commands of a line that nothing in the source supports: whole sentences, in order.
-pub(super) fn unsupported(line: &str, area: Area, source: &Source) -> Vec<(Range<usize>, Fate)> {
-    let mut found: Vec<(Range<usize>, Fate)> = Vec::new();
+pub(super) fn unsupported(
+    line: &str,
+    area: Area,
+    source: &Source,
+) -> Vec<(Range<usize>, CommandVerdict)> {
+    let mut found: Vec<(Range<usize>, CommandVerdict)> = Vec::new();
     for start in clauses(line) {
         let clause = line[start.clone()].replace(UNVERIFIED, "");
         let Some(fate) = fate(clause.trim_end(), area, source) else {
@@ -112,7 +116,7 @@ pub(super) fn unsupported(line: &str, area: Area, source: &Source) -> Vec<(Range
     found
 }
 
-fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
+fn fate(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
     let force = force(clause)?;
     // Under "Done" a verb at the beginning reports what happened; Chinese has no other form for it.
     if area == Area::Done && force != Force::Address {
@@ -121,16 +125,19 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
     // Nothing in another language has support, whether it is true or not.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
-        return (is_said || force == Force::Address).then_some(Fate::Marked);
+        return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);
     }
     let support = source.support(&words(clause));
     match force {
-        Force::Address => (support.words < 60 || support.pairs < 50).then_some(Fate::Gone),
-        Force::Danger => (support.words < 60 || support.pairs < 25).then_some(Fate::Marked),
-        // A next step may use words that only tools printed.
-        Force::Work => {
-            (support.words < 35 && source.phrases().share(clause) < 60).then_some(Fate::Marked)
+        Force::Address => {
+            (support.words < 60 || support.pairs < 50).then_some(CommandVerdict::Gone)
         }
+        Force::Danger => {
+            (support.words < 60 || support.pairs < 25).then_some(CommandVerdict::Marked)
+        }
+        // A next step may use words that only tools printed.
+        Force::Work => (support.words < 35 && source.phrases().share(clause) < 60)
+            .then_some(CommandVerdict::Marked),
     }
 }
 

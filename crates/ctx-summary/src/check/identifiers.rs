@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use super::numbers;
 use super::words::Phrases;
-use super::words::{Seen, hash, is_chinese, pair};
+use super::words::{HashedSet, hash, is_chinese, pair};
 
 /// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum IdentifierKind {
     Url,
     Path,
     Id,
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 }
 
 /// Gathers what is in a source.
-pub(super) fn gather(text: &str, seen: &mut Seen) {
+pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];
         // Plain words are never looked up, except as parts of paths.
@@ -47,7 +47,7 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
 }
 
 /// The identifiers of a line that are nowhere in the source, with their places.
-pub(super) fn invented(line: &str, seen: &Seen, phrases: &Phrases) -> Vec<Range<usize>> {
+pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<Range<usize>> {
     let tokens = tokens(line).into_iter();
     tokens
         .filter(|range| {
@@ -57,10 +57,11 @@ pub(super) fn invented(line: &str, seen: &Seen, phrases: &Phrases) -> Vec<Range<
             kind(token).is_some_and(|kind| {
                 let before = &line[..range.start];
                 let is_derived = || {
-                    kind == Kind::Number && (is_rounded(before) || numbers::ends_sum(before, token))
+                    kind == IdentifierKind::Number
+                        && (is_rounded(before) || numbers::ends_sum(before, token))
                 };
-                let is_joined = || kind == Kind::Id && phrases.has_near(joined(token));
-                !(kind == Kind::Path && is_call
+                let is_joined = || kind == IdentifierKind::Id && phrases.has_near(joined(token));
+                !(kind == IdentifierKind::Path && is_call
                     || is_known(token, kind, seen)
                     || is_derived()
                     || is_joined())
@@ -77,21 +78,21 @@ fn is_rounded(before: &str) -> bool {
         .any(|word| before.ends_with(word))
 }
 
-fn is_known(token: &str, kind: Kind, seen: &Seen) -> bool {
+fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
     if seen.has(hash(token)) {
         return true;
     }
     match kind {
-        Kind::Url => are_steps_known(token, seen),
-        Kind::Path => {
+        IdentifierKind::Url => are_steps_known(token, seen),
+        IdentifierKind::Path => {
             let (path, lines) = split_lines(token);
             are_steps_known(path, seen) && numbers::are_ends_known(lines, seen)
         }
-        Kind::Id => pieces(token).filter(|piece| has_digit(piece)).all(|piece| {
+        IdentifierKind::Id => pieces(token).filter(|piece| has_digit(piece)).all(|piece| {
             let whole = bare(piece);
             seen.has(hash(whole)) || is_number(whole) && numbers::is_known(whole, seen)
         }),
-        Kind::Number => numbers::is_known(token, seen),
+        IdentifierKind::Number => numbers::is_known(token, seen),
     }
 }
 
@@ -100,7 +101,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Whether each part of a path or an address follows the one before it.
-fn are_steps_known(path: &str, seen: &Seen) -> bool {
+fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     let mut steps = steps(path).peekable();
     if steps.peek().is_none() {
         return segments(path).all(|part| seen.has(hash(part)));
@@ -118,17 +119,17 @@ fn split_lines(path: &str) -> (&str, &str) {
     }
 }
 
-fn kind(token: &str) -> Option<Kind> {
+fn kind(token: &str) -> Option<IdentifierKind> {
     if token.contains("://") {
-        return Some(Kind::Url);
+        return Some(IdentifierKind::Url);
     }
     let digits = token.bytes().filter(u8::is_ascii_digit).count();
     let letters = token.chars().filter(|c| c.is_alphabetic()).count();
     if letters == 0 {
-        return (digits >= 4).then_some(Kind::Number);
+        return (digits >= 4).then_some(IdentifierKind::Number);
     }
     if is_path(token) {
-        return Some(Kind::Path);
+        return Some(IdentifierKind::Path);
     }
     if digits == 0 || token.len() < 4 {
         return None;
@@ -136,7 +137,7 @@ fn kind(token: &str) -> Option<Kind> {
     let head = token.bytes().take_while(u8::is_ascii_digit).count();
     // A moment: `2026-01-02T03:04:05Z`.
     if digits >= 8 && letters <= 2 && head >= 4 {
-        return Some(Kind::Number);
+        return Some(IdentifierKind::Number);
     }
     // `10-minute`: words.
     if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
@@ -146,14 +147,14 @@ fn kind(token: &str) -> Option<Kind> {
     let amount = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_amount = amount.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
     if head > 0 && letters <= 3 && is_amount {
-        return (digits >= 4).then_some(Kind::Number);
+        return (digits >= 4).then_some(IdentifierKind::Number);
     }
     let tail = token.bytes().rev().take_while(u8::is_ascii_digit).count();
     // `base64`, `python3`, `utf-8`: words.
     let is_word = tail == digits
         && tail < 4
         && token[..token.len() - tail].chars().all(|c| c.is_alphabetic() || c == '-');
-    (!is_word && token.is_ascii()).then_some(Kind::Id)
+    (!is_word && token.is_ascii()).then_some(IdentifierKind::Id)
 }
 
 fn is_path(token: &str) -> bool {
@@ -276,10 +277,10 @@ fn has_digit(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Phrases, Seen, gather, invented};
+    use super::{HashedSet, Phrases, gather, invented};
 
     fn of<'l>(source: &str, line: &'l str) -> Vec<&'l str> {
-        let (mut seen, mut phrases) = (Seen::default(), Phrases::default());
+        let (mut seen, mut phrases) = (HashedSet::default(), Phrases::default());
         gather(source, &mut seen);
         phrases.gather(source);
         let found = invented(line, &seen, &phrases).into_iter();

@@ -1,12 +1,12 @@
 //! Numbers, however they are written.
 
-use super::words::{Seen, hash, pair};
+use super::words::{HashedSet, hash, pair};
 
 /// Shorter numbers, such as sums and counts, are too common to be checked.
 const LEAST_DIGITS: usize = 4;
 
 /// Gathers the numbers in a word: each, those that follow each other, and `12,345` as one.
-pub(super) fn gather(word: &str, seen: &mut Seen) {
+pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     let whole = digits(word);
     if whole.is_empty() {
         return;
@@ -24,7 +24,7 @@ pub(super) fn gather(word: &str, seen: &mut Seen) {
 }
 
 /// Whether the record has a number, a date or a range.
-pub(super) fn is_known(word: &str, seen: &Seen) -> bool {
+pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     let whole = digits(word);
     if whole.len() < LEAST_DIGITS || seen.has(hash(&whole)) {
         return true;
@@ -42,7 +42,7 @@ pub(super) fn is_known(word: &str, seen: &Seen) -> bool {
 }
 
 /// Whether the record has both ends of a range, or each part of a date.
-pub(super) fn are_ends_known(range: &str, seen: &Seen) -> bool {
+pub(super) fn are_ends_known(range: &str, seen: &HashedSet) -> bool {
     runs(range).all(|run| seen.has(hash(plain(run))))
 }
 
@@ -95,12 +95,12 @@ fn amounts(text: &str) -> impl DoubleEndedIterator<Item = u128> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::Seen;
+    use super::super::words::HashedSet;
     use super::{gather, is_known};
 
     #[test]
     fn numbers_are_known_however_they_are_written() {
-        let mut seen = Seen::default();
+        let mut seen = HashedSet::default();
         for word in ["12,345", "2026-02-12T13:24:50Z", "44.528s", "317", "1208", "8"] {
             gather(word, &mut seen);
         }

@@ -9,7 +9,7 @@ use super::identifiers;
 use super::shape::unescaped;
 use super::spans::Spans;
 use super::words::Phrases;
-use super::words::{Seen, has_chinese, is_chinese, pair, words};
+use super::words::{HashedSet, has_chinese, is_chinese, pair, words};
 use ctx_text::one_line;
 
 /// Follows what an answer says and the record does not.
@@ -27,14 +27,14 @@ pub struct Source {
     users: VecDeque<String>,
     users_bytes: usize,
     /// Words that people and the model wrote, not those of tools.
-    said: Seen,
+    said: HashedSet,
     /// Two of them side by side, or with one between.
-    neighbours: Seen,
+    neighbours: HashedSet,
     /// Chinese characters that they wrote, and words of other languages.
     chinese: usize,
     other_words: usize,
     /// From all texts, whoever wrote them.
-    identifiers: Seen,
+    identifiers: HashedSet,
     phrases: Phrases,
 }
 
@@ -132,7 +132,7 @@ impl Source {
         self.other_words += text.split_whitespace().count();
     }
 
-    pub(super) fn identifiers(&self) -> &Seen {
+    pub(super) fn identifiers(&self) -> &HashedSet {
         &self.identifiers
     }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ctx_text::regex;
 use regex::Regex;
 
-use super::commands::{self, Fate};
+use super::commands::{self, CommandVerdict};
 use super::shape::unescaped;
 use super::source::{Source, UNVERIFIED};
 use super::words::{is_chinese, pieces, words};
@@ -148,7 +148,7 @@ pub(super) fn repaired(
     let quoted = check(&line, &spans, area, source);
     let mut places = BTreeSet::new();
     for (range, fate) in commands::unsupported(&line, area, source) {
-        if fate == Fate::Marked && !is_quoted(range.start, &quoted) {
+        if fate == CommandVerdict::Marked && !is_quoted(range.start, &quoted) {
             places.insert(range.start + line[range].trim_end().len());
         }
     }
@@ -191,7 +191,7 @@ fn without_commands(
     repairs: &mut Repairs,
 ) -> Option<String> {
     let mut gone = commands::unsupported(line, area, source);
-    gone.retain(|(_, fate)| *fate == Fate::Gone);
+    gone.retain(|(_, fate)| *fate == CommandVerdict::Gone);
     if gone.is_empty() {
         return Some(line.to_owned());
     }

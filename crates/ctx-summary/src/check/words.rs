@@ -8,7 +8,7 @@ use super::names::Places;
 
 /// Hashes, up to a number: what is not in a full set is not known, rather than absent.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct HashedSet {
     hashes: HashSet<u64>,
     full: bool,
 }
@@ -16,7 +16,7 @@ pub(super) struct Seen {
 /// About 40 MB.
 pub(super) const MOST: usize = 2_000_000;
 
-impl Seen {
+impl HashedSet {
     pub(super) fn insert(&mut self, hash: u64) {
         if self.hashes.len() < MOST {
             self.hashes.insert(hash);
@@ -127,11 +127,11 @@ fn stem(word: &str) -> &str {
 pub(super) struct Phrases {
     words: Places,
     /// Two in a row.
-    pairs: Seen,
+    pairs: HashedSet,
     /// Three in a row.
-    threes: Seen,
+    threes: HashedSet,
     /// How names with humps begin: `NodeType` of `NodeTypeSession`.
-    beginnings: Seen,
+    beginnings: HashedSet,
 }
 
 impl Phrases {
@@ -239,7 +239,7 @@ fn without_line_number(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, hash, pair, words};
+    use super::{HashedSet, hash, pair, words};
 
     #[test]
     fn forms_of_a_word_are_one() {
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn order_matters_in_a_pair() {
         assert_ne!(pair(hash("a"), hash("b")), pair(hash("b"), hash("a")));
-        let mut seen = Seen::default();
+        let mut seen = HashedSet::default();
         seen.insert(pair(1, 2));
         assert!(seen.has(pair(1, 2)) && !seen.has(pair(2, 1)));
     }

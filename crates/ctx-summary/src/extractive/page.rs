@@ -7,16 +7,16 @@ use ctx_tokens::TokenCounter;
 
 use super::greedy::PER_LINE;
 use crate::ledger::form::{Label, labelled};
-use crate::ledger::{Index, Kind, Segment};
+use crate::ledger::{Index, Segment, SegmentKind};
 
 /// The lines of the chosen segments. With `cite` what a user says has the line of the session
 /// before it: there is the rest of the turn, too.
 pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
-    let mut before: Option<Place> = None;
+    let mut before: Option<LinePosition> = None;
     for number in order(index.segments(), chosen) {
         let segment = &index.segments()[number];
-        let place = Place::of(segment);
+        let place = LinePosition::of(segment);
         let label = place.label;
         let words = words_of(index.text(segment), segment.kind);
         let goes_on = before.is_some_and(|before| place.goes_on(before));
@@ -53,13 +53,13 @@ fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
 
 /// The speaker and the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct LinePosition {
     label: Label,
     turn: u32,
     line: u64,
 }
 
-impl Place {
+impl LinePosition {
     fn of(segment: &Segment) -> Self {
         Self {
             label: Label::of(segment.origin, segment.kind),
@@ -78,8 +78,8 @@ impl Place {
 pub(super) const CITES: u64 = 600;
 
 /// The words of a segment. Its headings are one level below those of the summary.
-pub(super) fn words_of(text: &str, kind: Kind) -> String {
-    if kind == Kind::Heading && text.starts_with('#') {
+pub(super) fn words_of(text: &str, kind: SegmentKind) -> String {
+    if kind == SegmentKind::Heading && text.starts_with('#') {
         return format!("### {}", text.trim_start_matches('#').trim_start());
     }
     text.to_owned()

@@ -9,7 +9,7 @@ use super::page::{chain_of_heads, tokens_with_heads};
 use super::terms::Terms;
 use super::worth::prose_worths;
 use super::worth::{has_files, later_words, worths};
-use crate::ledger::{Index, Kind, Origin};
+use crate::ledger::{Index, Origin, SegmentKind};
 
 /// How much of an identifier's worth counts: nothing, or for the identifier alone, with one of the
 /// words around it, or with enough of them.
@@ -84,8 +84,8 @@ impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
         let segment = &self.index.segments()[number];
         // An item of a list, or a figure, says nothing without what it stands under.
-        let needs_head =
-            segment.kind == Kind::Item || !self.index.text(segment).contains(char::is_alphabetic);
+        let needs_head = segment.kind == SegmentKind::Item
+            || !self.index.text(segment).contains(char::is_alphabetic);
         let most = if self.has_heads || needs_head { usize::MAX } else { 1 };
         let chain = chain_of_heads(self.index.segments(), number).take(most);
         chain.take_while(|number| !chosen[*number]).collect()

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ctx_text::{Matcher, is_prose, regex, with_ascii_boundaries};
 use regex::Regex;
 
-use crate::ledger::{Index, Kind, Origin, Segment, is_frame};
+use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
 /// What an earlier summary says is repeated unless something later says more.
 const EARLIER: f64 = 0.35;
@@ -36,14 +36,18 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
             Origin::Earlier => EARLIER * places.said(number, segment, text),
             Origin::Pasted => 0.06,
             Origin::Call => match segment.kind {
-                Kind::Change => 0.9,
-                Kind::Name => 0.5,
-                Kind::Command => 0.3,
-                Kind::Line | Kind::Reason if is_prose(text) && !CODE_LINE.is_match(text) => 0.3,
+                SegmentKind::Change => 0.9,
+                SegmentKind::Name => 0.5,
+                SegmentKind::Command => 0.3,
+                SegmentKind::Line | SegmentKind::Reason
+                    if is_prose(text) && !CODE_LINE.is_match(text) =>
+                {
+                    0.3
+                }
                 _ => 0.0,
             },
-            Origin::Result if segment.kind == Kind::Outcome => 0.12,
-            Origin::Result if segment.kind == Kind::Reason => 0.08,
+            Origin::Result if segment.kind == SegmentKind::Outcome => 0.12,
+            Origin::Result if segment.kind == SegmentKind::Reason => 0.08,
             Origin::Result => 0.0,
         }
     };
@@ -74,7 +78,8 @@ pub(super) fn has_tools(segments: &[Segment]) -> bool {
 /// Whether files are changed, or commands run: what they hold can be read again. An agent without
 /// a call of a tool writes its commands in its words.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
-    let is_change = |segment: &Segment| matches!(segment.kind, Kind::Change | Kind::Command);
+    let is_change =
+        |segment: &Segment| matches!(segment.kind, SegmentKind::Change | SegmentKind::Command);
     let is_call = |segment: &Segment| segment.origin == Origin::Call;
     segments.iter().any(is_change) || !segments.iter().any(is_call)
 }
@@ -112,8 +117,8 @@ impl Places {
 
     fn asked(&self, number: usize, segment: &Segment, text: &str) -> f64 {
         let mut worth = match segment.kind {
-            Kind::Heading => return 0.0,
-            Kind::Quoted => return 0.35,
+            SegmentKind::Heading => return 0.0,
+            SegmentKind::Quoted => return 0.35,
             _ if COURTESY.is_match(text) => return POLITE,
             _ => 1.0,
         };
@@ -145,10 +150,10 @@ impl Places {
 
     fn said(&self, number: usize, segment: &Segment, text: &str) -> f64 {
         let mut worth = match segment.kind {
-            Kind::Heading => return 0.0,
-            Kind::Quoted => 0.35,
-            Kind::Command => return 0.3,
-            Kind::Lead => 0.2,
+            SegmentKind::Heading => return 0.0,
+            SegmentKind::Quoted => 0.35,
+            SegmentKind::Command => return 0.3,
+            SegmentKind::Lead => 0.2,
             _ if COURTESY.is_match(text) => return POLITE,
             _ if PROMISE.is_match(text) => 0.3,
             _ if segment.turn < self.last_turn && OFFER.is_match(text) => 0.3,
@@ -258,7 +263,7 @@ const ECHO: f64 = 0.3;
 pub(super) fn prose_worths(index: &Index) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
-            && segment.head.is_some_and(|head| index.segments()[head].kind == Kind::Change)
+            && segment.head.is_some_and(|head| index.segments()[head].kind == SegmentKind::Change)
     };
     let all = index.segments().iter();
     let reads = |segment| {
@@ -269,7 +274,7 @@ pub(super) fn prose_worths(index: &Index) -> Vec<f64> {
 
 fn reads(segment: &Segment, text: &str) -> f64 {
     match segment.origin {
-        Origin::Said if segment.kind == Kind::Quoted => {}
+        Origin::Said if segment.kind == SegmentKind::Quoted => {}
         Origin::User | Origin::Said | Origin::Earlier => return 1.0,
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
@@ -278,15 +283,19 @@ fn reads(segment: &Segment, text: &str) -> f64 {
     let is_member = || text.contains("\": ");
     let is_listed = LISTED.is_match(text);
     match (segment.kind, segment.origin) {
-        (Kind::Outcome, _) if text.starts_with("ok ") => PASSED,
-        (Kind::Line, _) if is_frame(text) => PASSED,
-        (Kind::Outcome, _) => OUTCOME,
-        (Kind::Name, Origin::Result) => DEFINITION,
-        (Kind::Name, _) => NAME,
-        (Kind::Line | Kind::Quoted, _) if is_listed => CODE,
-        (Kind::Line | Kind::Quoted, _) if is_prose(text) && !CODE_LINE.is_match(text) => 1.0,
-        (Kind::Line, Origin::Call) if !is_member() => WRITTEN,
-        (Kind::Line | Kind::Quoted, _) if is_code(text) && !is_member() => CODE,
+        (SegmentKind::Outcome, _) if text.starts_with("ok ") => PASSED,
+        (SegmentKind::Line, _) if is_frame(text) => PASSED,
+        (SegmentKind::Outcome, _) => OUTCOME,
+        (SegmentKind::Name, Origin::Result) => DEFINITION,
+        (SegmentKind::Name, _) => NAME,
+        (SegmentKind::Line | SegmentKind::Quoted, _) if is_listed => CODE,
+        (SegmentKind::Line | SegmentKind::Quoted, _)
+            if is_prose(text) && !CODE_LINE.is_match(text) =>
+        {
+            1.0
+        }
+        (SegmentKind::Line, Origin::Call) if !is_member() => WRITTEN,
+        (SegmentKind::Line | SegmentKind::Quoted, _) if is_code(text) && !is_member() => CODE,
         _ => 1.0,
     }
 }
@@ -321,7 +330,7 @@ mod tests {
     fn polite_words_and_promises_say_little() {
         let told = of(&[
             "Hello there!",
-            "The cause is a lock that nobody frees.",
+            "The cause is a lock that is never freed.",
             "好的，谢谢！",
             "Let me look at the file first.",
             "Please repair the login.",
@@ -333,7 +342,7 @@ mod tests {
         };
         assert!(worth("Hello there!") < 0.1 && worth("好的，谢谢！") < 0.1);
         let (cause, promise) = (
-            worth("The cause is a lock that nobody frees."),
+            worth("The cause is a lock that is never freed."),
             worth("Let me look at the file first."),
         );
         assert!(promise < cause / 2.0, "{told:?}");

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::ledger::{Item, ItemKind, Kind, Origin, State};
+use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
 
 /// The speaker of a line in a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,15 @@ impl Label {
         [Self::User, Self::Agent, Self::Earlier, Self::Call, Self::Part, Self::Quote];
 
     /// The label of a segment.
-    pub fn of(origin: Origin, kind: Kind) -> Self {
+    pub fn of(origin: Origin, kind: SegmentKind) -> Self {
         match (origin, kind) {
-            (_, Kind::Quoted) | (Origin::Pasted | Origin::Result, _) => Self::Quote,
+            (_, SegmentKind::Quoted) | (Origin::Pasted | Origin::Result, _) => Self::Quote,
             (Origin::User, _) => Self::User,
             (Origin::Said, _) => Self::Agent,
             (Origin::Earlier, _) => Self::Earlier,
-            (Origin::Call, Kind::Name | Kind::Line | Kind::Reason) => Self::Part,
+            (Origin::Call, SegmentKind::Name | SegmentKind::Line | SegmentKind::Reason) => {
+                Self::Part
+            }
             (Origin::Call, _) => Self::Call,
         }
     }

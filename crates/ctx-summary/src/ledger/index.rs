@@ -11,10 +11,10 @@ use hashbrown::HashTable;
 use crate::ledger::identifier::Shape;
 use crate::ledger::items::Identifier;
 use crate::ledger::reading::{Id, Mark, Mention, Quote, Reading, Source};
-use crate::ledger::relevance::{Facts, Now};
+use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::Origin;
-use crate::ledger::segment::{Kind, Segment, segments};
+use crate::ledger::segment::{Segment, SegmentKind, segments};
 
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub struct Index {
     /// The numbers of all segments by their hashes.
     pub(crate) seen: HashMap<u64, usize, RandomState>,
     turn: u32,
-    now: Now,
+    now: SessionPosition,
 }
 
 /// An identifier that was seen.
@@ -142,8 +142,8 @@ impl Index {
             if !says_itself {
                 segment.head = segment.head.or(Some(call));
             }
-            if is_file && segment.kind == Kind::Outcome {
-                segment.kind = Kind::Line;
+            if is_file && segment.kind == SegmentKind::Outcome {
+                segment.kind = SegmentKind::Line;
             }
         }
     }
@@ -153,7 +153,8 @@ impl Index {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
         let pairs = text(call).split("; ").filter_map(|it| it.split_once(": "));
         let mut values = pairs.map(|(_, value)| value);
-        self.segments[number].kind == Kind::Record && values.all(|it| text(number).contains(it))
+        self.segments[number].kind == SegmentKind::Record
+            && values.all(|it| text(number).contains(it))
     }
 
     /// Removes these segments from the candidates.

@@ -39,7 +39,7 @@ pub use items::{Identifier, Item, ItemKind, State};
 pub use output::is_frame;
 pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
-pub use segment::{Kind, Origin, Segment};
+pub use segment::{Origin, Segment, SegmentKind};
 
 use ctx_format::{Message, Zone};
 

@@ -10,7 +10,7 @@ use ctx_text::{HintedMatcher, Matcher, bytes_regex, is_prose};
 use regex::bytes::Regex;
 
 use crate::ledger::json::{Piece, records};
-use crate::ledger::segment::{Kind, numbered, segments};
+use crate::ledger::segment::{SegmentKind, numbered, segments};
 use crate::ledger::sentence::ends;
 
 /// A longer comment or sentence, in bytes, is several pieces.
@@ -19,7 +19,7 @@ const LONGEST: usize = 480;
 const SHORT: usize = 120;
 
 /// The pieces of a text in order, each with its kind.
-pub(crate) fn pieces(text: &str) -> Vec<(Kind, Cow<'_, str>)> {
+pub(crate) fn pieces(text: &str) -> Vec<(SegmentKind, Cow<'_, str>)> {
     if let Some(found) = records(text) {
         return found.into_iter().flat_map(of_record).collect();
     }
@@ -36,10 +36,10 @@ pub(crate) fn pieces(text: &str) -> Vec<(Kind, Cow<'_, str>)> {
     cutter.found
 }
 
-fn of_record<'t>(piece: Piece) -> Vec<(Kind, Cow<'t, str>)> {
+fn of_record<'t>(piece: Piece) -> Vec<(SegmentKind, Cow<'t, str>)> {
     match piece {
-        Piece::Members(line, true) => vec![(Kind::Record, line.into())],
-        Piece::Members(line, false) => vec![(Kind::Line, line.into())],
+        Piece::Members(line, true) => vec![(SegmentKind::Record, line.into())],
+        Piece::Members(line, false) => vec![(SegmentKind::Line, line.into())],
         Piece::Text(text) => {
             let pieces = pieces(&text).into_iter();
             let owned = pieces.map(|(kind, piece)| (kind, piece.into_owned().into()));
@@ -50,7 +50,7 @@ fn of_record<'t>(piece: Piece) -> Vec<(Kind, Cow<'t, str>)> {
 
 #[derive(Default)]
 struct Cutter<'t> {
-    found: Vec<(Kind, Cow<'t, str>)>,
+    found: Vec<(SegmentKind, Cow<'t, str>)>,
     /// Lines of a comment.
     comment: Cow<'t, str>,
     /// The piece with the last frame of a traceback, where the error was raised.
@@ -76,18 +76,18 @@ impl<'t> Cutter<'t> {
         self.end_comment();
         if is_frame(code) {
             self.frame = Some(self.found.len());
-            self.cut(code, Kind::Line);
+            self.cut(code, SegmentKind::Line);
         } else if is_outcome(code) {
             if let Some(frame) = self.frame.take() {
-                self.found[frame].0 = Kind::Outcome;
+                self.found[frame].0 = SegmentKind::Outcome;
             }
-            self.cut(code, Kind::Outcome);
+            self.cut(code, SegmentKind::Outcome);
         } else if code.len() > SHORT && is_prose(code) {
             for sentence in ends(code) {
                 self.sentence(code, sentence);
             }
         } else {
-            self.cut(code, Kind::Line);
+            self.cut(code, SegmentKind::Line);
         }
     }
 
@@ -96,7 +96,7 @@ impl<'t> Cutter<'t> {
             self.end_comment();
         }
         if line.len() > LONGEST {
-            self.cut(line, Kind::Line);
+            self.cut(line, SegmentKind::Line);
         } else if self.comment.is_empty() {
             self.comment = line.into();
         } else {
@@ -116,24 +116,24 @@ impl<'t> Cutter<'t> {
     /// Adds a definition with its line number, which says where to look.
     fn definition(&mut self, number: &str, code: &'t str) {
         if code.len() > LONGEST {
-            self.cut(code, Kind::Line);
+            self.cut(code, SegmentKind::Line);
         } else if number.is_empty() {
-            self.found.push((Kind::Name, code.into()));
+            self.found.push((SegmentKind::Name, code.into()));
         } else {
-            self.found.push((Kind::Name, format!("{number}→{code}").into()));
+            self.found.push((SegmentKind::Name, format!("{number}→{code}").into()));
         }
     }
 
     fn sentence(&mut self, text: &'t str, sentence: Range<usize>) {
         let sentence = text[sentence].trim();
         if sentence.len() > LONGEST {
-            self.cut(sentence, Kind::Line);
+            self.cut(sentence, SegmentKind::Line);
         } else if sentence.contains(char::is_alphanumeric) {
             self.found.push((kind_of(sentence), sentence.into()));
         }
     }
 
-    fn cut(&mut self, line: &'t str, kind: Kind) {
+    fn cut(&mut self, line: &'t str, kind: SegmentKind) {
         for piece in segments(line) {
             self.found.push((kind, line[piece].into()));
         }
@@ -141,9 +141,9 @@ impl<'t> Cutter<'t> {
 }
 
 /// The kind of a comment or a sentence.
-fn kind_of(text: &str) -> Kind {
+fn kind_of(text: &str) -> SegmentKind {
     let is_text = is_prose(text) || text.contains(|c| c >= '\u{2e80}');
-    if is_text && gives_reason(text) { Kind::Reason } else { Kind::Line }
+    if is_text && gives_reason(text) { SegmentKind::Reason } else { SegmentKind::Line }
 }
 
 /// Whether a line is a bare tag such as `</task_list>`, which means nothing on its own.
@@ -244,14 +244,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{gives_reason, is_outcome, names_something, pieces, without_place};
-    use crate::ledger::segment::Kind;
+    use crate::ledger::segment::SegmentKind;
 
-    fn found(text: &str) -> Vec<(Kind, String)> {
+    fn found(text: &str) -> Vec<(SegmentKind, String)> {
         let found = pieces(text).into_iter();
         found.map(|(kind, text)| (kind, text.into_owned())).collect()
     }
 
-    fn of(kind: Kind, text: &str) -> (Kind, String) {
+    fn of(kind: SegmentKind, text: &str) -> (SegmentKind, String) {
         (kind, text.to_owned())
     }
 
@@ -261,23 +261,23 @@ mod tests {
         assert_eq!(
             found(listing),
             [
-                of(Kind::Line, "// Saves the index in a\n// file of its own."),
-                of(Kind::Name, "13→fn save() {"),
-                of(Kind::Line, "let a = b(c);"),
+                of(SegmentKind::Line, "// Saves the index in a\n// file of its own."),
+                of(SegmentKind::Name, "13→fn save() {"),
+                of(SegmentKind::Line, "let a = b(c);"),
             ]
         );
         assert_eq!(
             found("# reads the whole file\nopen(path)"),
-            [of(Kind::Line, "# reads the whole file"), of(Kind::Line, "open(path)")]
+            [of(SegmentKind::Line, "# reads the whole file"), of(SegmentKind::Line, "open(path)")]
         );
         // For programs.
-        assert_eq!(found("//go:build unix"), [of(Kind::Line, "//go:build unix")]);
+        assert_eq!(found("//go:build unix"), [of(SegmentKind::Line, "//go:build unix")]);
     }
 
     #[test]
     fn a_search_shows_where_things_are_defined() {
-        assert_eq!(found("src/a.rs:12:fn a() {"), [of(Kind::Name, "src/a.rs:12:fn a() {")]);
-        assert_eq!(found("src/a.rs:12:    a();"), [of(Kind::Line, "src/a.rs:12:    a();")]);
+        assert_eq!(found("src/a.rs:12:fn a() {"), [of(SegmentKind::Name, "src/a.rs:12:fn a() {")]);
+        assert_eq!(found("src/a.rs:12:    a();"), [of(SegmentKind::Line, "src/a.rs:12:    a();")]);
     }
 
     #[test]
@@ -287,10 +287,10 @@ mod tests {
             found(text),
             [
                 of(
-                    Kind::Reason,
+                    SegmentKind::Reason,
                     "The delay lets the agent settle before the difference is computed, since it may write more."
                 ),
-                of(Kind::Line, "Then it is read by another one."),
+                of(SegmentKind::Line, "Then it is read by another one."),
             ]
         );
         let rows = "{\"id\":1,\"name\":\"one\"}, ".repeat(10);
@@ -301,7 +301,7 @@ mod tests {
     fn of_a_traceback_the_last_place_is_an_outcome() {
         let text = "Traceback (most recent call last):\n  File \"/a/b.py\", line 7, in run\n    go()\n  File \"/a/c.py\", line 9, in go\n    x()\nKeyError: 'k'";
         let outcomes = found(text).into_iter();
-        let outcomes = outcomes.filter(|(kind, _)| *kind == Kind::Outcome);
+        let outcomes = outcomes.filter(|(kind, _)| *kind == SegmentKind::Outcome);
         assert_eq!(
             outcomes.map(|(_, text)| text).collect::<Vec<_>>(),
             [
@@ -317,10 +317,10 @@ mod tests {
         assert_eq!(
             found("2 rows\n{\"order\": \"W8123\", \"note\": \"one\\nthree\"}"),
             [
-                of(Kind::Line, "2 rows"),
-                of(Kind::Record, "order W8123"),
-                of(Kind::Line, "W8123 note: one"),
-                of(Kind::Line, "three"),
+                of(SegmentKind::Line, "2 rows"),
+                of(SegmentKind::Record, "order W8123"),
+                of(SegmentKind::Line, "W8123 note: one"),
+                of(SegmentKind::Line, "three"),
             ]
         );
     }
@@ -329,13 +329,13 @@ mod tests {
     fn a_bare_tag_is_nothing_and_one_with_words_is() {
         assert_eq!(
             found("<task_list>\n<b>one_two</b>\n</task_list>"),
-            [of(Kind::Line, "<b>one_two</b>")]
+            [of(SegmentKind::Line, "<b>one_two</b>")]
         );
     }
 
     #[test]
     fn outcomes_are_known() {
-        assert_eq!(found("3 passed in 2 s"), [of(Kind::Outcome, "3 passed in 2 s")]);
+        assert_eq!(found("3 passed in 2 s"), [of(SegmentKind::Outcome, "3 passed in 2 s")]);
     }
 
     proptest! {

@@ -25,7 +25,7 @@ pub(crate) struct Facts {
 
 /// The current position in the session.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Now {
+pub(crate) struct SessionPosition {
     /// Messages so far, without system messages.
     pub(crate) messages: u32,
     /// Whether only one request of the user came so far.
@@ -33,7 +33,7 @@ pub(crate) struct Now {
 }
 
 impl Facts {
-    pub(crate) fn new(shape: Shape, length: usize, now: Now) -> Self {
+    pub(crate) fn new(shape: Shape, length: usize, now: SessionPosition) -> Self {
         Self {
             shape,
             length: u32::try_from(length).unwrap_or(u32::MAX),
@@ -49,7 +49,13 @@ impl Facts {
     }
 
     /// It occurs in the current message, with this many different ones.
-    pub(crate) fn seen(&mut self, origins: Origins, shape: Shape, crowd: usize, now: Now) {
+    pub(crate) fn seen(
+        &mut self,
+        origins: Origins,
+        shape: Shape,
+        crowd: usize,
+        now: SessionPosition,
+    ) {
         self.count += 1;
         self.last = now.messages;
         if self.shape == Shape::Argument {
@@ -79,7 +85,7 @@ impl Facts {
     /// and then rounded: what calls after the cut used counted as needed. No session was held out,
     /// and the fit itself is not part of this repository. `ctx-score BEFORE AFTER --future FULL`
     /// measures the effect of a change; see "What a summary keeps" in `docs/benchmarks.md`.
-    pub(crate) fn chance(&self, now: Now) -> f64 {
+    pub(crate) fn chance(&self, now: SessionPosition) -> f64 {
         let n = f64::from(now.messages.max(1));
         let fades = |at: u32, half: f64| match at {
             0 => 0.0,
@@ -107,15 +113,15 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Now};
+    use super::{Facts, SessionPosition};
     use crate::ledger::identifier::Shape;
     use crate::ledger::segment::{Origin, Origins};
 
     const ALL: [Origin; 5] =
         [Origin::User, Origin::Pasted, Origin::Said, Origin::Call, Origin::Result];
 
-    fn now(messages: u32) -> Now {
-        Now { messages, first_request: false }
+    fn now(messages: u32) -> SessionPosition {
+        SessionPosition { messages, first_request: false }
     }
 
     fn origins(list: &[Origin]) -> Origins {
@@ -194,7 +200,7 @@ mod tests {
     fn what_the_first_request_names_is_more_likely() {
         let of = |first_request| {
             let mut facts = Facts::new(Shape::Name, 8, now(1));
-            let at = Now { messages: 1, first_request };
+            let at = SessionPosition { messages: 1, first_request };
             facts.seen(origins(&[Origin::User]), Shape::Name, 1, at);
             facts.chance(now(20))
         };
@@ -216,8 +222,8 @@ mod tests {
     #[test]
     fn a_chance_is_one_at_the_limits_too() {
         for length in [0, 1, usize::MAX] {
-            let mut facts = Facts::new(Shape::Argument, length, Now::default());
-            for at in [Now::default(), now(u32::MAX)] {
+            let mut facts = Facts::new(Shape::Argument, length, SessionPosition::default());
+            for at in [SessionPosition::default(), now(u32::MAX)] {
                 for crowd in [0, usize::MAX] {
                     let before = facts.chance(at);
                     assert!(before > 0.0 && before < 1.0, "{length} {before}");

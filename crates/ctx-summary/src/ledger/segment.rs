@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SegmentKind {
     /// A heading.
     Heading,
     /// A sentence that leads to what follows: it ends with a colon.
@@ -34,7 +34,7 @@ pub enum Kind {
     Line,
 }
 
-impl Kind {
+impl SegmentKind {
     /// Whether it is part of what a person or the model wrote.
     pub fn is_said(self) -> bool {
         matches!(self, Self::Heading | Self::Lead | Self::Sentence | Self::Item)
@@ -84,7 +84,7 @@ pub struct Segment {
     /// The author.
     pub origin: Origin,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: SegmentKind,
     /// The number of the segment above it: its heading, or the call of a result.
     pub head: Option<usize>,
     /// Whether a summary can do without it: a message that stays has it, or the items say all of

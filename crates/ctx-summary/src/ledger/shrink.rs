@@ -116,9 +116,9 @@ mod tests {
     use super::MOST_SEGMENTS;
     use crate::ledger::Reading;
     use crate::ledger::index::Index;
-    use crate::ledger::segment::Kind;
     use crate::ledger::segment::Origin;
     use crate::ledger::segment::Segment;
+    use crate::ledger::segment::SegmentKind;
 
     fn answer(text: &str) -> Message<'_> {
         Message::new(Role::Tool, vec![Part::Text(text.into())])
@@ -137,7 +137,7 @@ mod tests {
             let start = index.arena.len();
             index.arena.push_str("hi 12");
             index.segments.push(Segment {
-                kind: Kind::Line,
+                kind: SegmentKind::Line,
                 head: None,
                 is_covered: false,
                 is_earlier: false,

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::ledger::segment::{Kind, segments};
+use crate::ledger::segment::{SegmentKind, segments};
 use crate::ledger::sentence::{Blocks, NO_PROSE, WRAPPED, ends, without_marker};
 
 /// A longer statement, in bytes, is cut into segments.
@@ -13,7 +13,7 @@ const LONGEST: usize = 600;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement<'t> {
     /// The kind by its form: a sentence, an item, a quoted line.
-    pub(crate) kind: Kind,
+    pub(crate) kind: SegmentKind,
     pub(crate) text: Cow<'t, str>,
     /// The number of the statement above it.
     pub(crate) head: Option<usize>,
@@ -28,7 +28,7 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
         let bare = line.trim();
         if command.is_some_and(|command| std::ptr::eq(command, line)) {
             cutter.end_paragraph();
-            cutter.push(Kind::Command, bare.into(), None);
+            cutter.push(SegmentKind::Command, bare.into(), None);
         } else if blocks.has(line, text) {
             cutter.end_paragraph();
             if bare.chars().any(char::is_alphanumeric) && !is_fence(bare) {
@@ -108,7 +108,7 @@ struct Cutter<'t> {
 }
 
 impl<'t> Cutter<'t> {
-    fn push(&mut self, kind: Kind, text: Cow<'t, str>, head: Option<usize>) -> usize {
+    fn push(&mut self, kind: SegmentKind, text: Cow<'t, str>, head: Option<usize>) -> usize {
         self.found.push(Statement { kind, text, head });
         self.found.len() - 1
     }
@@ -131,7 +131,7 @@ impl<'t> Cutter<'t> {
             self.headings.pop();
         }
         let head = self.head();
-        let at = self.push(Kind::Heading, line.into(), head);
+        let at = self.push(SegmentKind::Heading, line.into(), head);
         self.headings.push((level, at));
     }
 
@@ -144,14 +144,14 @@ impl<'t> Cutter<'t> {
         let above = self.items.last().map(|(_, at)| *at);
         let head = above.or_else(|| self.head());
         if line.len() <= LONGEST {
-            let at = self.push(Kind::Item, line.into(), head);
+            let at = self.push(SegmentKind::Item, line.into(), head);
             self.items.push((indent, at));
             return;
         }
         let first = self.found.len();
         self.sentences(line.into(), head);
         if let Some(statement) = self.found.get_mut(first) {
-            statement.kind = Kind::Item;
+            statement.kind = SegmentKind::Item;
             self.items.push((indent, first));
         }
     }
@@ -160,7 +160,7 @@ impl<'t> Cutter<'t> {
         self.after_blank = false;
         let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
         for piece in segments(line) {
-            self.push(Kind::Quoted, line[piece].into(), head);
+            self.push(SegmentKind::Quoted, line[piece].into(), head);
         }
     }
 
@@ -214,12 +214,12 @@ impl<'t> Cutter<'t> {
         if sentence.len() > LONGEST {
             for piece in segments(&sentence) {
                 let piece = sentence[piece].to_owned().into();
-                self.push(Kind::Sentence, piece, head);
+                self.push(SegmentKind::Sentence, piece, head);
             }
         } else if sentence.ends_with([':', '：']) {
-            self.lead = Some(self.push(Kind::Lead, sentence, head));
+            self.lead = Some(self.push(SegmentKind::Lead, sentence, head));
         } else {
-            self.push(Kind::Sentence, sentence, head);
+            self.push(SegmentKind::Sentence, sentence, head);
         }
     }
 }
@@ -230,14 +230,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::statements;
-    use crate::ledger::segment::Kind;
+    use crate::ledger::segment::SegmentKind;
 
-    fn found(text: &str) -> Vec<(Kind, String, Option<usize>)> {
+    fn found(text: &str) -> Vec<(SegmentKind, String, Option<usize>)> {
         let found = statements(text).into_iter();
         found.map(|one| (one.kind, one.text.into_owned(), one.head)).collect()
     }
 
-    fn of(kind: Kind, text: &str, head: Option<usize>) -> (Kind, String, Option<usize>) {
+    fn of(
+        kind: SegmentKind,
+        text: &str,
+        head: Option<usize>,
+    ) -> (SegmentKind, String, Option<usize>) {
         (kind, text.to_owned(), head)
     }
 
@@ -248,13 +252,13 @@ mod tests {
                 "Found it. The cause is old.\n\nTwo fixes:\n1. one\n   - deeper\n2. two\n\nThat is all."
             ),
             [
-                of(Kind::Sentence, "Found it.", None),
-                of(Kind::Sentence, "The cause is old.", None),
-                of(Kind::Lead, "Two fixes:", None),
-                of(Kind::Item, "1. one", Some(2)),
-                of(Kind::Item, "- deeper", Some(3)),
-                of(Kind::Item, "2. two", Some(2)),
-                of(Kind::Sentence, "That is all.", None),
+                of(SegmentKind::Sentence, "Found it.", None),
+                of(SegmentKind::Sentence, "The cause is old.", None),
+                of(SegmentKind::Lead, "Two fixes:", None),
+                of(SegmentKind::Item, "1. one", Some(2)),
+                of(SegmentKind::Item, "- deeper", Some(3)),
+                of(SegmentKind::Item, "2. two", Some(2)),
+                of(SegmentKind::Sentence, "That is all.", None),
             ]
         );
     }
@@ -264,14 +268,14 @@ mod tests {
         assert_eq!(
             found("# A\none\n## B\n**C:**\n- two\n## D\n三。四"),
             [
-                of(Kind::Heading, "# A", None),
-                of(Kind::Sentence, "one", Some(0)),
-                of(Kind::Heading, "## B", Some(0)),
-                of(Kind::Heading, "**C:**", Some(2)),
-                of(Kind::Item, "- two", Some(3)),
-                of(Kind::Heading, "## D", Some(0)),
-                of(Kind::Sentence, "三。", Some(5)),
-                of(Kind::Sentence, "四", Some(5)),
+                of(SegmentKind::Heading, "# A", None),
+                of(SegmentKind::Sentence, "one", Some(0)),
+                of(SegmentKind::Heading, "## B", Some(0)),
+                of(SegmentKind::Heading, "**C:**", Some(2)),
+                of(SegmentKind::Item, "- two", Some(3)),
+                of(SegmentKind::Heading, "## D", Some(0)),
+                of(SegmentKind::Sentence, "三。", Some(5)),
+                of(SegmentKind::Sentence, "四", Some(5)),
             ]
         );
     }
@@ -283,10 +287,10 @@ mod tests {
                 "Run this:\n```sh\nmake all\n```\n2026-01-02 10:11:12 started\n| a | b |\n|---|---|\n"
             ),
             [
-                of(Kind::Lead, "Run this:", None),
-                of(Kind::Quoted, "make all", Some(0)),
-                of(Kind::Quoted, "2026-01-02 10:11:12 started", Some(0)),
-                of(Kind::Item, "| a | b |", Some(0)),
+                of(SegmentKind::Lead, "Run this:", None),
+                of(SegmentKind::Quoted, "make all", Some(0)),
+                of(SegmentKind::Quoted, "2026-01-02 10:11:12 started", Some(0)),
+                of(SegmentKind::Item, "| a | b |", Some(0)),
             ]
         );
     }
@@ -296,10 +300,10 @@ mod tests {
         assert_eq!(
             found("Let us edit it.\n\n```\nedit 2:3\nlet a = 1;\nend_of_edit\n```\n"),
             [
-                of(Kind::Sentence, "Let us edit it.", None),
-                of(Kind::Command, "edit 2:3", None),
-                of(Kind::Quoted, "let a = 1;", None),
-                of(Kind::Quoted, "end_of_edit", None),
+                of(SegmentKind::Sentence, "Let us edit it.", None),
+                of(SegmentKind::Command, "edit 2:3", None),
+                of(SegmentKind::Quoted, "let a = 1;", None),
+                of(SegmentKind::Quoted, "end_of_edit", None),
             ]
         );
         for text in [
@@ -307,7 +311,7 @@ mod tests {
             "One:\n```\na\n```\ntwo:\n```\nb\n```",
             "One:\n```\na\n```\nDone.",
         ] {
-            assert!(found(text).iter().all(|(kind, ..)| *kind != Kind::Command), "{text}");
+            assert!(found(text).iter().all(|(kind, ..)| *kind != SegmentKind::Command), "{text}");
         }
     }
 
@@ -318,10 +322,10 @@ mod tests {
         assert_eq!(found(wrapped).len(), 1);
         let long = "word ".repeat(400);
         let pieces = found(&long);
-        assert!(pieces.len() > 5 && pieces.iter().all(|(kind, ..)| *kind == Kind::Sentence));
+        assert!(pieces.len() > 5 && pieces.iter().all(|(kind, ..)| *kind == SegmentKind::Sentence));
         let item = format!("- first. {}", "More of it here. ".repeat(60));
         let pieces = found(&item);
-        assert_eq!(pieces[0], of(Kind::Item, "- first.", None));
+        assert_eq!(pieces[0], of(SegmentKind::Item, "- first.", None));
         assert!(pieces.len() > 10);
     }
 

@@ -10,7 +10,7 @@
 )]
 #![allow(
     clippy::cast_possible_truncation,
-    reason = "bit fields are taken out of wider numbers; every place in a table is below 2^21"
+    reason = "bit fields are read from wider numbers; every index into a table is below 2^21"
 )]
 
 mod class;

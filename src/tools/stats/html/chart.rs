@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
 use ctx_cli::short_count;
-use ctx_metrics::profile::{Cut, Kind, Kinds, Mark, Point};
+use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, TokensByKind};
 
 use super::elements::{Table, number as grouped, text, tokens};
 use super::label;
@@ -50,8 +50,8 @@ impl Chart<'_> {
     }
 
     /// The corners of the curve: at a cut it falls, and does not slope.
-    fn corners(&self) -> Vec<(f64, Kinds)> {
-        let mut corners: Vec<(f64, Kinds)> = Vec::with_capacity(self.points.len() + 8);
+    fn corners(&self) -> Vec<(f64, TokensByKind)> {
+        let mut corners: Vec<(f64, TokensByKind)> = Vec::with_capacity(self.points.len() + 8);
         for point in self.points {
             let x = self.place(point.at) * WIDTH;
             if let Some((_, before)) = corners.last().copied().filter(|_| point.anew) {
@@ -66,9 +66,10 @@ impl Chart<'_> {
     }
 
     /// The kinds that there are anything of.
-    pub(super) fn kinds(&self) -> Vec<Kind> {
-        let is_there = |kind: &Kind| self.points.iter().any(|point| point.kinds.of(*kind) > 0);
-        Kind::ALL.into_iter().filter(is_there).collect()
+    pub(super) fn kinds(&self) -> Vec<ContentKind> {
+        let is_there =
+            |kind: &ContentKind| self.points.iter().any(|point| point.kinds.of(*kind) > 0);
+        ContentKind::ALL.into_iter().filter(is_there).collect()
     }
 
     /// The figure; `number` is that of the session in the page.
@@ -195,8 +196,8 @@ pub(super) fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
 }
 
 /// The outline of a kind: its upper edge, then its lower one back.
-fn band(corners: &[(f64, Kinds)], kind: Kind, scale: Scale) -> String {
-    let below = |kinds: &Kinds| -> u64 {
+fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> String {
+    let below = |kinds: &TokensByKind| -> u64 {
         let kinds = kinds.rows().take_while(|(other, _)| *other != kind);
         kinds.map(|(_, tokens)| tokens).sum()
     };
@@ -289,7 +290,7 @@ pub(super) fn curve(number: usize, subject: &Subject) -> String {
     )
 }
 
-fn button(kind: Kind) -> String {
+fn button(kind: ContentKind) -> String {
     let word = kind.as_str();
     format!(
         "<button type=\"button\" class=\"kind\" data-kind=\"{word}\" aria-pressed=\"true\" disabled>\

@@ -15,7 +15,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ctx_cli::{Failure, percent, shell_word};
-use ctx_metrics::profile::Kind;
+use ctx_metrics::profile::ContentKind;
 use ctx_policy::trigger::Step;
 use sha2::{Digest, Sha256};
 
@@ -94,22 +94,22 @@ fn contents(subjects: &[Subject]) -> String {
 /// What each kind is filled with: a colour and a pattern, so that none is known by its colour
 /// alone.
 fn fills() -> String {
-    let fill = |kind: Kind| {
+    let fill = |kind: ContentKind| {
         let word = kind.as_str();
         let pattern = match kind {
-            Kind::System => "",
-            Kind::Summary => "<path d=\"M0 4H8M4 0V8\"/>",
-            Kind::User => "<path d=\"M0 2H8M0 6H8\"/>",
-            Kind::Assistant => "<path d=\"M2 0V8M6 0V8\"/>",
-            Kind::Reasoning => "<path d=\"M1 2H3M5 6H7\"/>",
-            Kind::Calls => "<path d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>",
-            Kind::Results => "<path d=\"M-2 6L2 10M0 0L8 8M6 -2L10 2\"/>",
+            ContentKind::System => "",
+            ContentKind::Summary => "<path d=\"M0 4H8M4 0V8\"/>",
+            ContentKind::User => "<path d=\"M0 2H8M0 6H8\"/>",
+            ContentKind::Assistant => "<path d=\"M2 0V8M6 0V8\"/>",
+            ContentKind::Reasoning => "<path d=\"M1 2H3M5 6H7\"/>",
+            ContentKind::Calls => "<path d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>",
+            ContentKind::Results => "<path d=\"M-2 6L2 10M0 0L8 8M6 -2L10 2\"/>",
         };
         format!(
             "<pattern id=\"fill-{word}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"><rect class=\"{word}\" width=\"8\" height=\"8\"/>{pattern}</pattern>"
         )
     };
-    let fills: String = Kind::ALL.into_iter().map(fill).collect();
+    let fills: String = ContentKind::ALL.into_iter().map(fill).collect();
     format!(
         "<svg class=\"fills\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{fills}</defs></svg>\n"
     )
@@ -220,7 +220,7 @@ fn bar(subject: &Subject) -> String {
         let width = share(unrecorded);
         let _ = write!(
             rects,
-            "<rect class=\"beside\" x=\"{x:.3}%\" width=\"{width:.3}%\" height=\"100%\"/>"
+            "<rect class=\"unrecorded\" x=\"{x:.3}%\" width=\"{width:.3}%\" height=\"100%\"/>"
         );
     }
     format!(
@@ -240,8 +240,9 @@ fn filled(subject: &Subject) -> String {
     let tool = |(name, share): &(String, ctx_engine::count::Share)| {
         (share.tokens, format!("calls and results of {}", text(name)))
     };
-    let kind = |(kind, tokens): (Kind, u64)| (tokens, label(kind).to_owned());
-    let own = |(kind, _): &(Kind, u64)| !matches!(kind, Kind::Calls | Kind::Results);
+    let kind = |(kind, tokens): (ContentKind, u64)| (tokens, label(kind).to_owned());
+    let own =
+        |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);
     let mut parts: Vec<(u64, String)> = profile.tools.iter().map(tool).collect();
     parts.extend(profile.context.rows().filter(own).map(kind));
     parts.push((unrecorded, UNRECORDED.to_owned()));
@@ -254,14 +255,14 @@ fn filled(subject: &Subject) -> String {
 }
 
 /// A kind, as people read it.
-fn label(kind: Kind) -> &'static str {
+fn label(kind: ContentKind) -> &'static str {
     match kind {
-        Kind::System => "system",
-        Kind::Summary => "summary",
-        Kind::User => "user",
-        Kind::Assistant => "assistant",
-        Kind::Reasoning => "reasoning",
-        Kind::Calls => "tool calls",
-        Kind::Results => "tool results",
+        ContentKind::System => "system",
+        ContentKind::Summary => "summary",
+        ContentKind::User => "user",
+        ContentKind::Assistant => "assistant",
+        ContentKind::Reasoning => "reasoning",
+        ContentKind::Calls => "tool calls",
+        ContentKind::Results => "tool results",
     }
 }

@@ -10,16 +10,17 @@ use ctx_engine::prune::{self, Plan as Pruning};
 use ctx_engine::score::{self, MOST_SCORED_BYTES};
 use ctx_engine::{ErrorKind, Invalid, PassError, Session as Records};
 use ctx_format::Options;
-use ctx_metrics::profile::{Cut, Fate, Mark, Profile, ProfilePass, Replaced};
+use ctx_metrics::profile::{CompactionScore, Cut, Mark, Profile, ProfilePass, Replaced};
 use ctx_policy::trigger::Triggers;
 use ctx_store::{Entry, Event, Meta, SessionId, SnapshotBytes, Store, hash};
 
-use super::super::status::{Known, Status};
+use super::super::status::{Status, StoredHistory};
 use crate::args::counting::Counting;
 use crate::offload::{Offloader, Plan as Offloading};
 use crate::output::no_temporary;
 use crate::session::ReadArgs;
 use crate::store::failure;
+use crate::tools::offload::MIN_TOKENS;
 
 /// What is shown of a session.
 pub(super) struct Subject {
@@ -34,7 +35,7 @@ pub(super) struct Subject {
     pub(super) status: Status,
     pub(super) profile: Profile,
     /// What the last compaction kept and lost.
-    pub(super) fate: Option<Fate>,
+    pub(super) fate: Option<CompactionScore>,
     /// How many results could be offloaded, and the tokens that it would free.
     pub(super) offload: Option<(usize, u64)>,
 }
@@ -99,7 +100,12 @@ impl SubjectRequest<'_> {
     }
 
     /// What the newest compaction kept and lost, by the session itself or by the store.
-    fn fate(self, source: &Source, history: &History, profile: &mut Profile) -> Option<Fate> {
+    fn fate(
+        self,
+        source: &Source,
+        history: &History,
+        profile: &mut Profile,
+    ) -> Option<CompactionScore> {
         let own = profile.fate.take();
         let Some(compaction) = &history.compaction else {
             return own;
@@ -112,11 +118,11 @@ impl SubjectRequest<'_> {
             return own;
         }
         let scored = self.score(source, compaction);
-        scored.or_else(|| Fate::of_log(event.others.get("survived")?)).or(own)
+        scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
     }
 
     /// Scores what a compaction made of a session, and not what came later.
-    fn score(self, source: &Source, compaction: &Compaction) -> Option<Fate> {
+    fn score(self, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
         let before = compaction.before.as_ref()?;
         let bytes_before = before.meta.as_ref().ok()?.bytes;
         if bytes_before.max(compaction.written?) > MOST_SCORED_BYTES {
@@ -131,15 +137,15 @@ impl SubjectRequest<'_> {
         let ledger = score::read_before(&mut open()?, None, None).ok()?;
         let again = || open().ok_or_else(|| PassError::from(ErrorKind::OtherRecord));
         let score = score::score(&ledger, &mut after, again).ok()?;
-        Fate::of_score(&score)
+        CompactionScore::of_score(&score)
     }
 
     /// What `ctx-offload` would move out.
     fn offload(self, source: &Source) -> Option<(usize, u64)> {
         let id = SessionId::of_file(source.path()?).ok()?;
         let plan = Offloading {
-            // As its flags are unless others are given.
-            min_tokens: 2000,
+            // The defaults of its flags.
+            min_tokens: MIN_TOKENS,
             enough_tokens: None,
             template: Template::DEFAULT.parse().ok()?,
             counter: self.counting.counter,
@@ -169,7 +175,7 @@ pub(super) struct Source {
     /// The snapshot that it is read from.
     pub(super) snapshot: Option<String>,
     /// What the store knows of it.
-    pub(super) known: Known,
+    pub(super) known: StoredHistory,
     bytes: Bytes,
 }
 
@@ -185,7 +191,7 @@ impl Source {
         let mut source = Self {
             name: input_name(operand),
             snapshot: None,
-            known: Known::default(),
+            known: StoredHistory::default(),
             bytes: Bytes::File(operand.to_owned()),
         };
         if is_stdin(operand) {
@@ -195,12 +201,12 @@ impl Source {
             source.bytes = Bytes::Copy(copy(bytes, &source.name)?);
             source.snapshot = Some(entry.id.to_string());
             let catalog = store.catalog(Some(&id)).map_err(failure)?;
-            source.known = Known::of(catalog.entries, id, store)?;
+            source.known = StoredHistory::of(catalog.entries, id, store)?;
             // What was done to it later is nothing that it shows.
             source.known.events.retain(|event| event.time < meta.created);
         } else {
             Input::open(operand)?;
-            source.known = Known::of_file(operand, store)?;
+            source.known = StoredHistory::of_file(operand, store)?;
         }
         Ok(source)
     }
@@ -303,7 +309,11 @@ impl History {
     }
 
     /// `open` gives the session as it is now.
-    pub(super) fn of<R: Read>(store: &Store, known: &Known, open: impl Fn() -> Option<R>) -> Self {
+    pub(super) fn of<R: Read>(
+        store: &Store,
+        known: &StoredHistory,
+        open: impl Fn() -> Option<R>,
+    ) -> Self {
         let mut history = Self::default();
         let replacements = known.events.iter().filter(|event| cut(event).is_some());
         let newest: Vec<&Event> = replacements.take(MOST_STATES).collect();
@@ -376,7 +386,7 @@ fn written(event: &Event, meta: Option<&Meta>) -> Option<u64> {
     event.bytes.or(planned.map(|planned| planned.bytes))
 }
 
-fn snapshot<'k>(known: &'k Known, event: &Event) -> Option<&'k Entry> {
+fn snapshot<'k>(known: &'k StoredHistory, event: &Event) -> Option<&'k Entry> {
     let id = event.snapshots.first()?;
     let mut entries = known.entries.iter();
     entries.find(|entry| entry.id.to_string() == *id && entry.meta.is_ok())

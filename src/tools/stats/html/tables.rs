@@ -3,7 +3,7 @@
 
 use ctx_cli::{percent, shell_word};
 use ctx_engine::prune::Sum;
-use ctx_metrics::profile::{Counts, Fate, Profile};
+use ctx_metrics::profile::{CompactionScore, Counts, Profile};
 use ctx_summary::ledger::score::Class;
 
 use super::elements::{Table, number, quoted, text, things};
@@ -115,7 +115,7 @@ pub(super) fn fate(subject: &Subject) -> String {
     format!("<h3>What the last compaction kept and lost</h3>\n{body}")
 }
 
-fn of_fate(fate: &Fate) -> String {
+fn of_fate(fate: &CompactionScore) -> String {
     let mut table = Table::new(
         "What became of the items of the session before it, by class",
         &[("Class", false), ("Kept", true), ("Recoverable", true), ("Lost", true)],

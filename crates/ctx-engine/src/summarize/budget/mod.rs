@@ -6,7 +6,7 @@ mod refill;
 
 use std::io;
 
-use crate::allocate::{Budget, Decision, Entries, Entry, Kind, TooSmall, Verdict, decide};
+use crate::allocate::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict, decide};
 use crate::counter::PRIMING;
 use crate::zones::ExchangeFinder;
 use ctx_format::{
@@ -19,7 +19,7 @@ use ctx_summary::ledger::Ledger;
 use ctx_summary::{is_talk, needed_tokens};
 
 use super::shorten::observation;
-use super::writer::{Given, Writer};
+use super::writer::{ReusedSummary, Writer};
 use super::{NewSession, Plan};
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
@@ -119,7 +119,7 @@ impl<'p> BudgetPass<'p> {
     /// A record as the allocation sees it.
     fn entry(&mut self, record: &Record<'_>) -> Result<Entry, PassError> {
         if record.class == Class::Tail {
-            return Ok(Entry { kind: Kind::Tail, ..Entry::default() });
+            return Ok(Entry { kind: RecordKind::Tail, ..Entry::default() });
         }
         let Some(object) = record.whole_object() else {
             return Ok(Entry::default());
@@ -156,13 +156,13 @@ impl<'p> BudgetPass<'p> {
     fn message(&self, record: &Record<'_>, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
         let observation = observation(record, message);
         let kind = if outline.is_summary {
-            Kind::Summary
+            RecordKind::Summary
         } else if outline.role.is_system() {
-            Kind::System
+            RecordKind::System
         } else if outline.begins_turn && observation.is_none() {
-            Kind::User
+            RecordKind::User
         } else {
-            Kind::Other
+            RecordKind::Other
         };
         let counter = &self.plan.counter;
         let (mut results, mut arguments) = (Vec::new(), 0);
@@ -182,7 +182,7 @@ impl<'p> BudgetPass<'p> {
     /// The share of the latest messages: more of them where a summary would not need
     /// all that they leave.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
-        let system = self.entries.tokens_of(Kind::System);
+        let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
         if let Some(share) = self.writer.share(room) {
             return Share::of_percent(rest(share, room));
@@ -289,7 +289,7 @@ impl<'p> BudgetPass<'p> {
         &mut self,
         made: &mut Made<'p>,
         decision: Decision,
-        given: Option<&Given>,
+        given: Option<&ReusedSummary>,
     ) -> Result<bool, PassError> {
         // The summary covers what it covered before.
         let ledger = made.output.take_ledger();
@@ -308,7 +308,7 @@ impl<'p> BudgetPass<'p> {
 
     /// Gives the latest messages all the room that a summary of this size leaves.
     fn leave(&self, summary: u64, budget: &mut Budget) {
-        let others = budget.frame + self.entries.tokens_of(Kind::System);
+        let others = budget.frame + self.entries.tokens_of(RecordKind::System);
         let room = budget.tokens.saturating_sub(others);
         budget.tail = LEAST_TAIL;
         budget.spare = room.saturating_sub(summary + LEAST_TAIL.of(room));
@@ -320,7 +320,7 @@ impl<'p> BudgetPass<'p> {
         &mut self,
         decision: Decision,
         ledger: Ledger,
-        given: Option<&Given>,
+        given: Option<&ReusedSummary>,
     ) -> Result<Made<'p>, PassError> {
         let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
         let mut output = Output::new(
@@ -434,8 +434,8 @@ fn zones(entries: &Entries, verdicts: &[Verdict]) -> Vec<Zone> {
     let mut before = Zone::System;
     let zone = |(at, verdict): (usize, &Verdict)| {
         before = match (entries.kind(at), verdict) {
-            (Kind::Line, _) => before,
-            (Kind::System, _) => Zone::System,
+            (RecordKind::Line, _) => before,
+            (RecordKind::System, _) => Zone::System,
             (_, Verdict::Old) => Zone::Old,
             (_, Verdict::Keep | Verdict::Shorten { .. }) => Zone::Keep,
         };

@@ -6,10 +6,10 @@ use ctx_format::{Dialect, Message, Record, Spool};
 use ctx_summary::RECORD_HEADING;
 use ctx_summary::ledger::Ledger;
 
-use super::super::assembly::{Assembly, Draft, Material, Place};
-use super::super::old::{Found, Needs, OldZone};
+use super::super::assembly::{Assembly, Draft, Material, SummaryPlacement};
+use super::super::old::{Needs, OldMessage, OldZone};
 use super::super::shorten::{Limits, Shortener};
-use super::super::writer::{Given, Writer};
+use super::super::writer::{ReusedSummary, Writer};
 use super::super::{NewSession, Plan};
 use super::super::{clean, tell};
 use super::refill::Cuts;
@@ -78,7 +78,7 @@ impl<'p> Output<'p> {
             let message = record.message(assembly.dialect);
             let calls = message.iter().flat_map(Message::calls);
             calls.for_each(|call| self.calls.push(call));
-            let found = Found::of(record, message.as_ref());
+            let found = OldMessage::of(record, message.as_ref());
             assembly.leave(record.line_end(), found);
             return Ok(());
         }
@@ -126,12 +126,13 @@ impl<'p> Output<'p> {
     /// Checks the whole output and writes the summary.
     pub(super) fn sum_up(
         self,
-        given: Option<&Given>,
+        given: Option<&ReusedSummary>,
         notes: &mut Notes,
     ) -> Result<SummedUp<'p>, PassError> {
         let dialect = self.assembly.dialect;
         let material = self.assembly.finish(notes)?;
-        let room = Room { writer: self.writer, budget: self.budget, used: self.used, given };
+        let room =
+            SummaryBudget { writer: self.writer, budget: self.budget, used: self.used, given };
         let draft = room.draft(&material, self.cut_only, notes)?;
         let counter = &material.plan.counter;
         let summary = material.place.as_ref().zip(draft.as_ref());
@@ -166,8 +167,8 @@ impl SummedUp<'_> {
     }
 
     /// Its summary, for another output.
-    pub(super) fn given(&mut self) -> Option<Given> {
-        Some(Given {
+    pub(super) fn given(&mut self) -> Option<ReusedSummary> {
+        Some(ReusedSummary {
             summary: self.draft.as_ref()?.summary.clone(),
             input: self.material.old.input.take(),
             list: 0,
@@ -205,15 +206,15 @@ fn shortener<'p>(plan: &'p Plan, dialect: &'p dyn Dialect) -> Shortener<'p> {
 }
 
 /// The room for a summary next to what stays.
-struct Room<'p> {
+struct SummaryBudget<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
     /// The summary from another output of the session.
-    given: Option<&'p Given>,
+    given: Option<&'p ReusedSummary>,
 }
 
-impl Room<'_> {
+impl SummaryBudget<'_> {
     fn draft(
         &self,
         material: &Material<'_>,
@@ -237,7 +238,7 @@ impl Room<'_> {
     fn fitted(
         &self,
         material: &Material<'_>,
-        place: &Place,
+        place: &SummaryPlacement,
         frame: u64,
         notes: &mut Notes,
     ) -> Result<Draft, PassError> {
@@ -266,8 +267,11 @@ impl Room<'_> {
             // The text has a few tokens too many, or cannot be short enough. A model is
             // not asked again for that.
             room = room.saturating_sub(over);
-            let given =
-                Given { summary, input: None, list: self.given.map_or(0, |given| given.list) };
+            let given = ReusedSummary {
+                summary,
+                input: None,
+                list: self.given.map_or(0, |given| given.list),
+            };
             let shorter = match self.writer.again(&given, old, room) {
                 None if self.writer.must_answer() => {
                     return Err(ErrorKind::NoAnswer(TOO_LONG.to_owned()).into());

@@ -5,10 +5,10 @@ use crate::dialect::Anthropic;
 use crate::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target};
-use crate::convert::Kind;
-use crate::convert::media::{Data, Place};
+use crate::convert::LossKind;
+use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::Piece;
-use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::record::json::{kind, one_line};
 
 /// Writes messages of the Anthropic API.
@@ -26,7 +26,7 @@ impl Target for Writer {
 
 fn line(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Option<Line> {
     let (json, origins) = match turn {
-        Turn::Said(said) => (self::said(said, notes)?, &said.origins),
+        Turn::Message(said) => (self::said(said, notes)?, &said.origins),
         Turn::Results(results) => (self::results(results, notes), &results.origins),
         Turn::Summary { role, text, origins } => {
             let role = Anthropic.summary_role(*role);
@@ -37,7 +37,7 @@ fn line(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Option<Line> {
 }
 
 /// The message; `None` when nothing of it can be carried.
-fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn said(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::System | Role::Developer => "system",
         Role::Assistant => "assistant",
@@ -88,7 +88,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         Part::Text(text) | Part::Refusal(text) => text_block(text),
         Part::Reasoning(text) if notes.is_whole => typed("thinking").text("thinking", text).end(),
         Part::Reasoning(_) => {
-            notes.count(Kind::Reasoning, "");
+            notes.count(LossKind::Reasoning, "");
             return None;
         }
         Part::Call(call) => tool_use(call, notes),
@@ -100,7 +100,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         }
         // Parts without a place of their own are written as their texts.
         Part::Result(result) => {
-            notes.count(Kind::AsText, "");
+            notes.count(LossKind::AsText, "");
             text_block(&result.text()?)
         }
     })
@@ -132,13 +132,15 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
         if notes.is_whole {
             return Some(opaque(&media.raw));
         }
-        notes.count(Kind::Media, media.kind);
+        notes.count(LossKind::Media, media.kind);
         return None;
     };
     let kind = if data.is_pdf() { "document" } else { "image" };
     let source = match &data.place {
-        Place::Here(base64) => typed("base64").text("media_type", &data.mime).text("data", base64),
-        Place::At(url) => typed("url").text("url", url),
+        DataLocation::Here(base64) => {
+            typed("base64").text("media_type", &data.mime).text("data", base64)
+        }
+        DataLocation::At(url) => typed("url").text("url", url),
     };
     Some(typed(kind).json("source", &source.end()).end())
 }
@@ -153,7 +155,7 @@ pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         parts => {
             let blocks = parts.iter().filter_map(|part| match part {
                 Part::Opaque(raw) => {
-                    notes.count(Kind::AsText, &kind(raw));
+                    notes.count(LossKind::AsText, &kind(raw));
                     Some(text_block(raw))
                 }
                 part => block(part, notes),

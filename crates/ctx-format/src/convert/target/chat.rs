@@ -5,10 +5,10 @@ use crate::dialect::Chat;
 use crate::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target};
-use crate::convert::Kind;
+use crate::convert::LossKind;
 use crate::convert::media::Data;
 use crate::convert::turn::Piece;
-use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::record::json::kind;
 
 /// Writes messages of the OpenAI Chat API.
@@ -26,7 +26,7 @@ impl Target for Writer {
 
 fn lines(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
     match turn {
-        Turn::Said(said) => {
+        Turn::Message(said) => {
             let json = self::said(said, notes).into_iter();
             json.map(|json| Line::of_message(json, &said.origins)).collect()
         }
@@ -39,7 +39,7 @@ fn lines(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
 }
 
 /// The message; `None` when nothing of it can be carried.
-fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn said(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::Tool | Role::Function | Role::Other => Role::User,
         role => role,
@@ -117,8 +117,8 @@ fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option
 
 fn left_out(part: &Part<'_>, notes: &mut Notes<'_>) {
     match part {
-        Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
-        Part::Media(media) => notes.count(Kind::Media, media.kind),
+        Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
+        Part::Media(media) => notes.count(LossKind::Media, media.kind),
         Part::Opaque(raw) => notes.opaque(raw),
         // They are written elsewhere.
         Part::Text(_) | Part::Refusal(_) | Part::Call(_) | Part::Result(_) => {}
@@ -141,7 +141,7 @@ fn text_block(text: &str) -> String {
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let Some(data) = Data::of(media).filter(|data| data.is_image() || data.is_pdf()) else {
-        notes.count(Kind::Media, media.kind);
+        notes.count(LossKind::Media, media.kind);
         return None;
     };
     let url = data.url();
@@ -163,7 +163,7 @@ fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         match part {
             Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
             Part::Opaque(raw) => {
-                notes.count(Kind::AsText, &kind(raw));
+                notes.count(LossKind::AsText, &kind(raw));
                 texts.push(raw.as_ref());
             }
             part => left_out(part, notes),

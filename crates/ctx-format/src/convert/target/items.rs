@@ -2,10 +2,10 @@
 
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
-use crate::convert::Kind;
-use crate::convert::media::{Data, Place};
+use crate::convert::LossKind;
+use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::Piece;
-use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::dialect::Responses;
 use crate::record::json::{kind, one_line};
 use crate::{Dialect, Media, Object, Part, Role};
@@ -41,7 +41,7 @@ pub(crate) type Item = (String, Vec<usize>);
 
 impl Accepts {
     /// The items of a message.
-    pub(crate) fn said(self, said: &Said<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
+    pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
         if !said.items.is_empty() {
             let items = said.items.iter();
             return items.flat_map(|raw| self.item(raw, &said.origins, notes)).collect();
@@ -86,10 +86,10 @@ impl Accepts {
             notes.opaque(raw);
             return Vec::new();
         };
-        let said = Said {
+        let said = TurnMessage {
             role: message.role,
             pieces: message.parts.into_iter().map(Piece::bare).collect(),
-            ..Said::of_user(Vec::new(), origins.to_vec())
+            ..TurnMessage::of_user(Vec::new(), origins.to_vec())
         };
         self.said(&said, notes)
     }
@@ -110,19 +110,19 @@ impl Accepts {
             return one_line(raw).into_owned();
         }
         if answer.result.is_error {
-            notes.count(Kind::ErrorMark, "");
+            notes.count(LossKind::ErrorMark, "");
         }
         let output = match answer.result.parts.as_slice() {
             [] => quoted(""),
             [Part::Text(text)] => quoted(text),
             [Part::Opaque(raw)] => {
-                notes.count(Kind::AsText, &kind(raw));
+                notes.count(LossKind::AsText, &kind(raw));
                 quoted(raw)
             }
             parts => {
                 let parts = parts.iter().filter_map(|part| match part {
                     Part::Opaque(raw) => {
-                        notes.count(Kind::AsText, &kind(raw));
+                        notes.count(LossKind::AsText, &kind(raw));
                         Some(text("input_text", raw))
                     }
                     part => self.part(part, false, notes),
@@ -168,8 +168,8 @@ impl Accepts {
             }
             Part::Text(said) | Part::Refusal(said) => return Some(text(text_kind, said)),
             Part::Media(media) if !is_reply => return self.media(media, notes),
-            Part::Media(media) => notes.count(Kind::Media, media.kind),
-            Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
+            Part::Media(media) => notes.count(LossKind::Media, media.kind),
+            Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
             Part::Opaque(raw) => notes.opaque(raw),
             // They are items of their own.
             Part::Call(_) | Part::Result(_) => {}
@@ -185,16 +185,16 @@ impl Accepts {
             return Some(part.text("image_url", &image.url()).end());
         }
         let Some(file) = data.filter(|data| data.is_pdf() && self == Self::All) else {
-            notes.count(Kind::Media, media.kind);
+            notes.count(LossKind::Media, media.kind);
             return None;
         };
         let part = LineText::new().text("type", "input_file");
         let part = match &file.place {
-            Place::Here(_) => {
+            DataLocation::Here(_) => {
                 let name = file.name.as_deref().unwrap_or("document.pdf");
                 part.text("filename", name).text("file_data", &file.url())
             }
-            Place::At(url) => part.text("file_url", url),
+            DataLocation::At(url) => part.text("file_url", url),
         };
         Some(part.end())
     }
@@ -234,7 +234,7 @@ impl Target for Writer {
         for turn in turns {
             notes.at(turn);
             let items = match turn {
-                Turn::Said(said) => Accepts::All.said(said, notes),
+                Turn::Message(said) => Accepts::All.said(said, notes),
                 Turn::Results(results) => Accepts::All.results(results, notes),
                 Turn::Summary { role, text, origins } => {
                     let role = Responses.summary_role(*role);

@@ -4,8 +4,8 @@ use crate::Dialect;
 use crate::compaction::LineText;
 use crate::convert::reading::Entry;
 use crate::convert::reading::Session;
-use crate::convert::turn::{Said, Turn};
-use crate::convert::{Kind, Report};
+use crate::convert::turn::{Turn, TurnMessage};
+use crate::convert::{LossKind, Report};
 use crate::log::Agent;
 use crate::record::json;
 use std::sync::Arc;
@@ -96,14 +96,14 @@ impl Notes<'_> {
     }
 
     /// A message has no place for the name of who says it.
-    pub(crate) fn name(&mut self, said: &Said<'_>) {
+    pub(crate) fn name(&mut self, said: &TurnMessage<'_>) {
         if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            self.count(Kind::Name, "");
+            self.count(LossKind::Name, "");
         }
     }
 
     /// One more of that kind.
-    pub(crate) fn count(&mut self, kind: Kind, name: &str) {
+    pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);
     }
 
@@ -115,17 +115,17 @@ impl Notes<'_> {
         if let Some(object) = json::object(arguments) {
             return object.into_owned();
         }
-        self.count(Kind::Arguments, "");
+        self.count(LossKind::Arguments, "");
         LineText::new().text("input", arguments).end()
     }
 
     /// A part of a kind that we do not know is not carried.
     pub(crate) fn opaque(&mut self, raw: &str) {
         match json::kind(raw).as_str() {
-            "redacted_thinking" | "thinking" => self.count(Kind::Reasoning, ""),
+            "redacted_thinking" | "thinking" => self.count(LossKind::Reasoning, ""),
             // Content that only the API can read has no type.
-            "" if raw.starts_with('"') => self.count(Kind::Reasoning, ""),
-            kind => self.count(Kind::Part, kind),
+            "" if raw.starts_with('"') => self.count(LossKind::Reasoning, ""),
+            kind => self.count(LossKind::Part, kind),
         }
     }
 }

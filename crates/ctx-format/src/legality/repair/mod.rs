@@ -29,12 +29,12 @@ pub struct Action {
     /// The call's id, if any.
     pub id: String,
     /// The kind of repair.
-    pub what: What,
+    pub what: RepairKind,
 }
 
 /// The kind of repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum RepairKind {
     /// A result that answers no call goes.
     DropOrphan,
     /// A further result of a call that has one goes.
@@ -82,7 +82,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl RepairKind {
     /// Its word in reports.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -113,27 +113,29 @@ impl Action {
             id => id,
         };
         match &self.what {
-            What::DropOrphan => format!("result {id} removed: it answers no call"),
-            What::DropRepeated => format!("result {id} removed: its call has a result already"),
-            What::Move { to } => format!("result {id} moved to its call in line {to}"),
-            What::ResultsFirst => "results moved before the other blocks".to_owned(),
-            What::Answer => format!("call {id} answered: its result is missing"),
-            What::Rename { to } => {
+            RepairKind::DropOrphan => format!("result {id} removed: it answers no call"),
+            RepairKind::DropRepeated => {
+                format!("result {id} removed: its call has a result already")
+            }
+            RepairKind::Move { to } => format!("result {id} moved to its call in line {to}"),
+            RepairKind::ResultsFirst => "results moved before the other blocks".to_owned(),
+            RepairKind::Answer => format!("call {id} answered: its result is missing"),
+            RepairKind::Rename { to } => {
                 format!("call {id} renamed to {to}: another call has the id")
             }
-            What::Begin => {
+            RepairKind::Begin => {
                 "a user message inserted before: the session began with a reply".to_owned()
             }
-            What::Split { into } => format!("split into {into} lines"),
-            What::RemoveNuls => "NUL bytes removed".to_owned(),
-            What::ReplaceBytes => "bytes that are not UTF-8 replaced".to_owned(),
-            What::Cut => "the end cut off: the line is not complete".to_owned(),
-            What::EndLine => "a line end added".to_owned(),
-            What::Header => "a header inserted before".to_owned(),
-            What::Reparent { to } => {
+            RepairKind::Split { into } => format!("split into {into} lines"),
+            RepairKind::RemoveNuls => "NUL bytes removed".to_owned(),
+            RepairKind::ReplaceBytes => "bytes that are not UTF-8 replaced".to_owned(),
+            RepairKind::Cut => "the end cut off: the line is not complete".to_owned(),
+            RepairKind::EndLine => "a line end added".to_owned(),
+            RepairKind::Header => "a header inserted before".to_owned(),
+            RepairKind::Reparent { to } => {
                 format!("hung on line {to}: its parent is missing or hangs on it")
             }
-            What::Change { rule } => format!("{rule} repaired"),
+            RepairKind::Change { rule } => format!("{rule} repaired"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Action, Call, Edit, Exchange, Repair, ResultAt, What};
+use super::{Action, Call, Edit, Exchange, Repair, RepairKind, ResultAt};
 use crate::rules::{OpenCall, Pairs, Results, Rules};
 use crate::{Class, Object, Outline, Record, Role};
 
@@ -70,7 +70,7 @@ impl Planner {
         }
         if outline.results_late && is_answer {
             self.edit(record).change.results_first = true;
-            self.act(line, "", What::ResultsFirst);
+            self.act(line, "", RepairKind::ResultsFirst);
         }
         self.open(record, line, outline);
     }
@@ -86,7 +86,7 @@ impl Planner {
                 id = others.find(is_free).expect("there are more numbers than calls");
                 let renamed = &mut self.edit(record).change.rename_calls;
                 renamed.insert(place, id.clone());
-                self.act(line, was, What::Rename { to: id.clone() });
+                self.act(line, was, RepairKind::Rename { to: id.clone() });
             }
             ids.insert(id.clone());
             self.repair.calls.push(Call {
@@ -124,10 +124,10 @@ impl Planner {
         let what = match call {
             Some(call) => {
                 calls[call].found = Some(at);
-                What::Move { to: calls[call].line }
+                RepairKind::Move { to: calls[call].line }
             }
-            None if is_known => What::DropRepeated,
-            None => What::DropOrphan,
+            None if is_known => RepairKind::DropRepeated,
+            None => RepairKind::DropOrphan,
         };
         self.act(line, id, what);
         let edit = self.edit(at.record);
@@ -162,7 +162,7 @@ impl Planner {
     fn give_result(&mut self, call: usize, exchange: Exchange) {
         let Call { id, line, found, .. } = self.repair.calls[call].clone();
         if found.is_none() {
-            self.act(line, &id, What::Answer);
+            self.act(line, &id, RepairKind::Answer);
         }
         let as_blocks = self.rules.results == Results::NextUserMessage;
         if let Some(user) = exchange.user.filter(|_| as_blocks) {
@@ -181,7 +181,7 @@ impl Planner {
         match first.copied() {
             Some((record, line, role)) if !self.rules.may_begin_with(role) => {
                 self.edit(record).begin = true;
-                self.act(line, "", What::Begin);
+                self.act(line, "", RepairKind::Begin);
             }
             _ => {}
         }
@@ -191,7 +191,7 @@ impl Planner {
         self.repair.edits.entry(record).or_default()
     }
 
-    fn act(&mut self, line: u64, id: &str, what: What) {
+    fn act(&mut self, line: u64, id: &str, what: RepairKind) {
         self.repair.actions.push(Action { line, id: id.to_owned(), what });
     }
 }
@@ -202,7 +202,7 @@ pub struct Salvage {
     /// Without line ends. Text that is not an object is the rest, which is not read.
     pub lines: Vec<String>,
     /// The repairs.
-    pub done: Vec<What>,
+    pub done: Vec<RepairKind>,
 }
 
 /// At how many positions an object is searched after a torn one.
@@ -223,11 +223,11 @@ impl Salvage {
         let bytes = record.bytes.get(record.skipped..).unwrap_or_default();
         let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
         if bytes.len() + record.skipped < record.bytes.len() {
-            salvage.done.push(What::RemoveNuls);
+            salvage.done.push(RepairKind::RemoveNuls);
         }
         let text = String::from_utf8_lossy(&bytes);
         if matches!(text, std::borrow::Cow::Owned(_)) {
-            salvage.done.push(What::ReplaceBytes);
+            salvage.done.push(RepairKind::ReplaceBytes);
         }
         let text = text.trim_ascii();
         let (before, rest) = objects(text);
@@ -239,16 +239,16 @@ impl Salvage {
         let is_cut = is_tail && behind.is_empty() && !torn.is_empty();
         if is_cut && before.is_empty() {
             // Other repairs of it no longer matter.
-            salvage.done = vec![What::Cut];
+            salvage.done = vec![RepairKind::Cut];
         } else if is_cut {
-            salvage.done.push(What::Cut);
+            salvage.done.push(RepairKind::Cut);
         }
         let torn = Some(torn).filter(|torn| !torn.is_empty() && !is_cut);
         let lines = before.into_iter().chain(torn).chain(behind);
         salvage.lines = lines.map(ToOwned::to_owned).collect();
         if salvage.lines.len() > 1 {
             let into = salvage.lines.len();
-            salvage.done.push(What::Split { into });
+            salvage.done.push(RepairKind::Split { into });
         }
         Some(salvage)
     }
@@ -285,9 +285,9 @@ fn behind_torn(text: &str) -> (Vec<&str>, &str) {
 mod tests {
     use super::Salvage;
     use crate::Origin;
-    use crate::repair::What;
+    use crate::repair::RepairKind;
 
-    fn of(bytes: &[u8]) -> Option<(Vec<String>, Vec<What>)> {
+    fn of(bytes: &[u8]) -> Option<(Vec<String>, Vec<RepairKind>)> {
         let salvage = Salvage::of(&Origin::ALONE.record(bytes))?;
         Some((salvage.lines, salvage.done))
     }
@@ -298,19 +298,19 @@ mod tests {
 
     #[test]
     fn what_can_be_read_is_a_line_of_its_own() {
-        let split = |into| What::Split { into };
-        let cases: [(&[u8], &[&str], Vec<What>); 11] = [
+        let split = |into| RepairKind::Split { into };
+        let cases: [(&[u8], &[&str], Vec<RepairKind>); 11] = [
             (b"{\"a\":1}x{\"b\":2}\n", &[r#"{"a":1}"#, "x", r#"{"b":2}"#], vec![split(3)]),
             (b"{\"a\":1}{\"b\":2}\n", &[r#"{"a":1}"#, r#"{"b":2}"#], vec![split(2)]),
             (b"{\"a\":1} {\"b\n", &[r#"{"a":1}"#, r#"{"b"#], vec![split(2)]),
             (b"{\"a\":1}xyz\n", &[r#"{"a":1}"#, "xyz"], vec![split(2)]),
             (b"{\"a\":\"x{\"b\":2}\n", &[r#"{"a":"x"#, r#"{"b":2}"#], vec![split(2)]),
-            (b"\0\0{\"a\":1}\n", &[r#"{"a":1}"#], vec![What::RemoveNuls]),
-            (b"{\"a\"\0:1}\n", &[r#"{"a":1}"#], vec![What::RemoveNuls]),
-            (b"\0\0\n", &[], vec![What::RemoveNuls]),
-            (b"{\"a\":\"\xff\"}\n", &["{\"a\":\"\u{fffd}\"}"], vec![What::ReplaceBytes]),
-            (b"{\"a\":1}{\"b", &[r#"{"a":1}"#], vec![What::Cut]),
-            (b"{\"a\":", &[], vec![What::Cut]),
+            (b"\0\0{\"a\":1}\n", &[r#"{"a":1}"#], vec![RepairKind::RemoveNuls]),
+            (b"{\"a\"\0:1}\n", &[r#"{"a":1}"#], vec![RepairKind::RemoveNuls]),
+            (b"\0\0\n", &[], vec![RepairKind::RemoveNuls]),
+            (b"{\"a\":\"\xff\"}\n", &["{\"a\":\"\u{fffd}\"}"], vec![RepairKind::ReplaceBytes]),
+            (b"{\"a\":1}{\"b", &[r#"{"a":1}"#], vec![RepairKind::Cut]),
+            (b"{\"a\":", &[], vec![RepairKind::Cut]),
         ];
         for (bytes, expected, done) in cases {
             let found = of(bytes);

@@ -2,10 +2,10 @@
 //! 2.1.197 loads.
 
 use super::NO_USAGE;
-use crate::convert::Kind;
+use crate::convert::LossKind;
 use crate::convert::session::Session;
 use crate::convert::target::{Line, Notes, Target, anthropic};
-use crate::convert::turn::{Results, Said, Turn};
+use crate::convert::turn::{Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Part, Role};
 
@@ -63,11 +63,11 @@ impl Writer {
         self.line("user", message, at, is_summary)
     }
 
-    fn said(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         notes.name(said);
         match said.role {
             Role::System | Role::Developer => {
-                notes.count(Kind::Instructions, "");
+                notes.count(LossKind::Instructions, "");
                 Vec::new()
             }
             Role::Assistant => self.reply(said, notes),
@@ -80,7 +80,7 @@ impl Writer {
     }
 
     /// A line for each block.
-    fn reply(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+    fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let blocks = anthropic::blocks(&said.pieces, notes);
         let id = format!("msg_{}", self.session.ids.uuid().replace('-', ""));
         if let Some(model) = said.model.as_deref()
@@ -125,7 +125,7 @@ impl Target for Writer {
         for turn in turns {
             notes.at(turn);
             match turn {
-                Turn::Said(said) => lines.extend(self.said(said, notes)),
+                Turn::Message(said) => lines.extend(self.said(said, notes)),
                 Turn::Results(results) => lines.extend(self.results(results, notes)),
                 Turn::Summary { text, origins, .. } => {
                     lines.push(self.user(&quoted(text), (origins, notes), true));

@@ -15,7 +15,7 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
-use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, anthropic, kind_of};
+use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
 use crate::{
@@ -186,9 +186,9 @@ impl Log for ClaudeCode {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let raw = object.get("message").unwrap_or(object.text().trim());
-        Held::alone(self, object, raw.into())
+        HeldMessage::alone(self, object, raw.into())
     }
 
     fn edited(&self, _: &Object<'_>) -> Option<String> {

@@ -3,7 +3,7 @@
 use crate::convert::session::Session;
 use crate::convert::target::items::{self, Accepts, Item};
 use crate::convert::target::{Line, Notes, Target};
-use crate::convert::turn::{Said, Turn};
+use crate::convert::turn::{Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Part, Role};
 
@@ -31,7 +31,7 @@ impl Writer {
 
     /// The screen's copy of a message: the client lists only sessions with a request of the user on
     /// the screen.
-    fn event(&mut self, said: &Said<'_>) -> Option<Line> {
+    fn event(&mut self, said: &TurnMessage<'_>) -> Option<Line> {
         let (kind, lists): (_, &[&str]) = match said.role {
             Role::User => ("user_message", &["images", "local_images", "text_elements"]),
             Role::Assistant => ("agent_message", &[]),
@@ -77,7 +77,7 @@ impl Target for Writer {
         for turn in turns {
             notes.at(turn);
             let items = match turn {
-                Turn::Said(said) => Accepts::Codex.said(said, notes),
+                Turn::Message(said) => Accepts::Codex.said(said, notes),
                 Turn::Results(results) => Accepts::Codex.results(results, notes),
                 Turn::Summary { text, origins, .. } if notes.summary_comes => {
                     vec![(items::of_user(text), origins.clone())]
@@ -95,7 +95,7 @@ impl Target for Writer {
                 let time = notes.time_of(&origins);
                 lines.push(self.line("response_item", &item, &origins, time));
             }
-            if let Turn::Said(said) = turn {
+            if let Turn::Message(said) = turn {
                 lines.extend(self.event(said));
             }
         }

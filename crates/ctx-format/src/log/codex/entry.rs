@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::item;
-use crate::dialect::{Held, Wrapped, items, kind_of, role_of};
+use crate::dialect::{HeldMessage, Wrapped, items, kind_of, role_of};
 use crate::log::compaction::LineText;
 use crate::log::view::Portion;
 use crate::{Message, Object, Outline, Part, Role, cut, json, within};
@@ -24,7 +24,7 @@ impl<'a> Entry<'a> {
             "inter_agent_communication" => payload.map(|it| Self::Agent(AgentMessage(it))),
             "compacted" => Compacted::of(object, &payload?).map(Self::Compacted),
             _ if object.get("payload").is_some() => None,
-            _ => items::Kind::of(object).map(|_| Self::Item(object.clone())),
+            _ => items::ItemType::of(object).map(|_| Self::Item(object.clone())),
         }
     }
 }
@@ -142,11 +142,11 @@ impl<'a> Compacted<'a> {
     pub(super) fn outline(&self) -> Outline<'a> {
         let items = self.items().unwrap_or_default();
         let ids = |kind| {
-            let of_kind = items.iter().filter(move |item| items::Kind::of(item) == Some(kind));
+            let of_kind = items.iter().filter(move |item| items::ItemType::of(item) == Some(kind));
             of_kind.filter_map(items::pair_id)
         };
-        let answered: HashSet<Cow<'_, str>> = ids(items::Kind::Result).collect();
-        let calls = ids(items::Kind::Call).filter(|id| !answered.contains(id));
+        let answered: HashSet<Cow<'_, str>> = ids(items::ItemType::Result).collect();
+        let calls = ids(items::ItemType::Call).filter(|id| !answered.contains(id));
         let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
@@ -168,17 +168,17 @@ impl<'a> Compacted<'a> {
         };
         let all = self.all_items().unwrap_or_default();
         let places = all.iter().map(|(item, is_inside)| {
-            let is_reasoning = items::Kind::of(item) == Some(items::Kind::Reasoning);
+            let is_reasoning = items::ItemType::of(item) == Some(items::ItemType::Reasoning);
             (record.place_of(item.text()), *is_inside && is_reasoning)
         });
         Message { reasoning: cut::places(record.text(), places), ..Message::new(Role::User, parts) }
     }
 
     /// The messages one by one; a message without parts if none is left.
-    pub(super) fn held(&self, record: &Object<'a>) -> Vec<Held<'a>> {
+    pub(super) fn held(&self, record: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let items = self.items().unwrap_or_default();
         if items.is_empty() {
-            return vec![Held {
+            return vec![HeldMessage {
                 message: self.message(record),
                 raw: record.text().trim().into(),
                 summary: (!self.replaces_all()).then(|| self.text()),
@@ -189,7 +189,7 @@ impl<'a> Compacted<'a> {
             // The client sends it whatever it is.
             let outline = items::outline(item);
             let role = outline.map_or(Role::Other, |outline| outline.role);
-            Held {
+            HeldMessage {
                 message: Message::new(role, items::parts(record, item)),
                 raw: item.text().trim().into(),
                 summary: self.summary_in(item),

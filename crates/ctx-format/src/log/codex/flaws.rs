@@ -36,13 +36,13 @@ pub(super) struct Flaws {
     ordinal: usize,
     /// Items without an envelope.
     bare: Vec<usize>,
-    known: Known,
+    known: HeaderFacts,
     found: Vec<Flaw>,
 }
 
 /// What lines reveal about their session, for a new header.
 #[derive(Default)]
-struct Known {
+struct HeaderFacts {
     id: Option<String>,
     cwd: Option<String>,
     time: Option<String>,
@@ -192,7 +192,7 @@ fn is_old_head(object: &Object<'_>) -> bool {
     item::has_texts(object, &["id", "timestamp"]) && object.get("type").is_none()
 }
 
-impl Known {
+impl HeaderFacts {
     fn see(&mut self, object: &Object<'_>) {
         let payload = object.object_of("payload");
         let in_payload = |key| payload.as_ref()?.text_of(key);

@@ -2,7 +2,7 @@
 
 use super::entry::{Compacted, Entry};
 use super::item;
-use crate::dialect::items::Kind;
+use crate::dialect::items::ItemType;
 use crate::dialect::{kind_of, role_of};
 use crate::log::links::LineId;
 use crate::{Object, Role};
@@ -72,17 +72,17 @@ impl Item {
 
 impl ItemKind {
     fn of(item: &Object<'_>) -> Self {
-        match Kind::of(item) {
-            Some(Kind::AgentMessage) => Self::AgentRequest,
-            Some(Kind::Message) => match role_of(item) {
+        match ItemType::of(item) {
+            Some(ItemType::AgentMessage) => Self::AgentRequest,
+            Some(ItemType::Message) => match role_of(item) {
                 Some(Role::Assistant) if is_of_agent(item) => Self::AgentRequest,
                 Some(Role::Assistant) => Self::Reply,
                 _ if item::is_injected(item) => Self::Injected,
                 Some(Role::User) if item::summary(item).is_none() => Self::Request,
                 _ => Self::Other,
             },
-            Some(Kind::Reasoning | Kind::Call | Kind::Server) => Self::Reply,
-            Some(Kind::Result) | None => Self::Other,
+            Some(ItemType::Reasoning | ItemType::Call | ItemType::Server) => Self::Reply,
+            Some(ItemType::Result) | None => Self::Other,
         }
     }
 }

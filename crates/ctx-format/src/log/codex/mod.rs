@@ -21,7 +21,7 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
-use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, items, kind_of};
+use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, items, kind_of};
 use crate::dialect::{lessen, sum};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
@@ -165,11 +165,11 @@ impl Log for Codex {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         match Entry::of(object) {
             None => Vec::new(),
-            Some(Entry::Item(item)) => Held::alone(self, object, item.text().trim().into()),
-            Some(Entry::Agent(agent)) => Held::alone(self, object, agent.item().into()),
+            Some(Entry::Item(item)) => HeldMessage::alone(self, object, item.text().trim().into()),
+            Some(Entry::Agent(agent)) => HeldMessage::alone(self, object, agent.item().into()),
             Some(Entry::Compacted(compacted)) => compacted.held(object),
         }
     }

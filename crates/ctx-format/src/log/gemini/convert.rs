@@ -4,13 +4,13 @@ use sha2::{Digest, Sha256};
 
 use super::Gemini;
 use super::message::NOT_SENT;
-use crate::convert::Kind;
+use crate::convert::LossKind;
 use crate::convert::json::kind;
-use crate::convert::media::{Data, Place};
+use crate::convert::media::{Data, DataLocation};
 use crate::convert::said::Piece;
 use crate::convert::session::Session;
 use crate::convert::target::{Line, Notes, Target};
-use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Call, Dialect, Media, Object, Part, Role, ToolResult};
 
@@ -36,14 +36,14 @@ impl Writer {
             .list("content", content)
     }
 
-    fn said(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Option<Message> {
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Message> {
         notes.name(said);
         if said.role.is_system() {
-            notes.count(Kind::Instructions, "");
+            notes.count(LossKind::Instructions, "");
             return None;
         }
         if is_command(&said.pieces) {
-            notes.count(Kind::Command, "");
+            notes.count(LossKind::Command, "");
         }
         let parts = said.pieces.iter().filter_map(|piece| part(&piece.part, notes));
         let parts: Vec<String> = parts.collect();
@@ -57,7 +57,7 @@ impl Writer {
     /// A reply with the results of its calls.
     fn reply(
         &mut self,
-        said: &Said<'_>,
+        said: &TurnMessage<'_>,
         answers: &[Answer<'_>],
         notes: &mut Notes<'_>,
     ) -> Option<Message> {
@@ -118,7 +118,7 @@ impl Writer {
         while let Some(turn) = turns.next() {
             notes.at(turn);
             match turn {
-                Turn::Said(said) if said.role == Role::Assistant => {
+                Turn::Message(said) if said.role == Role::Assistant => {
                     let results = match turns.next_if(|turn| matches!(turn, Turn::Results(_))) {
                         Some(Turn::Results(results)) => Some(results),
                         _ => None,
@@ -130,7 +130,7 @@ impl Writer {
                     let lone = answers.iter().filter(|answer| !calls(said, &answer.id));
                     messages.extend(lone.map(|answer| self.lone(answer, notes)));
                 }
-                Turn::Said(said) => messages.extend(self.said(said, notes)),
+                Turn::Message(said) => messages.extend(self.said(said, notes)),
                 Turn::Results(results) => {
                     let answers = results.answers.iter();
                     messages.extend(answers.map(|answer| self.lone(answer, notes)));
@@ -139,7 +139,7 @@ impl Writer {
                 }
                 Turn::Summary { text, origins, .. } => {
                     let piece = Piece::bare(Part::Text(text.clone()));
-                    let said = Said::of_user(vec![piece], origins.clone());
+                    let said = TurnMessage::of_user(vec![piece], origins.clone());
                     messages.extend(self.said(&said, notes));
                 }
             }
@@ -188,7 +188,7 @@ impl Target for Writer {
         let messages = self.messages(turns, notes);
         if notes.summary_comes {
             for (message, _) in messages {
-                notes.count(Kind::BeforeSummary, "");
+                notes.count(LossKind::BeforeSummary, "");
                 self.before.push(message);
             }
             return Vec::new();
@@ -204,7 +204,7 @@ impl Target for Writer {
 }
 
 /// Whether a reply holds the call of that id.
-fn calls(said: &Said<'_>, id: &str) -> bool {
+fn calls(said: &TurnMessage<'_>, id: &str) -> bool {
     said.pieces.iter().any(|piece| match &piece.part {
         Part::Call(call) => call.id.as_deref() == Some(id),
         _ => false,
@@ -228,7 +228,7 @@ fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             return Some(LineText::new().text("text", text).end());
         }
         Part::Media(media) => return self::media(media, notes),
-        Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
+        Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
         Part::Opaque(raw) => notes.opaque(raw),
         Part::Call(_) | Part::Result(_) => {}
     }
@@ -237,13 +237,13 @@ fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let Some(data) = Data::of(media).filter(|data| !data.mime.is_empty()) else {
-        notes.count(Kind::Media, media.kind);
+        notes.count(LossKind::Media, media.kind);
         return None;
     };
     let inner = LineText::new().text("mimeType", &data.mime);
     let (key, inner) = match &data.place {
-        Place::Here(base64) => ("inlineData", inner.text("data", base64)),
-        Place::At(url) => ("fileData", inner.text("fileUri", url)),
+        DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),
+        DataLocation::At(url) => ("fileData", inner.text("fileUri", url)),
     };
     Some(LineText::new().json(key, &inner.end()).end())
 }
@@ -255,7 +255,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
         match part {
             Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
             Part::Opaque(raw) => {
-                notes.count(Kind::AsText, &kind(raw));
+                notes.count(LossKind::AsText, &kind(raw));
                 texts.push(raw.as_ref());
             }
             part => media.extend(self::part(part, notes)),
@@ -263,7 +263,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
     }
     if texts.len() > 1 {
         // They become lines of one text.
-        notes.count(Kind::AsText, "text");
+        notes.count(LossKind::AsText, "text");
     }
     let key = if result.is_error { "error" } else { "output" };
     let output = LineText::new().text(key, &texts.join("\n"));

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::log::{Entry, Log, Place, Turn, Unanswered};
+use super::log::{Entry, Log, MessagePosition, Turn, Unanswered};
 use super::message::SentMessage;
 use super::part;
 use crate::log::links::LineId;
@@ -13,7 +13,7 @@ use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, counted, json};
 
 /// Calls without a result, which the client sends so. Those at the end may still get theirs.
-pub(super) fn unanswered(turns: &[(Place, &Turn)]) -> Vec<Flaw> {
+pub(super) fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let (mut waiting, mut answered) = (Vec::new(), HashSet::new());
     for (place, turn) in turns {
@@ -128,8 +128,8 @@ impl ViewBuilder for Builder {
 
 /// The turns that are sent. If one of several replies in a row, with no results between them, is
 /// void, the client leaves out all of them.
-fn without_void(entries: &[Entry]) -> Vec<(Place, &Turn)> {
-    let mut sent: Vec<(Place, &Turn)> = Vec::new();
+fn without_void(entries: &[Entry]) -> Vec<(MessagePosition, &Turn)> {
+    let mut sent: Vec<(MessagePosition, &Turn)> = Vec::new();
     let (mut begin, mut has_void, mut goes_on) = (0, false, false);
     for entry in entries {
         let Some(turn) = &entry.turn else {
@@ -168,7 +168,7 @@ struct Messages<'t> {
 }
 
 impl<'t> Messages<'t> {
-    fn push(&mut self, Place { record, number }: Place, turn: &'t Turn) {
+    fn push(&mut self, MessagePosition { record, number }: MessagePosition, turn: &'t Turn) {
         let continues = matches!(turn, Turn::Results(ids) if self.is_answered_by(record, ids));
         let known = self.groups.get(&record).copied();
         let group = known.unwrap_or_else(|| {

@@ -77,7 +77,7 @@ fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
 
 /// The place of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct MessagePosition {
     /// The number of its record, from 0.
     pub(super) record: usize,
     /// Its number in the record, from 0: messages that are not sent do not count.
@@ -87,7 +87,7 @@ pub(super) struct Place {
 /// A message of the log.
 pub(super) struct Entry {
     id: LineId,
-    pub(super) place: Place,
+    pub(super) place: MessagePosition,
     /// `None` if the model is not sent it.
     pub(super) turn: Option<Turn>,
 }
@@ -103,7 +103,7 @@ pub(super) struct Log {
     /// The same for the messages of records that hold several.
     pub(super) lists: ListReasons,
     /// The places of messages that a list has displaced.
-    displaced: HashMap<LineId, Place>,
+    displaced: HashMap<LineId, MessagePosition>,
     /// Rewinds to messages that are not there.
     pub(super) rewound: Vec<Flaw>,
     /// The flaw of a session without a header.
@@ -146,7 +146,7 @@ impl Log {
         }
         let mut number = 0;
         for message in &line.into_messages(object) {
-            number += usize::from(self.put(message, Place { record, number }));
+            number += usize::from(self.put(message, MessagePosition { record, number }));
         }
         if number > 1 {
             self.lists.insert(record, vec![Outside::NeverSent; number]);
@@ -166,7 +166,7 @@ impl Log {
     }
 
     /// A message leaves the context.
-    fn leave(&mut self, place: Place, why: Outside) {
+    fn leave(&mut self, place: MessagePosition, why: Outside) {
         self.reasons[place.record] = why;
         if let Some(reasons) = self.lists.get_mut(&place.record) {
             reasons[place.number] = why;
@@ -174,7 +174,7 @@ impl Log {
     }
 
     /// Adds a message, or puts it in place of an older one with its id; whether it may be sent.
-    fn put(&mut self, message: &Object<'_>, place: Place) -> bool {
+    fn put(&mut self, message: &Object<'_>, place: MessagePosition) -> bool {
         let id = LineId::of(&message.text_of("id").unwrap_or_default());
         let turn = Turn::of(message);
         let is_sent = turn.is_some();

@@ -29,7 +29,7 @@ use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
 use crate::dialect::sum;
-use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, kind_of};
+use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, kind_of};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
 use crate::{
@@ -153,14 +153,14 @@ impl Log for Gemini {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let messages = Messages::of(object);
         let is_summary = messages.is_summary();
         let sent = messages.sent();
         let held = sent.iter().enumerate().map(|(place, message)| {
             let may_be_summary = is_summary && place == 0 && message.is_text();
             let summary = if may_be_summary { message.snapshot() } else { None };
-            Held {
+            HeldMessage {
                 message: Message::new(message.role, message.parts(object)),
                 raw: message.raw().into(),
                 begins_turn: message.is_request(),

@@ -1,13 +1,13 @@
 //! Writes session files of pi. Their shapes are those of version 0.73.1, which writes version 3.
 
 use super::NO_USAGE;
-use crate::convert::Kind;
+use crate::convert::LossKind;
 use crate::convert::json::kind;
-use crate::convert::media::{Data, Place};
+use crate::convert::media::{Data, DataLocation};
 use crate::convert::said::Piece;
 use crate::convert::session::Session;
 use crate::convert::target::{Line, Notes, Target};
-use crate::convert::turn::{Answer, Results, Said, Turn};
+use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
 
@@ -51,10 +51,10 @@ impl Writer {
         })
     }
 
-    fn said(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Option<Line> {
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
         notes.name(said);
         if said.role.is_system() {
-            notes.count(Kind::Instructions, "");
+            notes.count(LossKind::Instructions, "");
             return None;
         }
         let is_reply = said.role == Role::Assistant;
@@ -130,11 +130,11 @@ impl Target for Writer {
         for turn in turns {
             notes.at(turn);
             match turn {
-                Turn::Said(said) => lines.extend(self.said(said, notes)),
+                Turn::Message(said) => lines.extend(self.said(said, notes)),
                 Turn::Results(results) => lines.extend(self.results(results, notes)),
                 Turn::Summary { text, origins, .. } if notes.summary_comes => {
                     let piece = Piece::bare(Part::Text(text.clone()));
-                    let said = Said::of_user(vec![piece], origins.clone());
+                    let said = TurnMessage::of_user(vec![piece], origins.clone());
                     lines.extend(self.said(&said, notes));
                 }
                 Turn::Summary { text, origins, .. } => {
@@ -143,7 +143,7 @@ impl Target for Writer {
                 }
             }
             if notes.summary_comes {
-                notes.count(Kind::BeforeSummary, "");
+                notes.count(LossKind::BeforeSummary, "");
             }
         }
         lines
@@ -178,7 +178,7 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             return Some(block.end());
         }
         Part::Media(media) => return image(media, notes),
-        Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
+        Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
         Part::Opaque(raw) => notes.opaque(raw),
         Part::Result(_) => {}
     }
@@ -187,12 +187,12 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
 
 fn image(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match Data::of(media) {
-        Some(Data { mime, place: Place::Here(data), .. }) if mime.starts_with("image/") => {
+        Some(Data { mime, place: DataLocation::Here(data), .. }) if mime.starts_with("image/") => {
             let block = LineText::new().text("type", "image").text("data", &data);
             Some(block.text("mimeType", &mime).end())
         }
         _ => {
-            notes.count(Kind::Media, media.kind);
+            notes.count(LossKind::Media, media.kind);
             None
         }
     }
@@ -202,7 +202,7 @@ fn content(answer: &Answer<'_>, notes: &mut Notes<'_>) -> Vec<String> {
     let parts = answer.result.parts.iter();
     let blocks = parts.filter_map(|part| match part {
         Part::Opaque(raw) => {
-            notes.count(Kind::AsText, &kind(raw));
+            notes.count(LossKind::AsText, &kind(raw));
             Some(text_block(raw))
         }
         part => block(part, notes),

@@ -20,7 +20,9 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
-use crate::dialect::{Dialect, Held, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of};
+use crate::dialect::{
+    Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of,
+};
 use crate::dialect::{lessen, sum};
 use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
@@ -183,9 +185,9 @@ impl Log for Pi {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let raw = self.edited(object).map_or(object.text().trim().into(), Cow::Owned);
-        Held::alone(self, object, raw)
+        HeldMessage::alone(self, object, raw)
     }
 
     fn edited(&self, object: &Object<'_>) -> Option<String> {

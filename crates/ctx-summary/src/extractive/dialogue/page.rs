@@ -10,7 +10,7 @@ use super::super::page::{is_plain, marked, words_of};
 use super::super::terms::is_wide;
 use super::super::worth::pattern;
 use super::talk::Talk;
-use crate::ledger::Kind;
+use crate::ledger::SegmentKind;
 use crate::ledger::form::Label;
 
 /// The line in the session is cited again after this many lines.
@@ -72,7 +72,7 @@ impl Page<'_> {
     fn is_next(&self, number: usize) -> bool {
         let is_sentence = |at: usize| {
             let kind = self.talk.statements[at].kind;
-            matches!(kind, Kind::Sentence | Kind::Lead)
+            matches!(kind, SegmentKind::Sentence | SegmentKind::Lead)
         };
         self.before.is_some_and(|before| {
             before + 1 == number && is_sentence(before) && is_sentence(number)

@@ -12,7 +12,7 @@ use super::super::worth::pattern;
 use super::page::{NameTag, Prefix, is_date, stamp};
 use super::worth::{ASKS, CHOICE, Words, is_question};
 use crate::ledger::form::Label;
-use crate::ledger::{Index, Kind, Origin, Segment};
+use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
 /// So many messages begin with a name that is one.
 const LEAST_NAMED: usize = 3;
@@ -36,7 +36,7 @@ pub(super) struct Statement<'i> {
     /// The number of its message.
     pub(super) said: usize,
     pub(super) text: &'i str,
-    pub(super) kind: Kind,
+    pub(super) kind: SegmentKind,
     pub(super) head: Option<usize>,
     /// Whether it may be chosen: no kept message says it.
     pub(super) is_open: bool,
@@ -134,8 +134,8 @@ impl<'i> Talk<'i> {
         // With a name before it nothing is a quotation, whatever it looks like.
         let kind = match (segment.kind.is_said(), self.said[said].name) {
             (true, _) => segment.kind,
-            (false, Some(_)) => Kind::Sentence,
-            (false, None) => Kind::Quoted,
+            (false, Some(_)) => SegmentKind::Sentence,
+            (false, None) => SegmentKind::Quoted,
         };
         self.statements.push(Statement {
             said,
@@ -156,7 +156,9 @@ impl<'i> Talk<'i> {
 /// A choice and the question after it, in one sentence: `那我去一号店吧，地址在哪？`.
 fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     let comma = text.rfind('，').filter(|_| {
-        segment.origin == Origin::User && segment.kind == Kind::Sentence && ASKS.is_match(text)
+        segment.origin == Origin::User
+            && segment.kind == SegmentKind::Sentence
+            && ASKS.is_match(text)
     });
     let Some((choice, question)) = comma.map(|at| text.split_at(at + '，'.len_utf8())) else {
         return (text, None);

@@ -10,7 +10,7 @@ use regex::Regex;
 use super::super::terms::{Numbers, Weights, is_wide, says_something};
 use super::super::worth::pattern;
 use super::talk::{Statement, Talk};
-use crate::ledger::{Kind, Origin};
+use crate::ledger::{Origin, SegmentKind};
 
 /// A statement worth less is not chosen for its own sake.
 pub(super) const LEAST: f64 = 0.2;
@@ -71,9 +71,9 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
     let base = match (said.origin, statement.kind) {
         _ if !statement.is_open => return 0.0,
-        (_, Kind::Heading) => return 0.0,
+        (_, SegmentKind::Heading) => return 0.0,
         (Origin::Earlier, _) => EARLIER,
-        (Origin::Pasted, _) | (_, Kind::Quoted) if said.name.is_none() => QUOTED,
+        (Origin::Pasted, _) | (_, SegmentKind::Quoted) if said.name.is_none() => QUOTED,
         _ => 1.0,
     };
     let text = statement.text;
@@ -303,14 +303,14 @@ mod tests {
         statements().map(str::to_owned).zip(found).collect()
     }
 
-    fn worth(told: &[(String, f64)], text: &str) -> f64 {
-        let found = told.iter().find(|(of, _)| of == text);
+    fn worth(talk: &[(String, f64)], text: &str) -> f64 {
+        let found = talk.iter().find(|(of, _)| of == text);
         found.expect("it was said").1
     }
 
     #[test]
     fn what_people_say_of_themselves_is_worth_most() {
-        let told = of(&[
+        let talk = of(&[
             "Ann: Hey Bo!",
             "Bo: I moved to Oslo last Tuesday.",
             "Ann: That's so cool!",
@@ -318,19 +318,19 @@ mod tests {
             "Ann: You must be very brave.",
             "Bo: Thanks, Ann!",
         ]);
-        let moved = worth(&told, "I moved to Oslo last Tuesday.");
-        let cold = worth(&told, "It is cold in there.");
-        let brave = worth(&told, "You must be very brave.");
-        let cool = worth(&told, "That's so cool!");
-        assert!(moved > cold && cold > brave && brave > cool, "{told:?}");
+        let moved = worth(&talk, "I moved to Oslo last Tuesday.");
+        let cold = worth(&talk, "It is cold in there.");
+        let brave = worth(&talk, "You must be very brave.");
+        let cool = worth(&talk, "That's so cool!");
+        assert!(moved > cold && cold > brave && brave > cool, "{talk:?}");
         for text in ["Hey Bo!", "Thanks, Ann!"] {
-            assert!((worth(&told, text) - COURTESY).abs() < 1e-9, "{text}");
+            assert!((worth(&talk, text) - COURTESY).abs() < 1e-9, "{text}");
         }
     }
 
     #[test]
     fn in_chinese_it_is_the_same() {
-        let told = of(&[
+        let talk = of(&[
             "王芳：你好！",
             "李明：我上周搬到了广州，住在三楼。",
             "王芳：太好了，真替你高兴！",
@@ -338,30 +338,30 @@ mod tests {
             "王芳：你真勇敢。",
             "李明：谢谢你！",
         ]);
-        let moved = worth(&told, "我上周搬到了广州，住在三楼。");
-        assert!(moved > worth(&told, "路上人很多。"));
-        assert!(worth(&told, "路上人很多。") > worth(&told, "你真勇敢。"));
+        let moved = worth(&talk, "我上周搬到了广州，住在三楼。");
+        assert!(moved > worth(&talk, "路上人很多。"));
+        assert!(worth(&talk, "路上人很多。") > worth(&talk, "你真勇敢。"));
         for text in ["你好！", "谢谢你！"] {
-            assert!((worth(&told, text) - COURTESY).abs() < 1e-9, "{text}");
+            assert!((worth(&talk, text) - COURTESY).abs() < 1e-9, "{text}");
         }
     }
 
     #[test]
     fn a_question_is_worth_little_where_its_answer_repeats_it() {
-        let told = of(&[
+        let talk = of(&[
             "Where is the nearest open pharmacy?",
             "The nearest open pharmacy is in Main Street.",
             "Where can the parcel be collected?",
             "In Main Street.",
         ]);
-        let repeated = worth(&told, "Where is the nearest open pharmacy?");
-        let needed = worth(&told, "Where can the parcel be collected?");
-        assert!(repeated < needed * 0.6, "{told:?}");
+        let repeated = worth(&talk, "Where is the nearest open pharmacy?");
+        let needed = worth(&talk, "Where can the parcel be collected?");
+        assert!(repeated < needed * 0.6, "{talk:?}");
     }
 
     #[test]
     fn what_is_wanted_and_ruled_out_is_worth_more() {
-        let told = of(&[
+        let talk = of(&[
             "A hotel in Main Street.",
             "There is one.",
             "It must have a gym.",
@@ -370,9 +370,9 @@ mod tests {
             "It does.",
         ]);
         let (wanted, other) =
-            (worth(&told, "It must have a gym."), worth(&told, "The room has a window."));
-        assert!(wanted > other, "{told:?}");
-        assert!(other > worth(&told, "It has one."), "{told:?}");
+            (worth(&talk, "It must have a gym."), worth(&talk, "The room has a window."));
+        assert!(wanted > other, "{talk:?}");
+        assert!(other > worth(&talk, "It has one."), "{talk:?}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::ledger::output::names_something;
 use crate::ledger::reading::Event;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::segment::Origin;
-use crate::ledger::segment::{Kind, segments};
+use crate::ledger::segment::{SegmentKind, segments};
 
 /// Arguments up to this length, in bytes, share a line with their call.
 const SHORT_ARGUMENT: usize = 120;
@@ -46,7 +46,7 @@ impl Reader {
         }
         let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
         let action = self.leaves.then(|| Action::of(call, &clean, leaves));
-        let kind = action.as_ref().map_or(Kind::Call, kind_of);
+        let kind = action.as_ref().map_or(SegmentKind::Call, kind_of);
         let is_list = action.as_ref().is_some_and(|it| it.tasks.is_some());
         let quote = if let Some(leaves) = leaves.filter(|_| is_list) {
             // Its tasks are items with their states.
@@ -64,7 +64,12 @@ impl Reader {
     }
 
     /// A call on one line, `Read path: a.rs; limit: 20`, followed by its long arguments as texts.
-    pub(super) fn arguments(&mut self, name: &str, leaves: &[Leaf], kind: Kind) -> Option<usize> {
+    pub(super) fn arguments(
+        &mut self,
+        name: &str,
+        leaves: &[Leaf],
+        kind: SegmentKind,
+    ) -> Option<usize> {
         let mut short = name.to_owned();
         let mut long = Vec::new();
         // Lines of a replacement that are not new.
@@ -73,7 +78,7 @@ impl Reader {
         for leaf in leaves {
             let value = leaf.value.as_str();
             let is_long = is_long(value);
-            if is_long && kind == Kind::Command && long.is_empty() {
+            if is_long && kind == SegmentKind::Command && long.is_empty() {
                 // The call is what it runs.
                 let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
                 let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
@@ -90,7 +95,7 @@ impl Reader {
         }
         let call = self.call_lines(short.trim_end_matches(';'), kind);
         for text in long {
-            let may_name = kind == Kind::Change && !old.contains(text.trim());
+            let may_name = kind == SegmentKind::Change && !old.contains(text.trim());
             for segment in segments(text) {
                 let line = &text[segment];
                 self.parts(line, may_name && !old.contains(line), call);
@@ -111,15 +116,16 @@ impl Reader {
 
     /// A line of a long argument; if it may name something, its form decides.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
-        let kind = if may_name && names_something(line) { Kind::Name } else { Kind::Line };
+        let kind =
+            if may_name && names_something(line) { SegmentKind::Name } else { SegmentKind::Line };
         self.quote(line, Origin::Call, kind, call);
     }
 
     /// A call in one or more lines; the first one represents it.
-    pub(super) fn call_lines(&mut self, text: &str, kind: Kind) -> Option<usize> {
+    pub(super) fn call_lines(&mut self, text: &str, kind: SegmentKind) -> Option<usize> {
         let mut first = None;
         for line in argument_lines(text) {
-            let kind = if first.is_none() { kind } else { Kind::Line };
+            let kind = if first.is_none() { kind } else { SegmentKind::Line };
             let quote = self.quote(line, Origin::Call, kind, first);
             first = first.or(quote);
         }
@@ -177,11 +183,11 @@ fn argument_lines(text: &str) -> Vec<&str> {
 }
 
 /// The kind of a call.
-fn kind_of(action: &Action) -> Kind {
+fn kind_of(action: &Action) -> SegmentKind {
     match action.target {
-        Target::File { is_changed: true, .. } => Kind::Change,
-        Target::Command => Kind::Command,
-        Target::File { .. } | Target::Other => Kind::Call,
+        Target::File { is_changed: true, .. } => SegmentKind::Change,
+        Target::Command => SegmentKind::Command,
+        Target::File { .. } | Target::Other => SegmentKind::Call,
     }
 }
 

@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use crate::ledger::call::{Action, Outcome};
 use crate::ledger::identifier::Shape;
 use crate::ledger::items::{Item, ItemKind};
-use crate::ledger::segment::Kind;
+use crate::ledger::segment::SegmentKind;
 use crate::ledger::segment::{Origin, Origins};
 
 /// One message, read.
@@ -68,7 +68,7 @@ pub(crate) struct Quote {
     /// Its range in the text of the mentions.
     pub(crate) text: Range<usize>,
     pub(crate) origin: Origin,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SegmentKind,
     /// The number of the quote that it stands under.
     pub(crate) head: Option<usize>,
     /// How many marks are its own.

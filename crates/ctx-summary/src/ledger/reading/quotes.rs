@@ -13,7 +13,7 @@ use crate::ledger::output::pieces;
 use crate::ledger::reading::{Event, Mark, Quote, Reading, Source};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::Origin;
-use crate::ledger::segment::{Kind, segments};
+use crate::ledger::segment::{SegmentKind, segments};
 use crate::ledger::statement::statements;
 
 /// Reads a message part by part.
@@ -60,7 +60,8 @@ impl Reader {
     /// The last quote, if it leads to what comes.
     pub(super) fn lead(&self) -> Option<usize> {
         let last = self.reading.quotes.last()?;
-        matches!(last.kind, Kind::Lead | Kind::Heading).then(|| self.reading.quotes.len() - 1)
+        matches!(last.kind, SegmentKind::Lead | SegmentKind::Heading)
+            .then(|| self.reading.quotes.len() - 1)
     }
 
     /// A statement, without secrets.
@@ -75,7 +76,7 @@ impl Reader {
     /// The lines of a text without a speaker, and without secrets.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         for (kind, piece) in pieces(text) {
-            let kind = if origin == Origin::Pasted { Kind::Quoted } else { kind };
+            let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
             self.quote(&piece, origin, kind, head);
         }
     }
@@ -85,13 +86,19 @@ impl Reader {
         &mut self,
         text: &str,
         origin: Origin,
-        kind: Kind,
+        kind: SegmentKind,
         head: Option<usize>,
     ) -> Option<usize> {
         let prose = !matches!(origin, Origin::Call | Origin::Result);
         let found = self.scan.read(text, prose, self.leaves);
         let tells = kind.is_said()
-            || matches!(kind, Kind::Outcome | Kind::Change | Kind::Command | Kind::Reason);
+            || matches!(
+                kind,
+                SegmentKind::Outcome
+                    | SegmentKind::Change
+                    | SegmentKind::Command
+                    | SegmentKind::Reason
+            );
         if found.is_empty() && !(tells && self.leaves) {
             return None;
         }

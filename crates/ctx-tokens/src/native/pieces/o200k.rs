@@ -32,7 +32,7 @@ impl Pattern for O200k {
             if class.is(Class::MARK) {
                 return marked(text, start, word);
             }
-            if word.kind != Kind::None {
+            if word.kind != WordKind::None {
                 return word.piece_end(text);
             }
             if let Some(end) = punctuation(text, start, b"\r\n/") {
@@ -51,7 +51,7 @@ impl Pattern for O200k {
 /// makes L+.
 #[cold]
 fn marked(text: &[u8], start: usize, word: Word) -> usize {
-    if word.kind == Kind::EndsLow {
+    if word.kind == WordKind::EndsLow {
         word.piece_end(text)
     } else {
         Word::at(text, start).piece_end(text)
@@ -62,12 +62,12 @@ fn marked(text: &[u8], start: usize, word: Word) -> usize {
 #[derive(Clone, Copy)]
 struct Word {
     end: usize,
-    kind: Kind,
+    kind: WordKind,
 }
 
 /// Which alternative the word is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     /// There is no word.
     None,
     /// The first: U*L+.
@@ -87,11 +87,11 @@ impl Word {
             return Self::of_any_letters(text, start);
         }
         let kind = if end > upper {
-            Kind::EndsLow
+            WordKind::EndsLow
         } else if upper > start {
-            Kind::AllUpper
+            WordKind::AllUpper
         } else {
-            Kind::None
+            WordKind::None
         };
         Self { end, kind }
     }
@@ -107,7 +107,7 @@ impl Word {
             let (class, length) = class_at(text, end);
             if class.is(Class::LOWER) {
                 let end = run_end(text, end, LOWERLIKE);
-                let kind = Kind::EndsLow;
+                let kind = WordKind::EndsLow;
                 return Self { end, kind };
             }
             if !class.is(UPPERLIKE) {
@@ -119,9 +119,9 @@ impl Word {
             }
         }
         let kind = match last_of_both {
-            Some(_) => Kind::EndsLow,
-            None if end > start => Kind::AllUpper,
-            None => Kind::None,
+            Some(_) => WordKind::EndsLow,
+            None if end > start => WordKind::AllUpper,
+            None => WordKind::None,
         };
         let end = last_of_both.unwrap_or(end);
         Self { end, kind }

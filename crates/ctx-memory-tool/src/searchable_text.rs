@@ -5,18 +5,18 @@ use ctx_search::ROLES;
 use serde_json::Value;
 
 /// The searchable text of a message.
-pub(crate) struct Said {
+pub(crate) struct SearchableText {
     pub(crate) role: Option<&'static str>,
     pub(crate) text: String,
 }
 
 /// The searchable text of an object in `dialect`, or `None` if it has none.
-pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Said> {
+pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<SearchableText> {
     let message = dialect.message(object)?;
     let mut text = String::new();
     add_parts(&message.parts, &mut text);
     let role = role_of(&message);
-    (!text.trim().is_empty()).then_some(Said { role, text })
+    (!text.trim().is_empty()).then_some(SearchableText { role, text })
 }
 
 /// A user message with only results is the tools'.

@@ -41,7 +41,7 @@ pub struct ListLimit {
 
 /// The statements of the session with values that neither the summary nor the kept messages name,
 /// the most likely needed first; empty if nothing is worth it.
-pub fn lacking(
+pub fn missing_values(
     ledger: &Ledger,
     answered: &Answered<'_>,
     limit: ListLimit,
@@ -337,7 +337,7 @@ mod tests {
     use ctx_format::{Object, Zone};
     use ctx_tokens::Encoding;
 
-    use super::{Answered, ListLimit, lacking};
+    use super::{Answered, ListLimit, missing_values};
     use crate::Language;
 
     fn list(records: &[&str], text: &str, tokens: u64) -> String {
@@ -353,7 +353,7 @@ mod tests {
             source_of: &|line| (line == 3).then_some("read: reports/march.txt"),
         };
         let limit = ListLimit { lines: 12, tokens };
-        lacking(&ledger, &answered, limit, Encoding::Chars4.counter())
+        missing_values(&ledger, &answered, limit, Encoding::Chars4.counter())
     }
 
     const SESSION: [&str; 3] = [

@@ -19,7 +19,7 @@ pub const MOST_LOST: usize = 50;
 
 /// The result for each class of items.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fate {
+pub struct CompactionScore {
     /// For each class with items, how many are retained, recoverable and lost.
     pub classes: Vec<(Class, Counts)>,
     /// The items kept, from 0 to 1.
@@ -40,7 +40,7 @@ pub struct Counts {
     pub lost: u64,
 }
 
-impl Fate {
+impl CompactionScore {
     /// By a score.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
@@ -99,7 +99,7 @@ impl Fate {
 }
 
 /// Scores the last compaction that a session records, while its records pass.
-pub(super) struct OwnFate {
+pub(super) struct RecordedCompaction {
     before: LedgerReader,
     bytes: u64,
     after: After,
@@ -107,7 +107,7 @@ pub(super) struct OwnFate {
     ledger: Option<Ledger>,
 }
 
-impl OwnFate {
+impl RecordedCompaction {
     pub(super) fn new() -> Self {
         Self { before: LedgerReader::default(), bytes: 0, after: After::default(), ledger: None }
     }
@@ -145,9 +145,9 @@ impl OwnFate {
     }
 
     /// `None` if the session records no compaction, or was too long before it.
-    pub(super) fn finish(self) -> Option<Fate> {
+    pub(super) fn finish(self) -> Option<CompactionScore> {
         let ledger = self.ledger.filter(|_| self.bytes <= MOST_SCORED_BYTES)?;
-        Fate::of_score(&Scorer::new(self.after).finish(&ledger))
+        CompactionScore::of_score(&Scorer::new(self.after).finish(&ledger))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     use ctx_summary::ledger::score::{Class, Score, Scored, Standing};
     use serde_json::json;
 
-    use super::{Counts, Fate, MOST_LOST};
+    use super::{CompactionScore, Counts, MOST_LOST};
 
     fn lost(class: Class, number: u64) -> Scored {
         Scored {
@@ -176,23 +176,23 @@ mod tests {
         let of = |class, count| (0..count).map(move |number| lost(class, number));
         let items = of(ask, 3).chain(of(Class::Identifiers, 90)).chain(of(error, 60));
         let score = Score { items: items.collect(), retired: Vec::new() };
-        let fate = Fate::of_score(&score).expect("it has items");
+        let fate = CompactionScore::of_score(&score).expect("it has items");
         assert_eq!(fate.lost.len(), MOST_LOST);
         let listed = |class| fate.lost.iter().filter(|item| item.0 == class).count();
         assert_eq!([ask, Class::Identifiers, error].map(listed), [3, 15, 32]);
         assert_eq!((fate.total().lost, fate.kept), (153, 0.0));
-        assert_eq!(Fate::of_score(&Score::default()), None);
+        assert_eq!(CompactionScore::of_score(&Score::default()), None);
     }
 
     /// If only the log is left, its numbers are used and nothing is invented.
     #[test]
     fn the_log_has_numbers_and_no_words() {
         let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});
-        let fate = Fate::of_log(&survived).expect("scored");
+        let fate = CompactionScore::of_log(&survived).expect("scored");
         let counts = Counts { retained: 1, recoverable: 2, lost: 1 };
         assert_eq!(fate.classes, [(Class::Item(ItemKind::Ask), counts)]);
         assert_eq!((fate.kept, fate.lost.len()), (0.5, 0));
-        assert_eq!(Fate::of_log(&json!({})), None);
-        assert_eq!(Fate::of_log(&json!({"asks": {"lost": 0}})), None);
+        assert_eq!(CompactionScore::of_log(&json!({})), None);
+        assert_eq!(CompactionScore::of_log(&json!({"asks": {"lost": 0}})), None);
     }
 }

@@ -15,7 +15,7 @@ use crate::store::unchanged;
 
 /// The attempts, as `meta.json` has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Strikes {
+struct FailedAttempts {
     count: u64,
     /// Tokens of the session at the last attempt.
     tokens: u64,
@@ -24,7 +24,7 @@ struct Strikes {
     target: Option<u64>,
 }
 
-impl Strikes {
+impl FailedAttempts {
     /// A value that cannot be read counts as no attempt.
     fn of(value: Option<Value>) -> Self {
         let strikes = value.and_then(|value| serde_json::from_value(value).ok());
@@ -87,7 +87,7 @@ impl SessionFile<'_> {
 /// Whether as many attempts in a row failed as the policy allows, and the session of `tokens` has
 /// not grown since.
 fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>) -> bool {
-    let strikes = Strikes::of(file.store.note(file.session, COMPACTION_STRIKES));
+    let strikes = FailedAttempts::of(file.store.note(file.session, COMPACTION_STRIKES));
     let has_changed = tokens > strikes.tokens || strikes.is_easier(target);
     strikes.count >= file.options.policy.target.max_attempts && !has_changed
 }
@@ -102,7 +102,7 @@ fn add(
 ) -> Result<bool, StoreError> {
     let mut count = 0;
     replacement.remember(COMPACTION_STRIKES, |old| {
-        let strikes = Strikes::of(old.cloned()).and_one(tokens, target);
+        let strikes = FailedAttempts::of(old.cloned()).and_one(tokens, target);
         count = strikes.count;
         json!(strikes)
     })?;
@@ -113,11 +113,11 @@ fn add(
 mod tests {
     use serde_json::json;
 
-    use super::Strikes;
+    use super::FailedAttempts;
 
     #[test]
     fn attempts_in_a_row_are_counted_until_the_target_is_easier() {
-        let once = Strikes::of(None).and_one(100, Some(50));
+        let once = FailedAttempts::of(None).and_one(100, Some(50));
         assert_eq!((once.count, once.tokens, once.target), (1, 100, Some(50)));
         let twice = once.and_one(90, Some(50));
         assert_eq!(twice.count, 2);
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_value_that_cannot_be_read_counts_as_none() {
-        assert_eq!(Strikes::of(Some(json!("twice"))), Strikes::default());
-        let old = Strikes::of(Some(json!({"count": 2, "tokens": 7})));
+        assert_eq!(FailedAttempts::of(Some(json!("twice"))), FailedAttempts::default());
+        let old = FailedAttempts::of(Some(json!({"count": 2, "tokens": 7})));
         assert_eq!((old.count, old.tokens, old.target), (2, 7, None));
     }
 }
