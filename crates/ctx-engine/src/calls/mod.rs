@@ -56,7 +56,8 @@ pub(crate) fn called_on(
     if what.is_empty() {
         return tool;
     }
-    let name = format!("{tool} {what}");
+    // As a handle shows it, without its own brackets.
+    let name = format!("{tool} {what}").replace('⟦', "[").replace('⟧', "]");
     // Truncated, and with other words after it, a text may look like a secret that it is not.
     if redact(&format!("{name}, all")).1 == 0 { name } else { tool }
 }
