@@ -6,7 +6,6 @@
 //! over the operations, and a compaction is a list of them.
 
 pub mod allocate;
-mod bound;
 pub mod calls;
 pub mod check;
 mod checks;

@@ -13,7 +13,6 @@
 //! Layers, each of which knows only those above it: `record`, `log` and `dialect`, `session`,
 //! `legality`, `convert`.
 
-mod about;
 pub mod convert;
 mod counted;
 pub mod dialect;
@@ -24,11 +23,10 @@ pub mod log;
 mod record;
 mod session;
 
-pub use about::About;
 pub use counted::counted;
 pub use dialect::foreign::Foreign;
 pub use dialect::unread::{Unread, UnreadRule};
-pub use dialect::{Dialect, HeldMessage, ReplyId, Usage, UsageOf};
+pub use dialect::{About, Dialect, HeldMessage, ReplyId, Usage, UsageOf};
 pub use handle::{Handle, Saved, ShortHash};
 pub use legality::problems::{Problem, Rule, Validator};
 pub use legality::{problems, repair, rules, rules::Rules};

@@ -12,14 +12,13 @@ mod index;
 mod query;
 mod rank;
 mod schema;
-mod snippet;
 mod update;
 mod words;
 
 pub use index::SearchError;
 pub use index::{SearchIndex, State};
+pub use query::snippet;
 pub use query::{Filter, Hit, Holds};
 pub use schema::{Document, ROLES, Source, SourceKind};
-pub use snippet::snippet;
 pub use update::Changes;
 pub use words::each_word;

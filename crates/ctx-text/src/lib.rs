@@ -6,7 +6,6 @@ mod hash;
 mod line;
 mod pattern;
 mod prose;
-mod script;
 mod words;
 
 pub use hash::{hash, hash_lowercase, hash_pair};
@@ -15,5 +14,5 @@ pub use line::{
 };
 pub use pattern::{HintedMatcher, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries};
 pub use prose::{is_joining, is_prose};
-pub use script::{is_cjk, is_han, is_unspaced};
+pub use words::{is_cjk, is_han, is_unspaced};
 pub use words::{words, words_and_pairs};

@@ -1,5 +1,6 @@
 //! The words of a text: runs of letters, digits and underscores. Scripts without blanks have no
-//! such runs; there each character is a word, or each two that stand side by side.
+//! such runs; there each character is a word, or each two that stand side by side. Which script a
+//! character is written in is decided here, as far as words depend on it.
 
 use std::ops::Range;
 
@@ -45,4 +46,41 @@ fn pieces(
         };
         Some((start..at, is_single))
     })
+}
+
+/// Whether a character is a Chinese one, which Japanese uses too.
+pub fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether a character is Chinese or Japanese, which have no blanks between words.
+pub fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')
+        || is_han(c)
+}
+
+/// Whether a character is Chinese, Japanese or Korean. The search index stores words that are
+/// split by this set: a change needs a new version of the index.
+pub fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}') || is_unspaced(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_cjk, is_han, is_unspaced};
+
+    #[test]
+    fn scripts_are_told_apart() {
+        let sets = |c: char| (is_han(c), is_unspaced(c), is_cjk(c));
+        for c in "决㐀豈𠀀".chars() {
+            assert_eq!(sets(c), (true, true, true), "{c}");
+        }
+        for c in "かナー".chars() {
+            assert_eq!(sets(c), (false, true, true), "{c}");
+        }
+        assert_eq!(sets('한'), (false, false, true));
+        for c in "aß1_，。　・Ａｶ🚀".chars() {
+            assert_eq!(sets(c), (false, false, false), "{c}");
+        }
+    }
 }

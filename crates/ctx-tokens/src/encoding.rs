@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::TokenCounter;
-use crate::chars4::Chars4;
+use crate::counter::Chars4;
 use crate::native::Tokenizer;
 
 /// A way to turn text into tokens.

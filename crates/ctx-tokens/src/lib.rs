@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod chars4;
 mod counter;
 mod encoding;
 mod models;

@@ -9,7 +9,7 @@ use ctx_policy::{Clear, When};
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::survey::Survey;
-use crate::bound::BoundReasoning;
+use crate::checks::BoundReasoning;
 use crate::checks::Checks;
 use crate::outlet::Outlet;
 use crate::prune::{

@@ -11,7 +11,7 @@ use super::log::LogCheck;
 use super::pass::{Waiting, WaitingRecord};
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Sums, Verdicts};
-use crate::bound::BoundReasoning;
+use crate::checks::BoundReasoning;
 use crate::checks::Checks;
 use crate::note::Level;
 use crate::outlet::Outlet;

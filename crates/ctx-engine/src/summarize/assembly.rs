@@ -11,7 +11,7 @@ use super::old::{OldMessage, OldZone};
 use super::writer::Writer;
 use super::{Plan, Summary};
 use super::{clean, tell};
-use crate::bound::BoundReasoning;
+use crate::checks::BoundReasoning;
 use crate::checks::Checks;
 use crate::{BadLineOutcome, BadLines, Notes, PassError};
 

@@ -3,9 +3,9 @@
 use ctx_tokens::TokenCounter;
 use memchr::memmem;
 
-use super::greedy::Greedy;
 use super::page;
 use super::page::CITES;
+use super::pick::Greedy;
 use super::pick::Picker;
 use super::pick::Teller;
 use super::sections::sections;

@@ -3,7 +3,6 @@
 
 mod dialogue;
 mod draft;
-mod greedy;
 mod page;
 mod pick;
 mod sections;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use ctx_tokens::TokenCounter;
 
-use super::greedy::PER_LINE;
+use super::pick::PER_LINE;
 use crate::ledger::form::{Label, labelled};
 use crate::ledger::{Index, Segment, SegmentKind};
 

@@ -26,7 +26,7 @@ use super::NewFile;
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::report::Report;
-use crate::bound::BoundReasoning;
+use crate::checks::BoundReasoning;
 use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass};
 use crate::session::FirstUnread;

@@ -7,7 +7,7 @@ use crate::ledger::Origin;
 use ctx_tokens::TokenCounter;
 
 use super::super::Candidate;
-use super::super::greedy::{Greedy, Judge, PER_LINE};
+use super::super::pick::{Greedy, Judge, PER_LINE};
 use super::talk::Talk;
 use super::talk::needs;
 use super::worth::CHOICE;

@@ -9,7 +9,7 @@ use ctx_text::regex;
 use regex::Regex;
 
 use crate::ledger::json::Arguments;
-use crate::ledger::score::future::context::is_common;
+use crate::ledger::score::future::is_common;
 
 /// Shorter values are everywhere.
 const SHORTEST: usize = 4;
