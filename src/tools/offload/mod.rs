@@ -17,8 +17,8 @@ use ctx_store::{Growth, SessionId, Severity, Store};
 
 use crate::args::counting::CountingArgs;
 use crate::offload::{
-    self, OffloadReport, OffloadedResult, Offloader, OriginalError, OriginalQuery, Reference,
-    RestoreReport, Restorer, Run, Transcripts, original,
+    self, MIN_TOKENS, OffloadReport, OffloadedResult, Offloader, OriginalError, OriginalQuery,
+    Reference, RestoreReport, Restorer, Run, Transcripts, original,
 };
 use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
 use crate::passes;
@@ -341,9 +341,6 @@ fn pass<'a, C: Change>(
     let new = new.map(|(records, output)| NewSession { records, output });
     Ok((session, change, new, notes))
 }
-
-/// The default of `--min-tokens`.
-pub const MIN_TOKENS: u64 = 2000;
 
 /// Which results are offloaded, and what replaces them.
 #[derive(clap::Args, Clone, Debug)]

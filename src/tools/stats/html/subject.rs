@@ -16,11 +16,10 @@ use ctx_store::{Entry, Event, Meta, SessionId, SnapshotBytes, Store, hash};
 
 use super::super::status::{Status, StoredHistory};
 use crate::args::counting::Counting;
-use crate::offload::{Offloader, Plan as Offloading};
+use crate::offload::{MIN_TOKENS, Offloader, Plan as Offloading};
 use crate::output::no_temporary;
 use crate::session::ReadArgs;
 use crate::store::failure;
-use crate::tools::offload::MIN_TOKENS;
 
 /// What is shown of a session.
 pub(super) struct Subject {
