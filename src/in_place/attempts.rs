@@ -27,8 +27,8 @@ struct FailedAttempts {
 impl FailedAttempts {
     /// A value that cannot be read counts as no attempt.
     fn of(value: Option<Value>) -> Self {
-        let strikes = value.and_then(|value| serde_json::from_value(value).ok());
-        strikes.unwrap_or_default()
+        let attempts = value.and_then(|value| serde_json::from_value(value).ok());
+        attempts.unwrap_or_default()
     }
 
     /// Whether the target is easier to reach than the last one, or there is none any more.
@@ -87,9 +87,9 @@ impl SessionFile<'_> {
 /// Whether as many attempts in a row failed as the policy allows, and the session of `tokens` has
 /// not grown since.
 fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>) -> bool {
-    let strikes = FailedAttempts::of(file.store.note(file.session, COMPACTION_STRIKES));
-    let has_changed = tokens > strikes.tokens || strikes.is_easier(target);
-    strikes.count >= file.options.policy.target.max_attempts && !has_changed
+    let attempts = FailedAttempts::of(file.store.note(file.session, COMPACTION_STRIKES));
+    let has_changed = tokens > attempts.tokens || attempts.is_easier(target);
+    attempts.count >= file.options.policy.target.max_attempts && !has_changed
 }
 
 /// Counts an attempt without a result. Returns whether it was the last of `most`: only then it is
@@ -102,9 +102,9 @@ fn add(
 ) -> Result<bool, StoreError> {
     let mut count = 0;
     replacement.remember(COMPACTION_STRIKES, |old| {
-        let strikes = FailedAttempts::of(old.cloned()).and_one(tokens, target);
-        count = strikes.count;
-        json!(strikes)
+        let attempts = FailedAttempts::of(old.cloned()).and_one(tokens, target);
+        count = attempts.count;
+        json!(attempts)
     })?;
     Ok(count == most)
 }

@@ -24,8 +24,8 @@ fn the_picture_is_fresh() {
     }
 }
 
-/// The speeds in `docs/benchmarks.md` stand beside the instructions that their commands needed
-/// when they were measured. A command whose count has moved by more than 5 % is measured again.
+/// `docs/benchmarks.md` lists how many instructions its commands needed when it was measured. A
+/// command whose count has moved by more than 5 % since must be measured again.
 #[test]
 fn the_speeds_in_the_docs_are_of_these_tools() {
     let read = |path: &str| {

@@ -37,6 +37,5 @@ pub use error::{ErrorKind, PassError};
 pub use note::{Level, Note, Notes};
 pub use outlet::TaggedWriter;
 pub use pins::Pin;
-pub use session::{BadLineOutcome, BadLines};
-pub use session::{Invalid, Session};
+pub use session::{BadLineOutcome, BadLines, Invalid, Session};
 pub use time::Time;

@@ -92,7 +92,7 @@ impl Handle {
 
     /// The same, of a text with that hash and so many bytes.
     pub fn new(hash: ShortHash, bytes: u64, call: &str, saved: Saved) -> Self {
-        let mut call = on_one_line(call);
+        let mut call = Self::call_name(call);
         if !call.is_empty() {
             call.push_str(", ");
         }
@@ -102,6 +102,19 @@ impl Handle {
         };
         let written = format!("{BEGIN} {call}all {bytes} bytes{saved}{COMMAND}{hash}{END}");
         Self { hash, bytes, written: written.into() }
+    }
+
+    /// A call's name as a handle shows it: without anything that ends the line or the handle, or
+    /// looks like another one. White space is folded, because texts are searched for handles in
+    /// that form.
+    pub fn call_name(call: &str) -> String {
+        let words = call.split(|c: char| c.is_whitespace() || c.is_control());
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let plain = words.join(" ").replace('⟦', "[").replace('⟧', "]");
+        match plain.char_indices().nth(MAX_CALL) {
+            Some((end, _)) => plain[..end].trim_end().to_owned(),
+            None => plain,
+        }
     }
 
     /// Reads what [`Handle`] itself would write, or wrote in older versions, and nothing
@@ -169,18 +182,6 @@ fn parse_old(inner: &str) -> Option<Handle> {
         bytes,
         written: written.into(),
     })
-}
-
-/// A call's name without anything that ends the line or the handle, or looks like another one.
-/// White space is folded, because texts are searched for handles in that form.
-fn on_one_line(call: &str) -> String {
-    let words = call.split(|c: char| c.is_whitespace() || c.is_control());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let plain = words.join(" ").replace('⟦', "[").replace('⟧', "]");
-    match plain.char_indices().nth(MAX_CALL) {
-        Some((end, _)) => plain[..end].trim_end().to_owned(),
-        None => plain,
-    }
 }
 
 impl fmt::Display for Handle {

@@ -1,5 +1,5 @@
-//! `ctx-memory search`: what answers a query best, as text or as JSON. Of a memory file, a paragraph
-//! is found and printed as one.
+//! `ctx-memory search`: what answers a query best, as text or as JSON. A paragraph of
+//! a memory file is found and printed as one.
 
 use std::time::Duration;
 

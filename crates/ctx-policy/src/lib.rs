@@ -26,15 +26,15 @@ pub mod trigger;
 mod value;
 
 pub use config::{Config, read_config};
-pub use env::assigned;
-pub use env::{environment, variable_of};
+pub use env::{assigned, environment, variable_of};
 pub use error::{ConfigError, Warning};
 pub use glob::{Glob, NotAGlob, ToolFilter};
 pub use layer::{BUILT_IN, Layer, settings};
 #[cfg(feature = "clap")]
 pub use overrides::Overrides;
-pub use policy::{Clear, Fallback, Method, Mode, When};
-pub use policy::{Keep, Offload, Policy, Prune, Retention, Summary, Target};
+pub use policy::{
+    Clear, Fallback, Keep, Method, Mode, Offload, Policy, Prune, Retention, Summary, Target, When,
+};
 pub use presets::{headers, layer, names, preset, source};
 pub use rule::Rule;
 pub use share::Bounds;

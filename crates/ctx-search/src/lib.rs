@@ -15,10 +15,8 @@ mod schema;
 mod update;
 mod words;
 
-pub use index::SearchError;
-pub use index::{SearchIndex, State};
-pub use query::snippet;
-pub use query::{Filter, Hit, Holds};
+pub use index::{SearchError, SearchIndex, State};
+pub use query::{Filter, Hit, Holds, snippet};
 pub use schema::{Document, ROLES, Source, SourceKind};
 pub use update::Changes;
 pub use words::each_word;

@@ -1,6 +1,6 @@
 //! The words of a text: runs of letters, digits and underscores. Scripts without blanks have no
-//! such runs; there each character is a word, or each two that stand side by side. Which script a
-//! character is written in is decided here, as far as words depend on it.
+//! such runs; there each character is a word, or each two that stand side by side. This module also
+//! tells which script a character belongs to, as far as words depend on it.
 
 use std::ops::Range;
 

@@ -181,7 +181,7 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
     Ok(ExitStatus::Done)
 }
 
-/// What `ctx-split` keeps if no flag says it.
+/// How many messages stay if no flag says what to keep.
 const DEFAULT_KEEP_MESSAGES: u64 = 20;
 
 impl Args {

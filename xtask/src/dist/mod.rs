@@ -59,7 +59,7 @@ impl Dist {
             epoch: epoch(root)?,
         };
         cargo::build(root, self.target.as_deref())?;
-        let licences = text(&metadata);
+        let licences = licence_texts(&metadata);
         let mut packages = vec![stage::tarball(&places, &licences)?];
         if deb {
             packages.push(stage::deb(&places, self.target.as_deref(), &licences)?);
@@ -112,7 +112,7 @@ that its authors chose, then come the texts that are in these packages, each onc
 ";
 
 /// A page of all of them.
-fn text(metadata: &Metadata) -> String {
+fn licence_texts(metadata: &Metadata) -> String {
     let built_in = metadata.built_in();
     let others = built_in.iter().filter(|package| package.source.is_some());
     let mut page = HEAD.to_owned();

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ctx_format::files::FileUse;
-use ctx_format::{Call, Object, ToolResult, map_strings};
+use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 
 /// The length of a tool's name, and of the file or command. Every token of a handle is paid for
@@ -56,10 +56,10 @@ pub(crate) fn called_on(
     if what.is_empty() {
         return tool;
     }
-    // As a handle shows it, without its own brackets.
-    let name = format!("{tool} {what}").replace('⟦', "[").replace('⟧', "]");
-    // Truncated, and with other words after it, a text may look like a secret that it is not.
-    if redact(&format!("{name}, all")).1 == 0 { name } else { tool }
+    let name = format!("{tool} {what}");
+    // Truncated, and with the words of a handle around it, a text may look like a secret.
+    let shown = Handle::call_name(&name);
+    if redact(&format!("{shown}, all")).1 == 0 { name } else { tool }
 }
 
 /// The name of a tool whose call is not known.

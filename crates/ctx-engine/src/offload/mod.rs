@@ -250,8 +250,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The untagged bytes of a record with the changes applied; `None` if nothing changes. In a
-    /// batch record the last messages are protected here.
+    /// The untagged bytes of a record with the changes applied; `None` if nothing changes. The
+    /// last messages of a batch record are protected here.
     pub fn changed(
         &self,
         record: &Record<'_>,

@@ -24,10 +24,8 @@ use timeline::Timeline;
 
 pub use compaction_score::{CompactionScore, Counts, MOST_LOST};
 pub use kind::{ContentKind, TokensByKind};
-pub use largest::{Group, MOST_GROUPS, Savings};
-pub use largest::{Item, MOST_ITEMS};
-pub use timeline::{Cut, Mark, Replaced};
-pub use timeline::{MOST_POINTS, Point};
+pub use largest::{Group, Item, MOST_GROUPS, MOST_ITEMS, Savings};
+pub use timeline::{Cut, MOST_POINTS, Mark, Point, Replaced};
 
 /// The profile of a session.
 #[derive(Clone, Debug)]

@@ -250,7 +250,7 @@ static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
 /// The signs for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
-/// The quotes of a line that are long enough to be somebody's words, with their marks.
+/// The quotes of a line that are long enough to be a person's words, with their marks.
 pub(super) fn check<'s>(
     line: &str,
     spans: &Spans,

@@ -1,5 +1,5 @@
-//! Renders a dialogue: who says what, in order, and the date when it changes. A date or a name that
-//! stands before the words of each message is said once.
+//! Renders a dialogue: who says what, in order, and the date when it changes. A date or a name
+//! before the words of each message is written once.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;

@@ -196,7 +196,7 @@ fn names(index: &Index) -> Vec<&str> {
 /// a word.
 const SHORT: (usize, usize) = (4, 8);
 
-/// The beginning of a statement that refers to what was said before.
+/// The beginning of a statement that refers to earlier words.
 static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:and|but|so) )?(?:it|it['’]s|that|that['’]s|this|these|those|they|they['’]re|he|he['’]s|she|she['’]s|the one|one|which|there)\b|^(?:他|她|它|这|那|其中|所以|但是|不过|而且)",

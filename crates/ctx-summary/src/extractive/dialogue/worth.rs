@@ -199,7 +199,7 @@ pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) static ASKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?:[?？]["”』」)）!！]*|[吗呢][。.!！]?)$"#));
 
-/// The worth of a word by how often it was said before.
+/// The worth of a word by how often it occurred before.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 
 /// The words of each statement.
