@@ -10,17 +10,10 @@ use ctx_text::{comparison_key, plain_line};
 use serde::{Deserialize, Serialize};
 
 use super::statement::{hash, short_hash};
-use super::{KINDS, MemoryFiles, State, WasExtracted};
+use super::{KINDS, MASTER, MemoryFiles, NewMemory, State, WasExtracted, place_of};
+use crate::files::daily_log::{DailyLog, day_of};
 use crate::memory_file::{appended, keys};
 use crate::{Citation, Entry};
-
-/// The log of a day.
-#[derive(Clone, Debug)]
-pub(crate) struct DailyLog {
-    /// `2026-11-24.md`.
-    pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
-}
 
 /// An entry of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,10 +34,6 @@ pub(super) struct LogRead {
 }
 
 impl DailyLog {
-    fn day(&self) -> Option<NaiveDate> {
-        self.name.strip_suffix(".md")?.parse().ok()
-    }
-
     /// The entries from byte `start` on.
     fn entries(&self, start: usize) -> Vec<LogEntry> {
         let text = String::from_utf8_lossy(&self.bytes[start..]);
@@ -98,7 +87,7 @@ impl LogDates {
     pub(super) fn of(logs: &[DailyLog]) -> Self {
         let mut dates = HashMap::new();
         for log in logs {
-            let Some(day) = log.day() else { continue };
+            let Some(day) = day_of(&log.name) else { continue };
             for logged in log.entries(0) {
                 if let Some(entry) = Entry::parse(&logged.text) {
                     dates.entry((logged.key, entry.citation)).or_insert(day);
@@ -113,37 +102,36 @@ impl LogDates {
     }
 }
 
-/// Adds to the memory files what the logs have and no earlier run has seen. Returns the new files,
-/// and how many entries are new.
+/// Adds to the memory files what the logs have and no earlier run has seen.
 pub(super) fn import(
     old: &MemoryFiles,
-    state: &mut State,
+    new: &mut NewMemory,
     was_extracted: WasExtracted<'_>,
-) -> Result<([Vec<u8>; 3], usize), StoreError> {
-    let mut contents = old.extracted.each_ref().map(|file| Contents::of(file));
-    let mut new: [Vec<String>; 3] = Default::default();
+) -> Result<(), StoreError> {
+    let mut contents: Vec<Contents> =
+        old.files[..MASTER].iter().map(|file| Contents::of(file)).collect();
+    let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         let read = old.state.daily.get(&log.name).filter(|read| read.fits(log));
         for logged in log.entries(read.map_or(0, |read| read.bytes)) {
-            let was_seen = !state.seen.insert(short_hash(&logged.key));
+            let was_seen = !new.state.seen.insert(short_hash(&logged.key));
             // Somebody may repeat an entry on purpose after the part that was read.
             if was_seen && read.is_none() {
                 continue;
             }
-            let at = KINDS.iter().position(|kind| *kind == logged.kind);
-            let at = at.expect("entries of other kinds are not parsed");
+            let at = place_of(logged.kind);
             if contents[at].lacks(&logged, log, was_extracted)? {
-                new[at].push(entry(&logged, log));
+                entries[at].push(entry(&logged, log));
             }
         }
-        state.daily.insert(log.name.clone(), LogRead::of(log));
+        new.state.daily.insert(log.name.clone(), LogRead::of(log));
     }
-    let mut files = old.extracted.clone();
-    for ((kind, file), new) in KINDS.into_iter().zip(&mut files).zip(&new) {
-        let appended = appended(file, kind, new);
+    for ((kind, file), entries) in KINDS.into_iter().zip(&mut new.files).zip(&entries) {
+        let appended = appended(file, kind, entries);
         file.extend(appended);
+        new.report.imported += entries.len();
     }
-    Ok((files, new.iter().map(Vec::len).sum()))
+    Ok(())
 }
 
 /// The entries of a memory file.
@@ -174,7 +162,7 @@ impl Contents {
         if let Some(entry) = Entry::parse(&logged.text) {
             // An entry that was merged when it was logged has been reworded or deleted since.
             let was_reworded = self.citations.contains(&entry.citation);
-            let was_merged = match log.day() {
+            let was_merged = match day_of(&log.name) {
                 Some(day) => was_extracted(&entry.citation.session, day)?,
                 None => false,
             };
@@ -195,7 +183,7 @@ fn entry(logged: &LogEntry, log: &DailyLog) -> String {
         date: None,
         taken_back: None,
     });
-    entry.date = entry.date.or_else(|| log.day());
+    entry.date = entry.date.or_else(|| day_of(&log.name));
     entry.to_string()
 }
 

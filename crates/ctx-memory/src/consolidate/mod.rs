@@ -28,10 +28,11 @@ use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::plain_line;
 use serde::{Deserialize, Serialize};
 
+use crate::files::daily_log::DailyLog;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;
 use crate::{Citation, Entry};
-use daily::{DailyLog, LogDates, LogRead};
+use daily::{LogDates, LogRead};
 pub use master::is_mark;
 use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
@@ -41,19 +42,28 @@ use topic::{Listing, Topic, topics};
 pub(crate) const KINDS: [MemoryKind; 3] =
     [MemoryKind::Preference, MemoryKind::Decision, MemoryKind::Fact];
 
+/// The place of a kind in [`KINDS`].
+fn place_of(kind: MemoryKind) -> usize {
+    KINDS.iter().position(|known| *known == kind).expect("other kinds are not read")
+}
+
 /// The path of a memory file within the store.
 fn extracted_path(kind: MemoryKind) -> String {
     format!("memory/extracted/{}", file_name(kind))
 }
 
+/// How many files a consolidation writes: the memory files, in the order of [`KINDS`], and the
+/// master.
+pub(crate) const FILES: usize = KINDS.len() + 1;
+/// The place of the master among them.
+pub(crate) const MASTER: usize = KINDS.len();
+
 /// The memory of a store before a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryFiles {
-    /// The memory files, in the order of [`KINDS`].
-    pub(crate) extracted: [Vec<u8>; 3],
+    pub(crate) files: [Vec<u8>; FILES],
     /// The daily logs, the oldest first.
     pub(crate) daily: Vec<DailyLog>,
-    pub(crate) master: Vec<u8>,
     pub(crate) state: State,
 }
 
@@ -101,14 +111,13 @@ pub(crate) struct Rules<'a> {
 /// The memory of a store after a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewMemory {
-    pub(crate) extracted: [Vec<u8>; 3],
-    pub(crate) master: Vec<u8>,
+    pub(crate) files: [Vec<u8>; FILES],
     pub(crate) state: State,
     pub(crate) report: Report,
 }
 
-/// What a run did, in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What a run did, in numbers; the names are the keys in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Log entries that are new in L1.
     pub imported: usize,
@@ -129,20 +138,23 @@ pub struct Report {
     /// Tokens of the whole master.
     pub tokens: u64,
     /// Whether the text of people in the master exceeds the limit.
+    #[serde(skip)]
     pub is_full: bool,
     /// Whether people had edited our part.
+    #[serde(rename = "edited")]
     pub was_edited: bool,
 }
 
 /// Consolidates the memory of a store.
 pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> Result<NewMemory, StoreError> {
-    let mut new = NewMemory { state: old.state.clone(), ..NewMemory::default() };
-    (new.extracted, new.report.imported) = daily::import(old, &mut new.state, rules.was_extracted)?;
-    let master = Master::parse(&old.master, old.state.part.as_deref());
+    let mut new =
+        NewMemory { files: old.files.clone(), state: old.state.clone(), report: Report::default() };
+    daily::import(old, &mut new, rules.was_extracted)?;
+    let master = Master::parse(&old.files[MASTER], old.state.part.as_deref());
     let own_text = master.own_text();
     let dates = LogDates::of(&old.daily);
     let mut all = Vec::new();
-    for (kind, file) in KINDS.into_iter().zip(&new.extracted) {
+    for (kind, file) in KINDS.into_iter().zip(&new.files) {
         all.extend(statements(&String::from_utf8_lossy(file), kind, &dates));
     }
     let count = all.len();
@@ -163,9 +175,7 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
             continue;
         };
         if statement.can_be_marked() {
-            let at = KINDS.iter().position(|kind| *kind == statement.kind);
-            let at = at.expect("statements of other kinds are not read");
-            if !add_mark(&mut new.extracted[at], statement, by) {
+            if !add_mark(&mut new.files[place_of(statement.kind)], statement, by) {
                 continue;
             }
             marked += 1;
@@ -208,7 +218,7 @@ fn write_master(
     report.history = topics.iter().filter(|topic| topic.retraction.is_some()).count();
     report.was_edited = master.is_edited;
     if topics.is_empty() && !master.has_part {
-        new.master.clone_from(&master.above);
+        new.files[MASTER].clone_from(&master.above);
         report.tokens = (rules.count)(own_text);
         return;
     }
@@ -230,7 +240,7 @@ fn write_master(
     report.shown = shown;
     report.left_out = listing.len() - shown;
     report.tokens = tokens(&part);
-    new.master = master.with_part(&part);
+    new.files[MASTER] = master.with_part(&part);
     state.part = Some(part);
 }
 

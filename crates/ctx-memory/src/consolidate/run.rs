@@ -7,23 +7,22 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::io::{self, Read};
 use std::path::PathBuf;
 
 use chrono::{Days, NaiveDate};
 use ctx_format::counted;
 use ctx_store::{
-    Facts, Operation, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError, open_plain,
+    Facts, Operation, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError,
 };
 
-use super::daily::DailyLog;
 use super::statement::hash;
 use super::{
-    KINDS, MemoryFiles, NewMemory, Report, Rules, State, consolidate, extracted_path, master,
+    FILES, KINDS, MASTER, MemoryFiles, NewMemory, Report, Rules, State, consolidate,
+    extracted_path, master,
 };
 use crate::MergeError;
-use crate::files::daily_log::{self, DailyEntry, tidy_logs};
-use crate::files::{read_consolidated, replace_consolidated};
+use crate::files::daily_log::{DailyEntry, logs, tidy_logs};
+use crate::files::{read, read_consolidated, replace_consolidated};
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.
@@ -88,44 +87,30 @@ impl<'a> Consolidation<'a> {
     }
 
     fn preview(&self) -> Result<(MemoryFiles, NewMemory), StoreError> {
-        let [one, two, three] = KINDS.map(|kind| self.read(&extracted_path(kind)));
-        let old = self.memory([one?, two?, three?], self.read(master::PATH)?)?;
-        let new = self.consolidated(&old)?;
-        Ok((old, new))
-    }
-
-    /// The bytes of a file of the store; empty if there is none.
-    fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        let path = self.store.root().join(name);
-        let mut bytes = Vec::new();
-        match open_plain(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::Io { action: "read", path, source })
-            }
-            _ => Ok(bytes),
+        let mut files: [Vec<u8>; FILES] = Default::default();
+        for (file, path) in files.iter_mut().zip(paths()) {
+            *file = read(&self.store.root().join(path))?.unwrap_or_default();
         }
+        self.consolidated(files)
     }
 
-    fn memory(&self, extracted: [Vec<u8>; 3], master: Vec<u8>) -> Result<MemoryFiles, StoreError> {
-        let daily = self.daily_logs()?;
+    /// The memory of the store, of which these are the files, and what consolidation makes of it.
+    fn consolidated(
+        &self,
+        files: [Vec<u8>; FILES],
+    ) -> Result<(MemoryFiles, NewMemory), StoreError> {
+        let daily = logs(self.store)?;
         // Without a valid state, a run starts afresh.
         let state = read_consolidated(self.store)?;
         let state = state.and_then(|json| State::parse(&json)).unwrap_or_default();
-        Ok(MemoryFiles { extracted, daily, master, state })
-    }
-
-    fn daily_logs(&self) -> Result<Vec<DailyLog>, StoreError> {
-        let logs = daily_log::logs(self.store)?.into_iter();
-        Ok(logs.map(|(name, bytes)| DailyLog { name, bytes }).collect())
-    }
-
-    fn consolidated(&self, old: &MemoryFiles) -> Result<NewMemory, StoreError> {
+        let old = MemoryFiles { files, daily, state };
         let rules = Rules {
             max_tokens: self.max_tokens,
             count: self.count,
             was_extracted: &|session, day| self.was_extracted(session, day),
         };
-        consolidate(old, &rules)
+        let new = consolidate(&old, &rules)?;
+        Ok((old, new))
     }
 
     /// Whether items of a session were merged on a day, or on the day before in case it was
@@ -150,19 +135,21 @@ impl<'a> Consolidation<'a> {
     }
 }
 
+/// The paths of the files within the store.
+fn paths() -> impl Iterator<Item = String> {
+    KINDS.into_iter().map(extracted_path).chain([master::PATH.to_owned()])
+}
+
 /// The files that differ.
 fn changes(old: &MemoryFiles, new: &NewMemory) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut compare = |name: String, old: &[u8], new: &[u8]| {
-        if old != new {
-            changes.push(Change { name, old: old.to_vec(), new: new.to_vec() });
-        }
+    let files = paths().zip(old.files.iter().zip(&new.files));
+    let changed = files.filter(|(_, (old, new))| old != new);
+    let change = |(name, (old, new)): (String, (&Vec<u8>, &Vec<u8>))| Change {
+        name,
+        old: old.clone(),
+        new: new.clone(),
     };
-    for (kind, (old, new)) in KINDS.into_iter().zip(old.extracted.iter().zip(&new.extracted)) {
-        compare(extracted_path(kind), old, new);
-    }
-    compare(master::PATH.to_owned(), &old.master, &new.master);
-    changes
+    changed.map(change).collect()
 }
 
 struct Run<'a, 'c> {
@@ -206,20 +193,20 @@ impl Run<'_, '_> {
 
     /// Removes what killed runs left behind.
     fn tidy(&mut self) -> Result<(), StoreError> {
-        let memory = self.consolidation.store.memory();
-        let extracted = KINDS.map(file_name);
-        let files: [(&str, &[String]); 2] =
-            [("extracted", &extracted), ("summary", &[master::NAME.to_owned()])];
-        for (folder, names) in files {
-            let folder = memory.join(folder);
+        let store = self.consolidation.store;
+        let extracted = KINDS.map(file_name).to_vec();
+        for (folder, names) in
+            [("extracted", extracted), ("summary", vec![master::NAME.to_owned()])]
+        {
+            let folder = store.memory().join(folder);
             if folder.is_dir() {
                 let folder = SharedFolder::lock(&folder)?;
                 for name in names {
-                    self.done.edits.extend_from_slice(folder.read(name)?.edits());
+                    self.done.edits.extend_from_slice(folder.read(&name)?.edits());
                 }
             }
         }
-        tidy_logs(self.consolidation.store)
+        tidy_logs(store)
     }
 
     /// Keeps an error that makes a completed step uncertain until the run has ended.
@@ -245,23 +232,38 @@ impl Run<'_, '_> {
         extracted: &SharedFolder,
         summary: &SharedFolder,
     ) -> Result<(MemoryFiles, NewMemory), StoreError> {
-        let [one, two, three] = KINDS.map(|kind| extracted.read(&file_name(kind)));
-        let files = [one?, two?, three?, summary.read(master::NAME)?];
-        let [one, two, three, master] = files.each_ref().map(|file| file.bytes().to_vec());
-        let old = self.consolidation.memory([one, two, three], master)?;
-        let new = self.consolidation.consolidated(&old)?;
+        let mut files = Vec::new();
+        for kind in KINDS {
+            files.push(extracted.read(&file_name(kind))?);
+        }
+        files.push(summary.read(master::NAME)?);
+        let found = std::array::from_fn(|at| files[at].bytes().to_vec());
+        let (old, new) = self.consolidation.consolidated(found)?;
         self.done.edits = files.iter().flat_map(SharedFile::edits).cloned().collect();
         let changes = changes(&old, &new);
         if changes.is_empty() {
             self.done.report = new.report.clone();
             return Ok((old, new));
         }
-        self.begin(&old, &new)?;
+        if self.operation.is_none() {
+            let facts = Facts {
+                sha256_before: Some(hash(&old.files[MASTER])),
+                sha256: Some(hash(&new.files[MASTER])),
+                ..Facts::default()
+            };
+            let operation = self.consolidation.store.begin("consolidate", &facts)?;
+            self.operation = Some((operation, facts));
+        }
         let mut staged: Vec<StagedFile> = Vec::new();
-        for (file, bytes) in files.into_iter().zip(new.extracted.iter().chain([&new.master])) {
-            if file.bytes() != bytes {
-                staged.push(self.stage(file, bytes)?);
+        for (file, bytes) in files.into_iter().zip(&new.files) {
+            if file.bytes() == bytes {
+                continue;
             }
+            // A version that is only appended to needs no copy.
+            if !bytes.starts_with(file.bytes()) {
+                self.consolidation.store.keep_version(&file.name(), file.bytes())?;
+            }
+            staged.push(file.stage_whole(bytes.clone())?);
         }
         for staged in staged {
             self.defer_uncertain(staged.commit())?;
@@ -269,27 +271,6 @@ impl Run<'_, '_> {
         }
         self.add_to_report(changes, &new.report);
         Ok((old, new))
-    }
-
-    fn stage(&self, file: SharedFile, new: &[u8]) -> Result<StagedFile, StoreError> {
-        // A version that is only appended to needs no copy.
-        if !new.starts_with(file.bytes()) {
-            self.consolidation.store.keep_version(&file.name(), file.bytes())?;
-        }
-        file.stage_whole(new.to_vec())
-    }
-
-    fn begin(&mut self, old: &MemoryFiles, new: &NewMemory) -> Result<(), StoreError> {
-        if self.operation.is_none() {
-            let facts = Facts {
-                sha256_before: Some(hash(&old.master)),
-                sha256: Some(hash(&new.master)),
-                ..Facts::default()
-            };
-            let operation = self.consolidation.store.begin("consolidate", &facts)?;
-            self.operation = Some((operation, facts));
-        }
-        Ok(())
     }
 
     /// Adds a try to the report: an earlier one may have written some of the files.
@@ -309,15 +290,15 @@ impl Run<'_, '_> {
         let store = self.consolidation.store;
         let report = &self.done.report;
         let facts = Facts {
-            sha256: Some(hash(&new.master)),
-            bytes: Some(new.master.len() as u64),
+            sha256: Some(hash(&new.files[MASTER])),
+            bytes: Some(new.files[MASTER].len() as u64),
             count: Some((report.imported + report.taken_back) as u64),
             ..facts.clone()
         };
         let recorded = store.done(operation, &facts);
         let entry = DailyEntry { session: None, what: summary(report), items: Vec::new() };
         let logged = entry.log(store);
-        let read = self.consolidation.daily_logs().map(|logs| {
+        let read = logs(store).map(|logs| {
             for log in logs {
                 let old = old.daily.iter().find(|old| old.name == log.name);
                 new.state.record_read(&log, old.map_or(&[], |old| &old.bytes));

@@ -3,10 +3,10 @@
 use chrono::NaiveDate;
 use proptest::prelude::*;
 
-use super::daily::DailyLog;
 use super::statement::tests::decisions;
-use super::{MemoryFiles, NewMemory, Report, Rules, State, add_mark, consolidate, is_mark};
+use super::{MASTER, MemoryFiles, NewMemory, Report, Rules, State, add_mark, consolidate, is_mark};
 use crate::Citation;
+use crate::files::daily_log::DailyLog;
 
 fn words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
@@ -22,7 +22,12 @@ fn files(rules: &str, decisions: &str, facts: &str) -> MemoryFiles {
         text => format!("# {title}\n\n{text}").into_bytes(),
     };
     MemoryFiles {
-        extracted: [file("Preferences", rules), file("Decisions", decisions), file("Facts", facts)],
+        files: [
+            file("Preferences", rules),
+            file("Decisions", decisions),
+            file("Facts", facts),
+            Vec::new(),
+        ],
         ..MemoryFiles::default()
     }
 }
@@ -34,9 +39,8 @@ fn log(day: &str, text: &str) -> DailyLog {
 /// The memory that the next run finds.
 fn next(before: &MemoryFiles, after: &NewMemory) -> MemoryFiles {
     MemoryFiles {
-        extracted: after.extracted.clone(),
+        files: after.files.clone(),
         daily: before.daily.clone(),
-        master: after.master.clone(),
         state: after.state.clone(),
     }
 }
@@ -45,8 +49,8 @@ fn next(before: &MemoryFiles, after: &NewMemory) -> MemoryFiles {
 fn run_with(before: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
     let after = consolidate(before, rules).expect("nothing is read");
     let again = consolidate(&next(before, &after), rules).expect("nothing is read");
-    assert_eq!(text(&again.master), text(&after.master));
-    assert_eq!(again.extracted, after.extracted);
+    assert_eq!(text(&again.files[MASTER]), text(&after.files[MASTER]));
+    assert_eq!(again.files, after.files);
     assert_eq!(again.state, after.state);
     assert_eq!((again.report.imported, again.report.taken_back), (0, 0));
     after
@@ -62,7 +66,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// The master without the comments around our part.
 fn master_text(after: &NewMemory) -> String {
-    let all = text(&after.master);
+    let all = text(&after.files[MASTER]);
     let lines = all.lines().filter(|line| !is_mark(line));
     let lines = lines.map(|line| format!("{line}\n"));
     lines.collect::<String>().trim().to_owned()
@@ -95,15 +99,16 @@ fn the_master_has_its_sections() {
          - We decided to use SQLite for the cache. (user, a:1; 2026-11-01) \
          → taken back in b:4: Let's use Redis instead of SQLite."
     );
-    let marked = text(&after.extracted[1]);
-    assert_eq!(marked, text(&before.extracted[1]).replace("11-01)", "11-01, taken back in b:4)"));
+    let marked = text(&after.files[1]);
+    assert_eq!(marked, text(&before.files[1]).replace("11-01)", "11-01, taken back in b:4)"));
 }
 
 #[test]
 fn no_master_is_created_without_statements() {
-    assert!(run(&MemoryFiles::default()).master.is_empty());
-    let before = MemoryFiles { master: b"mine".to_vec(), ..MemoryFiles::default() };
-    assert_eq!(text(&run(&before).master), "mine");
+    assert!(run(&MemoryFiles::default()).files[MASTER].is_empty());
+    let mut before = MemoryFiles::default();
+    before.files[MASTER] = b"mine".to_vec();
+    assert_eq!(text(&run(&before).files[MASTER]), "mine");
 }
 
 #[test]
@@ -122,19 +127,19 @@ fn new_log_entries_are_imported_once() {
     let after = run(&before);
     assert_eq!(after.report.imported, 2);
     assert_eq!(
-        text(&after.extracted[1]),
+        text(&after.files[1]),
         format!("# Decisions\n\n{}{NEW}", OLD.replace("11-01)", "11-01, taken back in b:4)"))
     );
     assert_eq!(
-        text(&after.extracted[0]),
+        text(&after.files[0]),
         "# Preferences\n\n- Tabs (user, memory/daily/2026-11-03.md:4, 2026-11-03)\n"
     );
     // A deleted entry stays deleted even if the log is edited, unless it is logged once more.
     let mut before = next(&before, &after);
-    before.extracted[0] = b"# Preferences\n".to_vec();
+    before.files[0] = b"# Preferences\n".to_vec();
     before.daily[1].bytes.splice(0..0, *b"mine\n");
     let after = run(&before);
-    assert_eq!(text(&after.extracted[0]), "# Preferences\n");
+    assert_eq!(text(&after.files[0]), "# Preferences\n");
     let mut before = next(&before, &after);
     before.daily[1].bytes.extend_from_slice(b"- preference: Tabs\n");
     assert_eq!(run(&before).report.imported, 1);
@@ -153,9 +158,9 @@ fn entries_deleted_before_the_first_run_stay_deleted() {
     let rules = Rules { was_extracted: &was_extracted, ..rules(1000) };
     // Entry b:4 has been reworded.
     let after = run_with(&before, &rules);
-    assert_eq!(text(&after.extracted[1]), format!("# Decisions\n\n{NEW}"));
+    assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{NEW}"));
     // A missing memory file was lost, not emptied.
-    before.extracted[1].clear();
+    before.files[1].clear();
     assert_eq!(run_with(&before, &rules).report.imported, 2);
 }
 
@@ -167,8 +172,8 @@ fn a_lost_state_loses_and_repeats_nothing() {
     let mut lost = next(&before, &after);
     lost.state = State::default();
     let again = run(&lost);
-    assert_eq!(text(&again.master), text(&after.master));
-    assert_eq!(again.extracted, after.extracted);
+    assert_eq!(text(&again.files[MASTER]), text(&after.files[MASTER]));
+    assert_eq!(again.files, after.files);
     let json = after.state.to_json();
     assert_eq!(State::parse(&json).as_ref(), Some(&after.state));
     assert_eq!(State::parse(&json[..40]), None);
@@ -177,13 +182,13 @@ fn a_lost_state_loses_and_repeats_nothing() {
 #[test]
 fn text_around_our_part_stays_byte_for_byte() {
     let mut before = files("", OLD, "");
-    before.master = b"# Mine \xff\r\n\r\n* x".to_vec();
+    before.files[MASTER] = b"# Mine \xff\r\n\r\n* x".to_vec();
     let mut now = next(&before, &run(&before));
-    now.master.extend_from_slice(b"below\n\n\n");
-    now.extracted[1].extend_from_slice(NEW.as_bytes());
+    now.files[MASTER].extend_from_slice(b"below\n\n\n");
+    now.files[1].extend_from_slice(NEW.as_bytes());
     let after = run(&now);
-    assert!(after.master.starts_with(b"# Mine \xff\r\n\r\n* x\n\n<!-- "));
-    assert!(after.master.ends_with(b" -->\r\nbelow\n\n\n"));
+    assert!(after.files[MASTER].starts_with(b"# Mine \xff\r\n\r\n* x\n\n<!-- "));
+    assert!(after.files[MASTER].ends_with(b" -->\r\nbelow\n\n\n"));
     assert!(master_text(&after).contains("Redis"));
 }
 
@@ -193,11 +198,11 @@ fn edited_lines_become_the_editors_and_deleted_ones_stay_deleted() {
         "- Never push to main. (user, a:7)\n- Write tests. (user, a:8)\n- Be brief. (user, a:9)\n";
     let before = files(rules, OLD, "");
     let mut now = next(&before, &run(&before));
-    let edited = text(&now.master)
+    let edited = text(&now.files[MASTER])
         .replace("Never push to main.", "Never push to main but on Fridays.")
         .replace("- Write tests. (user, a:8)\n", "")
         .replace("- We decided", "my note\n- We decided");
-    now.master = edited.into_bytes();
+    now.files[MASTER] = edited.into_bytes();
     let after = run(&now);
     assert!(after.report.was_edited);
     assert_eq!(
@@ -212,7 +217,7 @@ fn edited_lines_become_the_editors_and_deleted_ones_stay_deleted() {
     );
     // The same holds in later runs.
     let mut later = next(&now, &after);
-    later.extracted[1].extend_from_slice(NEW.as_bytes());
+    later.files[1].extend_from_slice(NEW.as_bytes());
     let after = run(&later);
     assert!(!master_text(&after).contains("Write tests"), "{}", master_text(&after));
     assert_eq!(master_text(&after).matches("Never push").count(), 1);
@@ -222,9 +227,9 @@ fn edited_lines_become_the_editors_and_deleted_ones_stay_deleted() {
 fn without_a_state_all_of_an_edited_part_is_kept() {
     let before = files("- Be brief. (user, a:9)\n- Never push. (user, a:7)\n", "", "");
     let mut now = next(&before, &run(&before));
-    now.master = text(&now.master).replace("brief", "short").into_bytes();
+    now.files[MASTER] = text(&now.files[MASTER]).replace("brief", "short").into_bytes();
     now.state = State::default();
-    now.extracted[0].extend_from_slice(b"- Ask first. (user, b:1)\n");
+    now.files[0].extend_from_slice(b"- Ask first. (user, b:1)\n");
     let after = run(&now);
     assert_eq!(
         master_text(&after),
@@ -237,7 +242,7 @@ fn without_a_state_all_of_an_edited_part_is_kept() {
 fn broken_or_copied_comments_lose_nothing() {
     let before = files("- Be brief. (user, a:9)\n", "", "");
     let first = run(&before);
-    let whole = text(&first.master);
+    let whole = text(&first.files[MASTER]);
     let lines: Vec<&str> = whole.lines().collect();
     let end = lines.len() - 1;
     for master in [
@@ -250,9 +255,9 @@ fn broken_or_copied_comments_lose_nothing() {
     ] {
         let mut now = next(&before, &first);
         let is_mine = master.contains("mine");
-        now.master = master.clone().into_bytes();
+        now.files[MASTER] = master.clone().into_bytes();
         let after = run(&now);
-        let master = text(&after.master);
+        let master = text(&after.files[MASTER]);
         assert_eq!(master.matches("Be brief.").count(), 1, "{master}\n=>\n{master}");
         assert_eq!(master.contains("mine"), is_mine, "{master}\n=>\n{master}");
         assert_eq!(master.matches("begin.").count(), 1, "{master}");
@@ -262,7 +267,7 @@ fn broken_or_copied_comments_lose_nothing() {
 #[test]
 fn text_of_people_in_the_master_is_not_repeated_and_takes_back() {
     let mut before = files("- Be brief. (user, a:9)\n- Ask. (user, a:4)\n", OLD, "");
-    before.master =
+    before.files[MASTER] =
         b"- **Be brief!**\n- ~~Ask.~~\n\nWe no longer use SQLite for anything.\n".to_vec();
     let after = run(&before);
     assert_eq!(
@@ -273,16 +278,16 @@ fn text_of_people_in_the_master_is_not_repeated_and_takes_back() {
          → taken back: We no longer use SQLite for anything."
     );
     // Lines that people edit move, so L1 gets no mark that cites one.
-    assert_eq!(text(&after.extracted[1]), format!("# Decisions\n\n{OLD}"));
+    assert_eq!(text(&after.files[1]), format!("# Decisions\n\n{OLD}"));
 }
 
 #[test]
 fn a_removed_mark_is_not_added_again() {
     let before = files("", &format!("{OLD}{NEW}"), "");
     let mut now = next(&before, &run(&before));
-    now.extracted[1] = before.extracted[1].clone();
+    now.files[1] = before.files[1].clone();
     let after = run(&now);
-    assert_eq!(after.extracted[1], before.extracted[1]);
+    assert_eq!(after.files[1], before.files[1]);
     assert!(!master_text(&after).contains("No longer holds"), "{}", master_text(&after));
 }
 
@@ -295,12 +300,12 @@ fn the_limit_drops_the_least_important_and_never_text_of_people() {
     let Report { shown, left_out, tokens, .. } = after.report;
     assert!(tokens <= 100 && shown > 5 && shown + left_out == 40, "{:?}", after.report);
     assert!(master_text(&after).contains("SQLite"), "{}", master_text(&after));
-    assert_eq!(text(&after.extracted[0]).lines().count(), 41);
-    before.master = "mine ".repeat(101).into_bytes();
+    assert_eq!(text(&after.files[0]).lines().count(), 41);
+    before.files[MASTER] = "mine ".repeat(101).into_bytes();
     let after = run_with(&before, &rules(100));
     assert!(after.report.is_full);
     assert_eq!((after.report.shown, after.report.left_out), (0, 40));
-    assert!(text(&after.master).starts_with("mine mine"));
+    assert!(text(&after.files[MASTER]).starts_with("mine mine"));
 }
 
 #[test]
@@ -308,7 +313,7 @@ fn hostile_text_neither_drives_a_terminal_nor_ends_our_part() {
     let hostile = "- a \u{1b}[31mb\u{9b}c <!-- ctx-memory: end 0000 --> (user, a:1)\n\
                    - <!-- ctx-memory: begin (user, a:2)\n- <script>x</script> (user, ../../a:3)\n";
     let after = run(&files(hostile, "", ""));
-    let master = text(&after.master);
+    let master = text(&after.files[MASTER]);
     assert!(!master.replace('\n', "").contains(char::is_control), "{master:?}");
     assert_eq!(after.report.shown, 3, "{master}");
 }
@@ -352,7 +357,7 @@ proptest! {
         before.daily = vec![log("2026-11-20", &logged)];
         let after = run_with(&before, &rules(limit));
         let mut now = next(&before, &after);
-        let mut lines: Vec<String> = text(&now.master).lines().map(str::to_owned).collect();
+        let mut lines: Vec<String> = text(&now.files[MASTER]).lines().map(str::to_owned).collect();
         let mut mine = Vec::new();
         for (number, (at, how)) in edits.into_iter().enumerate() {
             let at = at % (lines.len() + 1);
@@ -365,17 +370,17 @@ proptest! {
                 _ => { let line = format!("note {number}"); lines.insert(at, line.clone()); mine.push(line); }
             }
         }
-        now.master = (lines.join("\n") + "\n").into_bytes();
+        now.files[MASTER] = (lines.join("\n") + "\n").into_bytes();
         let still: Vec<String> = mine.into_iter().filter(|line| lines.contains(line)).collect();
-        now.extracted[1].extend_from_slice(more.concat().as_bytes());
+        now.files[1].extend_from_slice(more.concat().as_bytes());
         let after = run_with(&now, &rules(limit));
-        let master = text(&after.master);
+        let master = text(&after.files[MASTER]);
         for line in &still {
             prop_assert_eq!(master.lines().filter(|it| it == line).count(), 1, "{}\n{}", line, master);
         }
         prop_assert!(after.report.is_full || after.report.tokens <= limit);
         let marks = regex::Regex::new(", taken back in [^,)]+:[0-9]+").expect("a pattern");
-        for (old, new) in now.extracted.iter().zip(&after.extracted) {
+        for (old, new) in now.files[..MASTER].iter().zip(&after.files) {
             let plain = |bytes: &[u8]| marks.replace_all(&text(bytes), "").into_owned();
             prop_assert!(plain(new).starts_with(&plain(old)));
         }

@@ -13,8 +13,8 @@ use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_text::shorten;
 
-use super::KINDS;
 use super::master::HISTORY;
+use super::place_of;
 use super::statement::{Author, Order, Statement};
 use crate::Citation;
 use crate::similarity::Fingerprint;
@@ -112,8 +112,7 @@ impl Topic {
             (it.author, is_whole, it.text.chars().count(), it.order)
         });
         let fullest = fullest.expect("a group has a statement");
-        let section = |it: &&&Statement| KINDS.iter().position(|kind| *kind == it.kind);
-        let kind = shown.iter().min_by_key(section).unwrap_or(fullest).kind;
+        let kind = shown.iter().map(|it| it.kind).min_by_key(|kind| place_of(*kind));
         let newest = shown.iter().max_by_key(|it| it.order).unwrap_or(fullest);
         let mut citations = vec![fullest.citation.clone()];
         for statement in group.iter().rev() {
@@ -127,7 +126,7 @@ impl Topic {
             retraction = by.map(|by| Retraction::of(by, fullest, all));
         }
         Self {
-            kind,
+            kind: kind.unwrap_or(fullest.kind),
             text: fullest.text.clone(),
             author: fullest.author,
             citations,

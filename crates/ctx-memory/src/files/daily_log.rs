@@ -93,8 +93,16 @@ fn daily(store: &Store) -> PathBuf {
     store.memory().join("daily")
 }
 
-/// The logs with their names, the oldest first. Links are not followed.
-pub(crate) fn logs(store: &Store) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+/// The log of a day.
+#[derive(Clone, Debug)]
+pub(crate) struct DailyLog {
+    /// `2026-11-24.md`.
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The logs, the oldest first. Links are not followed.
+pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     let dir = daily(store);
     let failed = |source| StoreError::Io { action: "read", path: dir.clone(), source };
     match fs::symlink_metadata(&dir) {
@@ -102,16 +110,21 @@ pub(crate) fn logs(store: &Store) -> Result<Vec<(String, Vec<u8>)>, StoreError> 
         Ok(meta) if !meta.is_dir() => return Err(failed(io::Error::other("it is not a folder"))),
         looked_up => looked_up.map_err(failed)?,
     };
-    let is_day =
-        |name: &str| name.strip_suffix(".md").is_some_and(|day| day.parse::<NaiveDate>().is_ok());
     let mut names = file_names(&dir)?;
-    names.retain(|name| is_day(name));
+    names.retain(|name| day_of(name).is_some());
     names.sort();
-    let logs = names.into_iter().map(|name| {
-        let bytes = read(&dir.join(&name))?;
-        Ok((name, bytes))
-    });
-    logs.collect()
+    let mut logs = Vec::new();
+    for name in names {
+        if let Some(bytes) = read(&dir.join(&name))? {
+            logs.push(DailyLog { name, bytes });
+        }
+    }
+    Ok(logs)
+}
+
+/// The day of a log by its name.
+pub(crate) fn day_of(name: &str) -> Option<NaiveDate> {
+    name.strip_suffix(".md")?.parse().ok()
 }
 
 /// Removes what killed runs left of logs in the store's `tmp/`. The log of the day does not do

@@ -13,24 +13,22 @@ use ctx_store::{Facts, Figures, SessionId, Store, StoreError, open_plain};
 
 pub use daily_log::DailyEntry;
 
-/// The bytes of a regular file; links are not followed.
-fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
-    let read = || {
-        let mut bytes = Vec::new();
-        open_plain(path)?.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    read().map_err(|source| StoreError::Io { action: "read", path: path.to_owned(), source })
+/// The bytes of a regular file, if it is there; links are not followed.
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    let mut bytes = Vec::new();
+    match open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => Ok(Some(bytes)),
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(StoreError::Io { action: "read", path: path.to_owned(), source }),
+    }
 }
 
 const NAME: &str = "consolidated.json";
 
 /// The text of the file; `None` if there is none, or it is not UTF-8.
 pub(crate) fn read_consolidated(store: &Store) -> Result<Option<String>, StoreError> {
-    match read(&store.memory().join(NAME)) {
-        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => Ok(String::from_utf8(read?).ok()),
-    }
+    let bytes = read(&store.memory().join(NAME))?;
+    Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
 /// Replaces the file. A failure says that the consolidation itself is done.
