@@ -73,7 +73,8 @@ impl Args {
         warn_edits(&done.edits, io);
         self.tell(&done, io);
         if self.json {
-            io.write(json_line(&ReportJson::of(&done)).as_bytes())?;
+            let changed = done.changes.iter().map(|change| change.name.as_str()).collect();
+            io.write(json_line(&ReportJson { changed, report: &done.report }).as_bytes())?;
         }
         Ok(ExitStatus::Done)
     }
@@ -125,46 +126,6 @@ fn show(change: &Change, io: &mut Io) -> Result<(), Failure> {
 #[derive(Serialize)]
 struct ReportJson<'a> {
     changed: Vec<&'a str>,
-    imported: usize,
-    taken_back: usize,
-    statements: usize,
-    topics: usize,
-    history: usize,
-    own: usize,
-    shown: usize,
-    left_out: usize,
-    tokens: u64,
-    edited: bool,
-}
-
-impl<'a> ReportJson<'a> {
-    fn of(done: &'a Consolidated) -> Self {
-        let Report {
-            imported,
-            taken_back,
-            statements,
-            topics,
-            history,
-            own,
-            shown,
-            left_out,
-            tokens,
-            was_edited: edited,
-            is_full: _,
-        } = done.report;
-        let changed = done.changes.iter().map(|change| change.name.as_str());
-        Self {
-            changed: changed.collect(),
-            imported,
-            taken_back,
-            statements,
-            topics,
-            history,
-            own,
-            shown,
-            left_out,
-            tokens,
-            edited,
-        }
-    }
+    #[serde(flatten)]
+    report: &'a Report,
 }
