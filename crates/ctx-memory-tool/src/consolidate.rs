@@ -1,7 +1,7 @@
 //! `ctx-memory consolidate`: what all sessions left behind, brought together.
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line, printable};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_format::counted;
 use ctx_memory::consolidate::Report;
 use ctx_memory::{Change, Consolidated, Consolidation};
@@ -10,6 +10,8 @@ use ctx_tools::args::counting::CountingArgs;
 use ctx_tools::store::{StoreArgs, failure, merge_failure, warn_edits};
 use serde::Serialize;
 use similar::TextDiff;
+
+use crate::write_text;
 
 /// Consolidate the memory of all sessions into one file
 ///
@@ -109,17 +111,12 @@ impl Args {
     }
 }
 
-/// A unified diff. On a terminal what could drive it is escaped.
+/// A unified diff.
 fn show(change: &Change, io: &mut Io) -> Result<(), Failure> {
     let [old, new] = [&change.old, &change.new].map(|bytes| String::from_utf8_lossy(bytes));
     let diff = TextDiff::from_lines(&*old, &*new);
     let (from, to) = (format!("a/{}", change.name), format!("b/{}", change.name));
-    let text = diff.unified_diff().header(&from, &to).to_string();
-    if io.columns().is_none() {
-        return io.write(text.as_bytes());
-    }
-    let lines = text.lines().map(|line| printable(line) + "\n");
-    io.write(lines.collect::<String>().as_bytes())
+    write_text(diff.unified_diff().header(&from, &to).to_string().as_bytes(), io)
 }
 
 /// The report in JSON.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader};
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, printable};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_format::{Dialect, Object};
 use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
@@ -12,6 +12,7 @@ use ctx_tools::store::StoreArgs;
 
 use crate::searchable_text::said;
 use crate::stored::Stored;
+use crate::write_text;
 
 /// Print what a result of `ctx-memory search` refers to
 ///
@@ -35,7 +36,7 @@ impl Args {
         for reference in &self.refs {
             match bytes(reference, &stored) {
                 Ok(bytes) => {
-                    print(&bytes, io)?;
+                    write_text(&bytes, io)?;
                     statuses.push(ExitStatus::Done);
                 }
                 Err(failure) => {
@@ -59,15 +60,6 @@ fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>, Failure> {
     let source = stored.source(name).ok_or_else(|| missing().hint(hint))?;
     let held = stored.held(source, place)?;
     held.map(|held| held.bytes).ok_or_else(|| missing().hint(hint))
-}
-
-fn print(bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
-    if io.columns().is_none() {
-        return io.write(bytes);
-    }
-    let text = String::from_utf8_lossy(bytes);
-    let lines = text.lines().map(|line| printable(line) + "\n");
-    io.write(lines.collect::<String>().as_bytes())
 }
 
 /// A line of a source. Where one line holds several messages, which of them: a session that

@@ -4,21 +4,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_engine::{ErrorKind, PassError};
 use ctx_format::{Dialect, Record, Role, counted};
 use ctx_memory::inject::{Context, Layer, assemble};
 use ctx_store::{Growth, SessionId};
 use ctx_tools::args::counting::CountingArgs;
-use ctx_tools::output::Output;
-use ctx_tools::output::OutputArgs;
+use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
 use ctx_tools::session::ReadArgs;
 use ctx_tools::store::{StoreArgs, session_id};
 use serde::Serialize;
 
-use crate::layers::Layers;
+use crate::layers;
+use crate::one_of;
 
 /// The name of the message: by it a later run finds what it replaces.
 const NAME: &str = "ctx_memory";
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "PART",
-        value_parser = PossibleValuesParser::new(Layer::ALL.map(Layer::as_str)).map(layer_of)
+        value_parser = one_of(Layer::ALL, Layer::as_str)
     )]
     without: Vec<Layer>,
     /// Make it at most N tokens
@@ -68,12 +67,6 @@ pub(crate) struct Args {
     output: OutputArgs,
     #[command(flatten)]
     store: StoreArgs,
-}
-
-#[allow(clippy::needless_pass_by_value)] // As clap hands it on.
-fn layer_of(word: String) -> Layer {
-    let layer = Layer::ALL.into_iter().find(|layer| layer.as_str() == word);
-    layer.expect("one of the possible values")
 }
 
 impl Args {
@@ -94,9 +87,9 @@ impl Args {
             }
             if self.dry_run {
                 io.write(text.as_bytes())?;
-                return Ok(ExitStatus::Done);
+            } else {
+                self.output.report(&[])?.write(text.as_bytes(), io)?;
             }
-            self.output.report(&[])?.write(text.as_bytes(), io)?;
             return Ok(ExitStatus::Done);
         };
         let store = self.store.lazy(&crate::TOOL, matches);
@@ -130,11 +123,11 @@ impl Args {
         let counting = self.counting.resolve()?;
         counting.report(io);
         let store = self.store.open(&crate::TOOL, matches)?;
-        let layers =
-            Layers { store: &store, session: self.session.as_ref(), base: self.base.as_deref() };
-        let wanted = Layer::ALL.into_iter().filter(|it| !self.without.contains(it));
-        let parts = wanted.map(|layer| Ok((layer, layers.read(layer)?)));
-        let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
+        let mut parts = Vec::new();
+        for layer in Layer::ALL.into_iter().filter(|it| !self.without.contains(it)) {
+            let base = self.base.as_deref();
+            parts.push((layer, layers::read(layer, base, self.session.as_ref(), &store)?));
+        }
         let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
         let context = context.map_err(|error| {
             Failure::new(error).hint("raise --max-tokens, or shorten the base prompt")

@@ -16,40 +16,36 @@ use crate::stored::read_text;
 /// their last.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// Where the text of each layer comes from.
-pub(crate) struct Layers<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) session: Option<&'a SessionId>,
-    pub(crate) base: Option<&'a Path>,
-}
-
-impl Layers<'_> {
-    /// The text of a layer, empty if there is none.
-    pub(crate) fn read(&self, layer: Layer) -> Result<String, Failure> {
-        let memory = self.store.memory();
-        match layer {
-            Layer::Base => self.base.map_or(Ok(String::new()), named),
-            Layer::Soul => stored(&memory.join("summary/soul.md")),
-            Layer::Memory => {
-                let master = stored(&memory.join("summary/master.md"))?;
-                // The comments around what consolidation wrote are for who edits it.
-                let lines = master.lines().filter(|line| !is_mark(line));
-                let master = lines.collect::<Vec<_>>().join("\n");
-                if !master.trim().is_empty() {
-                    return Ok(master);
-                }
-                let files = EXTRACTED.map(|name| stored(&memory.join("extracted").join(name)));
-                let texts = files.into_iter().collect::<Result<Vec<_>, _>>()?;
-                let texts = texts.iter().map(|text| text.trim());
-                let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
-                Ok(texts.join("\n\n"))
+/// The text of a layer, empty if there is none.
+pub(crate) fn read(
+    layer: Layer,
+    base: Option<&Path>,
+    session: Option<&SessionId>,
+    store: &Store,
+) -> Result<String, Failure> {
+    let memory = store.memory();
+    match layer {
+        Layer::Base => base.map_or(Ok(String::new()), named),
+        Layer::Soul => stored(&memory.join("summary/soul.md")),
+        Layer::Memory => {
+            let master = stored(&memory.join("summary/master.md"))?;
+            // The comments around what consolidation wrote are for who edits it.
+            let lines = master.lines().filter(|line| !is_mark(line));
+            let master = lines.collect::<Vec<_>>().join("\n");
+            if !master.trim().is_empty() {
+                return Ok(master);
             }
-            Layer::Runtime => stored(&memory.join("extracted/runtime.md")),
-            Layer::Summary => {
-                let path = self.session.map(|it| summary_path(self.store, it));
-                let all = path.map_or(Ok(String::new()), |path| stored(&path))?;
-                Ok(newest(&all).to_owned())
+            let mut texts = Vec::new();
+            for name in EXTRACTED {
+                texts.push(stored(&memory.join("extracted").join(name))?.trim().to_owned());
             }
+            texts.retain(|text| !text.is_empty());
+            Ok(texts.join("\n\n"))
+        }
+        Layer::Runtime => stored(&memory.join("extracted/runtime.md")),
+        Layer::Summary => {
+            let all = session.map_or(Ok(String::new()), |it| stored(&summary_path(store, it)))?;
+            Ok(newest(&all).to_owned())
         }
     }
 }

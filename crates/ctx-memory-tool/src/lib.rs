@@ -11,8 +11,9 @@ mod search;
 mod searchable_text;
 mod stored;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use ctx_cli::{Io, Outcome, Tool};
+use ctx_cli::{Failure, Io, Outcome, Tool, printable};
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
@@ -55,4 +56,25 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         Command::Consolidate(args) => args.run(matches, io),
         Command::Inject(args) => args.run(matches, io),
     }
+}
+
+/// One of `all`, each by its name.
+fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name)).map(move |word| {
+        let named = all.into_iter().find(|it| name(*it) == word);
+        named.expect("one of the possible values")
+    })
+}
+
+/// Writes a text. On a terminal what could drive it is escaped.
+fn write_text(bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
+    if io.columns().is_none() {
+        return io.write(bytes);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().map(|line| printable(line) + "\n");
+    io.write(lines.collect::<String>().as_bytes())
 }

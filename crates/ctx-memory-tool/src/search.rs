@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_search::{
     Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, State, snippet,
@@ -14,8 +13,8 @@ use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
 use serde::Serialize;
 
-use crate::get::Again;
-use crate::get::SourceLine;
+use crate::get::{Again, SourceLine};
+use crate::one_of;
 use crate::stored::{Stored, entry_of};
 
 /// How long a run waits for another one that builds the first index.
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "KIND",
-        value_parser = PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::as_str)).map(kind_of),
+        value_parser = one_of(SourceKind::ALL, SourceKind::as_str),
         help_heading = "Filters"
     )]
     kind: Vec<SourceKind>,
@@ -61,7 +60,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "ROLE",
-        value_parser = PossibleValuesParser::new(ROLES).map(role_of),
+        value_parser = one_of(ROLES, |role| role),
         help_heading = "Filters"
     )]
     role: Vec<&'static str>,
@@ -157,19 +156,6 @@ fn search_failure(error: &SearchError, store: &Store) -> Failure {
     }
 }
 
-#[allow(clippy::needless_pass_by_value)] // For `map`.
-fn kind_of(word: String) -> SourceKind {
-    let mut all = SourceKind::ALL.into_iter();
-    let kind = all.find(|kind| kind.as_str() == word);
-    kind.expect("one of the possible values")
-}
-
-#[allow(clippy::needless_pass_by_value)] // For `map`.
-fn role_of(word: String) -> &'static str {
-    let role = ROLES.into_iter().find(|role| *role == word);
-    role.expect("one of the possible values")
-}
-
 /// How many characters of a text are shown.
 const SHOWN: usize = 240;
 
@@ -177,13 +163,13 @@ const SHOWN: usize = 240;
 struct SearchResult<'a> {
     #[serde(rename = "ref")]
     reference: String,
-    kind: &'static str,
+    kind: SourceKind,
     session: Option<&'a str>,
     path: String,
     line: u64,
     role: Option<&'static str>,
     time: Option<String>,
-    holds: &'static str,
+    holds: Holds,
     score: f64,
     snippet: Option<String>,
 }
@@ -198,24 +184,16 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Agai
     let of_entry = entry.map(|entry| entry.citation.session);
     json_line(&SearchResult {
         reference: format!("{}:{place}", source.name),
-        kind: source.kind.as_str(),
+        kind: source.kind,
         session: source.session.as_deref().or(of_entry.as_deref()),
         path: stored.path(source).to_string_lossy().into_owned(),
         line: place.line,
         role: hit.role,
         time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
-        holds: word_for(hit.holds),
+        holds: hit.holds,
         score: hit.score,
         snippet: text.as_deref().map(|text| snippet(text, query, SHOWN)),
     })
-}
-
-fn word_for(holds: Holds) -> &'static str {
-    match holds {
-        Holds::Words => "words",
-        Holds::Whole => "whole",
-        Holds::First => "first",
-    }
 }
 
 /// Each paragraph with its line, from 1: an entry of a list with what is below it, a heading,

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
 
+use serde::Serialize;
 use tantivy::query::{
     BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, RangeQuery, TermQuery, TermSetQuery,
 };
@@ -56,7 +57,8 @@ pub struct Hit {
 }
 
 /// How much of a query a document contains, in increasing order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Holds {
     /// Some of its words, or all of them.
     Words,
