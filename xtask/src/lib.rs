@@ -4,7 +4,6 @@
 //! readers need no build. [`generated`] makes all of them in memory, [`stale`]
 //! compares, [`write()`] repairs.
 
-mod completions;
 pub mod dist;
 mod exit_status;
 mod man;
@@ -14,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use ctx_cli::Shell;
 
 /// Path within the repository → content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -38,13 +39,19 @@ pub fn generated() -> io::Result<Files> {
     let mut files = Files::new();
     let tools = tools();
     for tool in &tools {
-        let page = PathBuf::from(format!("man/{}.1", tool.name));
-        files.insert(page, man::page(tool)?);
-        files.extend(completions::of(tool));
+        let name = tool.name;
+        files.insert(format!("man/{name}.1").into(), man::page(tool)?);
+        // Under the names that the shells look for.
+        for (path, shell) in [
+            (format!("completions/bash/{name}"), Shell::Bash),
+            (format!("completions/zsh/_{name}"), Shell::Zsh),
+            (format!("completions/fish/{name}.fish"), Shell::Fish),
+        ] {
+            files.insert(path.into(), shell.script(name).into_bytes());
+        }
     }
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
-    let statuses = exit_status::page(&tools);
-    files.insert(PathBuf::from("docs/exit-status.md"), statuses);
+    files.insert(PathBuf::from("docs/exit-status.md"), exit_status::page(&tools));
     Ok(files)
 }
 
@@ -54,13 +61,10 @@ pub fn stale(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
     for (path, content) in files {
         match fs::read(root.join(path)) {
             Ok(found) if found == *content => {}
-            Ok(_) => {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {
                 stale.insert(path.clone());
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                stale.insert(path.clone());
-            }
-            Err(error) => return Err(error),
         }
     }
     Ok(stale)

@@ -45,13 +45,11 @@ pub(crate) fn overview() -> Vec<u8> {
     let mut tools = String::new();
     for tool in crate::tools() {
         let about = tool.full_command().get_about().map(ToString::to_string);
-        item(&format!("\\fB{}\\fR(1)", roff(tool.name)), &mut tools);
-        line(&about.unwrap_or_default(), &mut tools);
+        item(&format!("\\fB{}\\fR(1)", roff(tool.name)), &about.unwrap_or_default(), &mut tools);
     }
     let mut statuses = String::new();
     for (status, meaning) in ExitStatus::TABLE {
-        item(&format!("\\fB{}\\fR", status.code()), &mut statuses);
-        line(meaning, &mut statuses);
+        item(&format!("\\fB{}\\fR", status.code()), meaning, &mut statuses);
     }
     include_str!("ctx.7.in")
         .replace("@VERSION@", VERSION)
@@ -101,56 +99,39 @@ fn commands(tool: &Tool, page: &mut String) -> io::Result<()> {
 /// A section as a part of another one: its heading goes, and those of groups of options are
 /// lines in bold.
 fn unheaded(text: &str) -> String {
-    let mut part = String::new();
-    for text in text.lines() {
-        match text.strip_prefix(".SH ") {
-            Some("DESCRIPTION" | "OPTIONS") => {}
-            Some(heading) => {
-                let heading = sentence_case(heading.trim_matches('"'));
-                let _ = writeln!(part, ".PP\n\\fB{heading}\\fR");
-            }
-            None => {
-                part.push_str(text);
-                part.push('\n');
-            }
-        }
-    }
-    part
+    with_headings(text, |heading| match heading {
+        "DESCRIPTION" | "OPTIONS" => String::new(),
+        heading => format!(".PP\n\\fB{}\\fR\n", sentence_case(heading)),
+    })
 }
 
 /// `clap_mangen` makes a section of each help heading; here they are groups of
 /// OPTIONS, so that every page has the same sections.
 fn group_options(options: &str) -> String {
-    let mut grouped = String::new();
-    let mut seen_options = false;
-    for text in options.lines() {
-        match text.strip_prefix(".SH ") {
-            Some("OPTIONS") => {
-                seen_options = true;
-                grouped.push_str(text);
-            }
-            Some(heading) => {
-                if !seen_options {
-                    grouped.push_str(".SH OPTIONS\n");
-                    seen_options = true;
-                }
-                let heading = heading.trim_matches('"');
-                let _ = write!(grouped, ".SS \"{}\"", sentence_case(heading));
-            }
-            None => grouped.push_str(text),
+    let mut has_head = false;
+    with_headings(options, |heading| {
+        let head = if std::mem::replace(&mut has_head, true) { "" } else { ".SH OPTIONS\n" };
+        match heading {
+            "OPTIONS" => head.to_owned(),
+            group => format!("{head}.SS \"{}\"\n", sentence_case(group)),
         }
-        grouped.push('\n');
-    }
-    grouped
+    })
+}
+
+/// The lines of a page, its headings as `heading` has them.
+fn with_headings(page: &str, mut heading: impl FnMut(&str) -> String) -> String {
+    let lines = page.lines().map(|line| match line.strip_prefix(".SH ") {
+        Some(title) => heading(title.trim_matches('"')),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 fn sentence_case(heading: &str) -> String {
+    // Headings are ASCII.
     let lower = heading.to_lowercase();
-    let mut chars = lower.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => lower,
-    }
+    let (first, rest) = lower.split_at(lower.len().min(1));
+    first.to_uppercase() + rest
 }
 
 fn exit_status(more: &Page, page: &mut String) {
@@ -161,8 +142,8 @@ fn exit_status(more: &Page, page: &mut String) {
         if status == ExitStatus::No && here.is_none() {
             continue;
         }
-        item(&format!("\\fB{}\\fR", status.code()), page);
-        line(here.map_or(meaning, |(_, meaning)| meaning.as_str()), page);
+        let meaning = here.map_or(meaning, |(_, meaning)| meaning.as_str());
+        item(&format!("\\fB{}\\fR", status.code()), meaning, page);
     }
 }
 
@@ -172,8 +153,7 @@ fn pairs(title: &str, pairs: &[(String, String)], page: &mut String) {
     }
     section(title, page);
     for (name, meaning) in pairs {
-        item(&format!("\\fB{}\\fR", roff(name)), page);
-        line(meaning, page);
+        item(&format!("\\fB{}\\fR", roff(name)), meaning, page);
     }
 }
 
@@ -183,10 +163,8 @@ fn examples(more: &Page, page: &mut String) {
     }
     section("EXAMPLES", page);
     for (command, what) in &more.examples {
-        let mut what = what.clone();
-        what.push(':');
         page.push_str(".PP\n");
-        line(&what, page);
+        line(&format!("{what}:"), page);
         page.push_str(".PP\n.RS 4\n.nf\n");
         for text in command.lines() {
             line(text, page);
@@ -210,8 +188,9 @@ fn section(title: &str, page: &mut String) {
     let _ = writeln!(page, ".SH \"{title}\"");
 }
 
-fn item(head: &str, page: &mut String) {
+fn item(head: &str, text: &str, page: &mut String) {
     let _ = writeln!(page, ".TP\n{head}");
+    line(text, page);
 }
 
 /// One line of text; a leading `.` or `'` would be a request to roff.
@@ -227,17 +206,9 @@ fn line(text: &str, page: &mut String) {
 /// Escapes what roff would read: commands are copied out of manuals, so `-`,
 /// `'`, `` ` ``, `^` and `~` must stay the ASCII characters.
 fn roff(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' => escaped.push_str("\\e"),
-            '-' => escaped.push_str("\\-"),
-            '\'' => escaped.push_str("\\(aq"),
-            '`' => escaped.push_str("\\(ga"),
-            '^' => escaped.push_str("\\(ha"),
-            '~' => escaped.push_str("\\(ti"),
-            _ => escaped.push(c),
-        }
+    let mut escaped = text.replace('\\', "\\e");
+    for (sign, name) in [("-", "-"), ("'", "(aq"), ("`", "(ga"), ("^", "(ha"), ("~", "(ti")] {
+        escaped = escaped.replace(sign, &format!("\\{name}"));
     }
     escaped
 }
