@@ -129,18 +129,17 @@ fn open(
     let unusable = |error| search_failure(&error, store);
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
-    if index.state() == State::Damaged {
+    if index.state == State::Damaged {
         io.warn("the search index was damaged or of another version; it is rebuilt");
     }
     if index.is_locked_by_another() {
         io.warn("another run updates the search index; what is new may be missing");
     }
     let read = |source: &_, take: &mut dyn FnMut(_)| stored.read(source, take);
-    let changes = index.update(&stored.sources, read).map_err(unusable)?;
-    let Changes { read, forgotten, .. } = changes;
+    let Changes { read, forgotten, failed } =
+        index.update(&stored.sources, read).map_err(unusable)?;
     io.note(format_args!("indexed {read} files and snapshots, forgot {forgotten}"));
-    let failed = changes.failed.into_iter();
-    let failed = failed.map(|(_, failure)| failure.status(ExitStatus::Partial));
+    let failed = failed.into_iter().map(|(_, failure)| failure.status(ExitStatus::Partial));
     Ok((index, failed.collect()))
 }
 

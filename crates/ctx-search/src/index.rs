@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tantivy::schema::Schema;
 use tantivy::{Index, TantivyError};
 
 use crate::schema::{Fields, Source, register};
@@ -18,10 +19,11 @@ pub struct SearchIndex {
     pub(crate) index: Index,
     pub(crate) fields: Fields,
     pub(crate) known: IndexedSources,
-    pub(crate) folder: Folder,
+    pub(crate) folder: PathBuf,
     /// Held by who may write.
     lock: Option<File>,
-    state: State,
+    /// How it was found.
+    pub state: State,
 }
 
 /// How an index was found.
@@ -40,143 +42,94 @@ impl SearchIndex {
     /// the index, it can be read but not updated. If that run is creating it, waits for at most
     /// `patience`.
     pub fn open(folder: &Path, patience: Duration) -> Result<Self, SearchError> {
-        let folder = Folder::make(folder)?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(SearchError::io("create", folder))?;
         let (schema, fields) = Fields::new();
-        let mut lock = folder.lock(Duration::ZERO)?;
-        let mut found = load(&folder);
-        if lock.is_none() && !matches!(found, FolderState::Whole(..)) {
-            lock = folder.lock(patience)?;
-            found = load(&folder);
+        let mut lock = take_lock(folder, Duration::ZERO)?;
+        let mut found = load(folder, &schema);
+        if lock.is_none() && found.is_none() {
+            lock = take_lock(folder, patience)?;
+            found = load(folder, &schema);
         }
         let (index, known, state) = match (found, &lock) {
-            (FolderState::Whole(index, known), _) => (index, known, State::Whole),
-            (_, None) => return Err(SearchError::Busy),
-            (other, Some(_)) => {
-                folder.empty()?;
-                let state = match other {
-                    FolderState::Nothing => State::New,
-                    _ => State::Damaged,
-                };
-                let index = Index::create_in_dir(folder.path(), schema)?;
+            (Some((index, known)), _) => (index, known, State::Whole),
+            (None, None) => return Err(SearchError::Busy),
+            (None, Some(_)) => {
+                let is_there = folder.join("meta.json").exists();
+                each_file(folder, "remove", |file| fs::remove_file(file))?;
+                let index = Index::create_in_dir(folder, schema)?;
+                let state = if is_there { State::Damaged } else { State::New };
                 (index, IndexedSources::default(), state)
             }
         };
         register(&index);
-        Ok(Self { index, fields, known, folder, lock, state })
-    }
-
-    /// How it was found.
-    pub fn state(&self) -> State {
-        self.state
+        Ok(Self { index, fields, known, folder: folder.to_owned(), lock, state })
     }
 
     /// Whether another run writes it, so that this one cannot.
     pub fn is_locked_by_another(&self) -> bool {
         self.lock.is_none()
     }
-}
 
-enum FolderState {
-    Nothing,
-    Whole(Index, IndexedSources),
-    Damaged,
-}
-
-/// Looks at what is in the folder: all of it is held against its checksums, which takes
-/// about a millisecond for each 5 MB, for what is damaged may give any answer.
-fn load(folder: &Folder) -> FolderState {
-    if !folder.path().join("meta.json").exists() {
-        return FolderState::Nothing;
+    /// Makes all files of it private: the engine makes them as the process's mask has it.
+    pub(crate) fn make_private(&self) -> Result<(), SearchError> {
+        let private = |file: &Path| fs::set_permissions(file, Permissions::from_mode(0o600));
+        each_file(&self.folder, "change the mode of", private)
     }
-    let (schema, _) = Fields::new();
-    let whole = || {
-        let index = Index::open_in_dir(folder.path()).ok()?;
-        let payload = index.load_metas().ok()?.payload;
+}
+
+/// The whole index in the folder: all of it is held against its checksums, which takes
+/// about a millisecond for each 5 MB, for what is damaged may give any answer.
+fn load(folder: &Path, schema: &Schema) -> Option<(Index, IndexedSources)> {
+    let index = Index::open_in_dir(folder).ok()?;
+    let known = match index.load_metas().ok()?.payload {
+        Some(text) => IndexedSources::parse(&text)?,
         // An index that was created and never written to is empty.
-        let known = payload
-            .map_or_else(|| Some(IndexedSources::default()), |text| IndexedSources::parse(&text))?;
-        let is_sound = index.schema() == schema && index.validate_checksum().ok()?.is_empty();
-        let all_there = index.reader().is_ok();
-        (is_sound && all_there).then_some((index, known))
+        None => IndexedSources::default(),
     };
-    whole().map_or(FolderState::Damaged, |(index, known)| FolderState::Whole(index, known))
+    let is_sound = index.schema() == *schema && index.validate_checksum().ok()?.is_empty();
+    let all_there = index.reader().is_ok();
+    (is_sound && all_there).then_some((index, known))
 }
 
 /// The time between two looks whether a lock is free.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A folder for an index.
-#[derive(Debug)]
-pub(crate) struct Folder {
-    path: PathBuf,
+/// Takes the writers' lock; `None` if another run holds it after `patience`. It is next to the
+/// folder, so that it stays when the folder is emptied.
+fn take_lock(folder: &Path, patience: Duration) -> Result<Option<File>, SearchError> {
+    let path = folder.with_extension("lock");
+    let mut options = OpenOptions::new();
+    let options = options.create(true).append(true).mode(0o600);
+    let file = options.open(&path).map_err(SearchError::io("open", &path))?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::Error(error)) => return Err(SearchError::io("lock", &path)(error)),
+            Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return Ok(None),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+        }
+    }
 }
 
-impl Folder {
-    /// Makes it, if need be.
-    pub(crate) fn make(path: &Path) -> Result<Self, SearchError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(SearchError::io("create", path))?;
-        Ok(Self { path: path.to_owned() })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Takes the writers' lock; `None` if another run holds it after `patience`. It is next to the
-    /// folder, so that it stays when the folder is emptied.
-    pub(crate) fn lock(&self, patience: Duration) -> Result<Option<File>, SearchError> {
-        let path = self.path.with_extension("lock");
-        let mut options = OpenOptions::new();
-        let options = options.create(true).append(true).mode(0o600);
-        let file = options.open(&path).map_err(SearchError::io("open", &path))?;
-        let begun = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(file)),
-                Err(TryLockError::Error(error)) => {
-                    return Err(SearchError::io("lock", &path)(error));
-                }
-                Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return Ok(None),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+/// Does something with each file of a folder; one that is gone does not matter.
+fn each_file(
+    folder: &Path,
+    action: &'static str,
+    change: impl Fn(&Path) -> io::Result<()>,
+) -> Result<(), SearchError> {
+    let unread = || SearchError::io("read", folder);
+    for entry in fs::read_dir(folder).map_err(unread())? {
+        let file = entry.map_err(unread())?.path();
+        match change(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(SearchError::io(action, &file)(error));
             }
+            _ => {}
         }
     }
-
-    /// Removes all files in it.
-    pub(crate) fn empty(&self) -> Result<(), SearchError> {
-        for file in self.files()? {
-            match fs::remove_file(&file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(SearchError::io("remove", &file)(error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes all files in it private: the engine makes them as the process's mask has it.
-    pub(crate) fn make_private(&self) -> Result<(), SearchError> {
-        for file in self.files()? {
-            let private = Permissions::from_mode(0o600);
-            match fs::set_permissions(&file, private) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(SearchError::io("change the mode of", &file)(error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn files(&self) -> Result<Vec<PathBuf>, SearchError> {
-        let read = || -> io::Result<Vec<PathBuf>> {
-            let entries = fs::read_dir(&self.path)?;
-            entries.map(|entry| Ok(entry?.path())).collect()
-        };
-        read().map_err(SearchError::io("read", &self.path))
-    }
+    Ok(())
 }
 
 /// Another one where the same text would be other words, or other fields.
@@ -206,13 +159,9 @@ impl Default for IndexedSources {
 
 impl IndexedSources {
     /// The content of a commit; `None` for another version.
-    pub(crate) fn parse(payload: &str) -> Option<Self> {
+    fn parse(payload: &str) -> Option<Self> {
         let known: Self = serde_json::from_str(payload).ok()?;
         (known.version == VERSION).then_some(known)
-    }
-
-    pub(crate) fn to_text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// The source with this number.

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
 use tantivy::indexer::NoMergePolicy;
@@ -68,27 +67,18 @@ impl SearchIndex {
         for number in &plan.gone {
             writer.delete_term(Term::from_field_u64(self.fields.source, *number));
         }
-        let mut seen = self.hashes(&plan)?;
-        let work: Vec<Mutex<Work<'_>>> = plan
-            .groups
-            .iter()
-            .map(|(stay, sources)| {
-                let of = stay.iter().filter_map(|number| seen.remove(number));
-                Mutex::new(Work { sources, seen: of.flatten().collect() })
-            })
-            .collect();
-        let (done, failed) = self.read_all(&writer, &work, threads, &read)?;
+        let (done, failed) = self.read_all(&writer, &plan, threads, &read)?;
         changes.read = done.len();
         changes.failed = failed;
         self.known.sources.retain(|known| !plan.gone.contains(&known.number));
         self.known.sources.extend(done);
         self.known.sources.sort_by_key(|known| known.number);
         let mut commit = writer.prepare_commit()?;
-        commit.set_payload(&self.known.to_text());
+        commit.set_payload(&serde_json::to_string(&self.known).unwrap_or_default());
         commit.commit()?;
         self.merge(&mut writer)?;
         writer.wait_merging_threads()?;
-        self.folder.make_private()?;
+        self.make_private()?;
         Ok(changes)
     }
 
@@ -160,26 +150,26 @@ impl SearchIndex {
         Ok(hashes)
     }
 
-    /// Reads the groups in several threads. Returns the documents and the errors.
+    /// Reads the groups in several threads. Returns the sources that were read, and the errors.
     fn read_all<E: Send>(
         &self,
         writer: &IndexWriter,
-        work: &[Mutex<Work<'_>>],
+        plan: &Plan,
         threads: usize,
         read: &(impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync),
     ) -> Result<Read<E>, SearchError> {
-        let next = AtomicUsize::new(0);
+        let hashes = self.hashes(plan)?;
+        let groups = Mutex::new(plan.groups.iter());
+        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
         let worker = || {
             let (mut done, mut failed) = (Vec::new(), Vec::new());
-            while let Some(group) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-                // Each group is taken once.
-                let Ok(mut group) = group.lock() else {
-                    continue;
-                };
-                for known in group.sources {
-                    match self.read_one(writer, known, &mut group.seen, read)? {
-                        Ok(()) => done.push(known.clone()),
-                        Err(error) => failed.push((known.source.clone(), error)),
+            while let Some((stay, sources)) = next() {
+                let known = stay.iter().filter_map(|number| hashes.get(number));
+                let mut seen = known.flatten().copied().collect();
+                for source in sources {
+                    match self.read_one(writer, source, &mut seen, read)? {
+                        Ok(()) => done.push(source.clone()),
+                        Err(error) => failed.push((source.source.clone(), error)),
                     }
                 }
             }
@@ -254,12 +244,6 @@ impl SearchIndex {
         writer.garbage_collect_files().wait()?;
         Ok(())
     }
-}
-
-/// A group of sources, and the hashes of what is known of it.
-struct Work<'a> {
-    sources: &'a [KnownSource],
-    seen: HashSet<u64>,
 }
 
 type Read<E> = (Vec<KnownSource>, Vec<(Source, E)>);

@@ -106,7 +106,7 @@ fn only_what_is_new_is_read() {
     texts.put("b.md", SourceKind::Extracted, None, &["the port is 9000"]);
     texts.remove("a.md");
     let mut index = open(dir.path());
-    assert_eq!(index.state(), State::Whole);
+    assert_eq!(index.state, State::Whole);
     texts.update(&mut index);
     assert_eq!(texts.read(), ["b.md"]);
     assert_eq!(found(&index, "port 9000"), ["b.md:1"]);
@@ -188,7 +188,7 @@ fn a_damaged_index_is_made_anew() {
             }
             fs::write(&path, bytes).expect("damaged");
             let mut index = open(dir.path());
-            assert_eq!(index.state(), State::Damaged, "{}", path.display());
+            assert_eq!(index.state, State::Damaged, "{}", path.display());
             texts.update(&mut index);
             assert_eq!(found(&index, "sqlite"), ["a.md:1"]);
         }
