@@ -5,12 +5,12 @@ use std::io::{self, BufRead, BufReader};
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_format::{Dialect, Object};
+use ctx_format::Dialect;
 use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
 use ctx_tools::store::StoreArgs;
 
-use crate::searchable_text::said;
+use crate::searchable_text::said_in_line;
 use crate::stored::Stored;
 use crate::write_text;
 
@@ -55,11 +55,13 @@ fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>, Failure> {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
             .hint("copy the `ref` of a result of ctx-memory search, NAME:LINE"));
     };
-    let missing = || Failure::new(format_args!("{reference}: there is nothing of that name"));
-    let hint = "it may have been removed or changed; search again";
-    let source = stored.source(name).ok_or_else(|| missing().hint(hint))?;
-    let held = stored.held(source, place)?;
-    held.map(|held| held.bytes).ok_or_else(|| missing().hint(hint))
+    let missing = || {
+        Failure::new(format_args!("{reference}: there is nothing of that name"))
+            .hint("it may have been removed or changed; search again")
+    };
+    let source = stored.sources.iter().find(|source| source.name == name);
+    let held = source.map_or(Ok(None), |source| stored.held(source, place))?;
+    held.map(|held| held.bytes).ok_or_else(missing)
 }
 
 /// A line of a source. Where one line holds several messages, which of them: a session that
@@ -157,10 +159,7 @@ impl<'a> Again<'a> {
             })
         };
         let line = open.line_at(hit.offset).ok()?;
-        let text = std::str::from_utf8(&line).ok()?;
-        let text = text.trim_start_matches('\u{feff}').trim_end();
-        let object = Object::parse(text).ok()?;
-        said(open.dialect, &object).map(|said| said.text)
+        said_in_line(open.dialect, &line).map(|said| said.text)
     }
 }
 

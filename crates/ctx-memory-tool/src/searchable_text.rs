@@ -19,6 +19,13 @@ pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Searcha
     (!text.trim().is_empty()).then_some(SearchableText { role, text })
 }
 
+/// The searchable text of a line that is an object.
+pub(crate) fn said_in_line(dialect: &dyn Dialect, line: &[u8]) -> Option<SearchableText> {
+    let text = std::str::from_utf8(line).ok()?;
+    let object = Object::parse(text.trim_start_matches('\u{feff}').trim_end()).ok()?;
+    said(dialect, &object)
+}
+
 /// A user message with only results is the tools'.
 fn role_of(message: &Message<'_>) -> Option<&'static str> {
     let is_result = |part: &Part<'_>| matches!(part, Part::Result(_));

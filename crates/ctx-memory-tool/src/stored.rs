@@ -16,7 +16,7 @@ use ctx_tools::store::failure;
 
 use crate::get::SourceLine;
 use crate::search::paragraphs;
-use crate::searchable_text::{known_role, said};
+use crate::searchable_text::{SearchableText, known_role, said, said_in_line};
 
 /// The folders of memory files below the store, and what they hold.
 const FOLDERS: [(&str, SourceKind); 5] = [
@@ -74,14 +74,11 @@ impl<'a> Stored<'a> {
                 return;
             }
         };
-        let names = names.into_iter().filter(|name| is_of(kind, name));
-        for name in names {
-            let Ok(meta) = fs::symlink_metadata(path.join(&name)) else {
+        for name in names.into_iter().filter(|name| is_of(kind, name)) {
+            let meta = fs::symlink_metadata(path.join(&name)).ok();
+            let Some(meta) = meta.filter(fs::Metadata::is_file) else {
                 continue;
             };
-            if !meta.is_file() {
-                continue;
-            }
             let (time, change) = (meta.mtime_nsec(), meta.ctime_nsec());
             let session = name.strip_suffix(".md").filter(|_| kind == SourceKind::Summary);
             self.sources.push(Source {
@@ -103,19 +100,22 @@ impl<'a> Stored<'a> {
                     session: Some(entry.id.session.to_string()),
                     mark: meta.sha256.clone(),
                 }),
-                Err(Flaw::Damaged(why)) => self.fail(format_args!("{name} is damaged: {why}")),
-                Err(Flaw::Unread(why)) => {
-                    self.fail(format_args!("{name} could not be read: {why}"));
+                Err(flaw) => {
+                    let failure = match flaw {
+                        Flaw::Damaged(why) => {
+                            Failure::new(format_args!("{name} is damaged: {why}"))
+                        }
+                        Flaw::Unread(why) => {
+                            Failure::new(format_args!("{name} could not be read: {why}"))
+                        }
+                    };
+                    let hint = "ctx-snapshot --verify --read-data checks all of them";
+                    self.failed.push(failure.status(ExitStatus::Partial).hint(hint));
                 }
             }
             self.snapshots.insert(name, entry);
         }
         Ok(())
-    }
-
-    fn fail(&mut self, what: impl std::fmt::Display) {
-        let failure = Failure::new(what).status(ExitStatus::Partial);
-        self.failed.push(failure.hint("ctx-snapshot --verify --read-data checks all of them"));
     }
 
     fn list_offloaded(&mut self) -> Result<(), Failure> {
@@ -132,25 +132,17 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// The source of that name.
-    pub(crate) fn source(&self, name: &str) -> Option<&Source> {
-        self.sources.iter().find(|source| source.name == name)
-    }
-
     /// The current path of a source.
     pub(crate) fn path(&self, source: &Source) -> PathBuf {
-        let Some(entry) = self.snapshots.get(&source.name) else {
-            return self.store.root().join(&source.name);
-        };
-        self.path_of(entry)
+        match self.snapshots.get(&source.name) {
+            Some(entry) => self.path_of(entry),
+            None => self.store.root().join(&source.name),
+        }
     }
 
     fn path_of(&self, entry: &Entry) -> PathBuf {
         let plain = self.store.data_path(&entry.id);
-        if plain.exists() {
-            return plain;
-        }
-        self.store.packed_path(&entry.id)
+        if plain.exists() { plain } else { self.store.packed_path(&entry.id) }
     }
 
     /// Hands on the documents of a source.
@@ -197,10 +189,9 @@ impl<'a> Stored<'a> {
         let (bytes, meta) = self.store.open_verified(entry).map_err(failure)?;
         let saved = meta.created.timestamp_millis();
         each_record(bytes, |place, record, dialect| {
-            let Some(object) = record.whole_object() else {
-                return true;
-            };
-            if let Some(said) = said(dialect, object) {
+            if let Some(object) = record.whole_object()
+                && let Some(said) = said(dialect, object)
+            {
                 take(Document {
                     line: place.to_number(),
                     offset: record.offset,
@@ -227,10 +218,11 @@ impl<'a> Stored<'a> {
         let held =
             |text: &str| StoredText { bytes: text.as_bytes().to_vec(), text: text.to_owned() };
         if let Some(file) = self.offloaded.get(&source.name) {
-            let is_there = place == SourceLine::of_line(1);
-            let content = is_there.then(|| self.store.read_offloaded(file));
-            let content = content.transpose().map_err(failure)?;
-            return Ok(content.map(|content| held(&content.text)));
+            if place != SourceLine::of_line(1) {
+                return Ok(None);
+            }
+            let content = self.store.read_offloaded(file).map_err(failure)?;
+            return Ok(Some(held(&content.text)));
         }
         let text = read_file(&self.path(source))?;
         let mut all = paragraphs(&text).into_iter();
@@ -258,12 +250,8 @@ impl<'a> Stored<'a> {
         let dialect = dialect_of(entry);
         // Nearly always the line is the record, and what precedes it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
-            let line = line_of(open()?, place.line).map_err(unread)?;
-            let text = std::str::from_utf8(&line).ok();
-            let text = text.map(|text| text.trim_start_matches('\u{feff}').trim_end());
-            let object = text.and_then(|text| Object::parse(text).ok());
-            if let Some(said) = object.and_then(|object| said(dialect, &object)) {
-                let (bytes, text) = (line.clone(), said.text);
+            let bytes = line_of(open()?, place.line).map_err(unread)?;
+            if let Some(SearchableText { text, .. }) = said_in_line(dialect, &bytes) {
                 return Ok(Some(StoredText { bytes, text }));
             }
         }
@@ -383,21 +371,10 @@ fn each_record(
 /// The bytes of a line with its end, empty if there is no such line.
 fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::with_capacity(256 << 10, bytes);
-    let mut left = line.saturating_sub(1);
-    while left > 0 {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(Vec::new());
+    for _ in 1..line {
+        if reader.skip_until(b'\n')? == 0 {
+            break;
         }
-        let mut used = buffer.len();
-        for at in memchr::memchr_iter(b'\n', buffer) {
-            left -= 1;
-            if left == 0 {
-                used = at + 1;
-                break;
-            }
-        }
-        reader.consume(used);
     }
     let mut found = Vec::new();
     reader.read_until(b'\n', &mut found)?;
