@@ -1,7 +1,5 @@
 //! The classes of characters that the patterns tell apart, by the tables of Unicode 16.0.
 
-use std::ops::BitOr;
-
 /// A class of characters, or several. Each character is in exactly one; the end of the text is in
 /// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,14 +41,6 @@ impl Class {
     #[inline(always)]
     pub(crate) const fn is(self, classes: Self) -> bool {
         self.0 & classes.0 != 0
-    }
-}
-
-impl BitOr for Class {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        self.or(other)
     }
 }
 

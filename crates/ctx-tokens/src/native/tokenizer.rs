@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::layout::LONGEST;
 use super::memo::{self, Memo};
 use super::merge::Merger;
-use super::pieces::{Cl100k, Gpt2, O200k, Pattern};
+use super::pieces::{cl100k, gpt2, o200k};
 use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
@@ -134,18 +134,24 @@ impl Tokenizer {
     fn count_within(&self, text: &str, limit: u64) -> u64 {
         let text = text.as_bytes();
         Memo::with(self.encoding as usize, |memo| match self.encoding {
-            Which::O200k => self.count_pieces::<O200k>(text, limit, memo),
-            Which::Cl100k => self.count_pieces::<Cl100k>(text, limit, memo),
-            Which::P50k | Which::R50k => self.count_pieces::<Gpt2>(text, limit, memo),
+            Which::O200k => self.count_pieces(o200k, text, limit, memo),
+            Which::Cl100k => self.count_pieces(cl100k, text, limit, memo),
+            Which::P50k | Which::R50k => self.count_pieces(gpt2, text, limit, memo),
         })
     }
 
-    fn count_pieces<P: Pattern>(&self, text: &[u8], limit: u64, memo: &mut Memo) -> u64 {
+    fn count_pieces(
+        &self,
+        piece_end: impl Fn(&[u8], usize) -> usize,
+        text: &[u8],
+        limit: u64,
+        memo: &mut Memo,
+    ) -> u64 {
         let mut merger = Merger::new(self.vocabulary);
         let mut tokens = 0;
         let mut start = 0;
         while start < text.len() && tokens <= limit {
-            let end = P::piece_end(text, start);
+            let end = piece_end(text, start);
             let mut count = || count_piece(&mut merger, text, start, end);
             tokens += if end - start <= memo::LONGEST {
                 memo.tokens(text, start, end, count)
@@ -160,14 +166,15 @@ impl Tokenizer {
     /// Calls `take` with the tokens of each piece.
     fn each_piece(&self, text: &str, take: impl FnMut(&[u32]) -> ControlFlow<()>) {
         match self.encoding {
-            Which::O200k => self.each_piece_of::<O200k>(text, take),
-            Which::Cl100k => self.each_piece_of::<Cl100k>(text, take),
-            Which::P50k | Which::R50k => self.each_piece_of::<Gpt2>(text, take),
+            Which::O200k => self.each_piece_of(o200k, text, take),
+            Which::Cl100k => self.each_piece_of(cl100k, text, take),
+            Which::P50k | Which::R50k => self.each_piece_of(gpt2, text, take),
         }
     }
 
-    fn each_piece_of<P: Pattern>(
+    fn each_piece_of(
         &self,
+        piece_end: impl Fn(&[u8], usize) -> usize,
         text: &str,
         mut take: impl FnMut(&[u32]) -> ControlFlow<()>,
     ) {
@@ -175,7 +182,7 @@ impl Tokenizer {
         let mut merger = Merger::new(self.vocabulary);
         let mut start = 0;
         while start < text.len() {
-            let end = P::piece_end(text, start);
+            let end = piece_end(text, start);
             if take(merger.encode(&text[start..end])).is_break() {
                 return;
             }

@@ -1,6 +1,6 @@
 //! The pieces of `cl100k_base`.
 
-use super::{Pattern, White, contraction, letters, numbers, punctuation};
+use super::{White, contraction, letters, numbers, punctuation};
 use crate::native::class::{Class, class_at};
 
 /// ```text
@@ -13,37 +13,33 @@ use crate::native::class::{Class, class_at};
 /// \s+(?!\S)
 /// \s
 /// ```
-pub(crate) enum Cl100k {}
-
-impl Pattern for Cl100k {
-    #[inline(always)]
-    fn piece_end(text: &[u8], start: usize) -> usize {
-        let (class, length) = class_at(text, start);
-        if class.is(Class::LETTER) {
-            return letters(text, start);
-        }
-        if class.is(Class::NUMBER) {
-            return numbers(text, start, length);
-        }
-        if let Some(end) = contraction(text, start) {
+#[inline(always)]
+pub(crate) fn cl100k(text: &[u8], start: usize) -> usize {
+    let (class, length) = class_at(text, start);
+    if class.is(Class::LETTER) {
+        return letters(text, start);
+    }
+    if class.is(Class::NUMBER) {
+        return numbers(text, start, length);
+    }
+    if let Some(end) = contraction(text, start) {
+        return end;
+    }
+    if !class.is(Class::NEWLINE) {
+        // Any other character may precede letters.
+        let end = letters(text, start + length);
+        if end > start + length {
             return end;
         }
-        if !class.is(Class::NEWLINE) {
-            // Any other character may precede letters.
-            let end = letters(text, start + length);
-            if end > start + length {
-                return end;
-            }
-            if let Some(end) = punctuation(text, start, b"\r\n") {
-                return end;
-            }
+        if let Some(end) = punctuation(text, start, b"\r\n") {
+            return end;
         }
-        let white = White::at(text, start);
-        if white.end == text.len() {
-            // `\s++$` comes first: with line ends or without.
-            white.end
-        } else {
-            white.piece_end(text, start)
-        }
+    }
+    let white = White::at(text, start);
+    if white.end == text.len() {
+        // `\s++$` comes first: with line ends or without.
+        white.end
+    } else {
+        white.piece_end(text, start)
     }
 }

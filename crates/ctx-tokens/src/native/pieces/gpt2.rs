@@ -1,6 +1,6 @@
 //! The pieces of `p50k_base` and `r50k_base`, which are those of GPT-2.
 
-use super::{Pattern, White, letters};
+use super::{White, letters};
 use crate::native::class::{Class, class_at, run_end};
 
 /// ```text
@@ -12,31 +12,27 @@ use crate::native::class::{Class, class_at, run_end};
 /// \s+(?!\S)
 /// \s
 /// ```
-pub(crate) enum Gpt2 {}
-
-impl Pattern for Gpt2 {
-    #[inline(always)]
-    fn piece_end(text: &[u8], start: usize) -> usize {
-        match text[start..] {
-            [b'\'', b's' | b'd' | b'm' | b't', ..] => return start + 2,
-            [b'\'', b'l', b'l', ..] | [b'\'', b'v' | b'r', b'e', ..] => return start + 3,
-            _ => {}
-        }
-        let first = start + usize::from(text[start] == b' ');
-        let (class, _) = class_at(text, first);
-        if class.is(Class::LETTER) {
-            return letters(text, first);
-        }
-        for run in [Class::NUMBER, Class::PUNCTUATION] {
-            if class.is(run) {
-                return run_end(text, first, run);
-            }
-        }
-        let white = White {
-            // Line ends are white space like any other.
-            newline: None,
-            ..White::at(text, start)
-        };
-        white.piece_end(text, start)
+#[inline(always)]
+pub(crate) fn gpt2(text: &[u8], start: usize) -> usize {
+    match text[start..] {
+        [b'\'', b's' | b'd' | b'm' | b't', ..] => return start + 2,
+        [b'\'', b'l', b'l', ..] | [b'\'', b'v' | b'r', b'e', ..] => return start + 3,
+        _ => {}
     }
+    let first = start + usize::from(text[start] == b' ');
+    let (class, _) = class_at(text, first);
+    if class.is(Class::LETTER) {
+        return letters(text, first);
+    }
+    for run in [Class::NUMBER, Class::PUNCTUATION] {
+        if class.is(run) {
+            return run_end(text, first, run);
+        }
+    }
+    let white = White {
+        // Line ends are white space like any other.
+        newline: None,
+        ..White::at(text, start)
+    };
+    white.piece_end(text, start)
 }

@@ -5,25 +5,19 @@
 //! piece ends that begins at a given place. The alternatives of an expression
 //! are tried in their order, and each takes as much as it can, as in the
 //! expression. What several expressions have in common is in this module.
+//!
+//! The text is valid UTF-8, and the place a border between characters before its end.
 
 mod ascii;
 mod cl100k;
 mod gpt2;
 mod o200k;
 
-pub(crate) use cl100k::Cl100k;
-pub(crate) use gpt2::Gpt2;
-pub(crate) use o200k::O200k;
+pub(crate) use cl100k::cl100k;
+pub(crate) use gpt2::gpt2;
+pub(crate) use o200k::o200k;
 
 use super::class::{Class, class_at, run_end};
-
-/// How an encoding splits text.
-pub(crate) trait Pattern {
-    /// Where the piece that begins at `start` ends.
-    ///
-    /// `text` is valid UTF-8, and `start` is a border between characters before its end.
-    fn piece_end(text: &[u8], start: usize) -> usize;
-}
 
 /// `(?i:'s|'t|'re|'ve|'m|'ll|'d)`: where it ends, if `text` has it at `at`.
 ///

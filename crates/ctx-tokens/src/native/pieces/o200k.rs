@@ -1,6 +1,6 @@
 //! The pieces of `o200k_base`.
 
-use super::{Pattern, White, ascii, contraction, numbers, punctuation};
+use super::{White, ascii, contraction, numbers, punctuation};
 use crate::native::class::{Class, class_at, run_end};
 
 /// With U for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and L for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`:
@@ -14,33 +14,29 @@ use crate::native::class::{Class, class_at, run_end};
 /// \s+(?!\S)
 /// \s+
 /// ```
-pub(crate) enum O200k {}
-
-impl Pattern for O200k {
-    #[inline(always)]
-    fn piece_end(text: &[u8], start: usize) -> usize {
-        let (class, length) = class_at(text, start);
-        if class.is(Class::LETTER) {
-            return Word::at(text, start).piece_end(text);
-        }
-        if class.is(Class::NUMBER) {
-            return numbers(text, start, length);
-        }
-        if !class.is(Class::NEWLINE) {
-            // Any other character may precede a word.
-            let word = Word::at(text, start + length);
-            if class.is(Class::MARK) {
-                return marked(text, start, word);
-            }
-            if word.kind != WordKind::None {
-                return word.piece_end(text);
-            }
-            if let Some(end) = punctuation(text, start, b"\r\n/") {
-                return end;
-            }
-        }
-        White::at(text, start).piece_end(text, start)
+#[inline(always)]
+pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
+    let (class, length) = class_at(text, start);
+    if class.is(Class::LETTER) {
+        return Word::at(text, start).piece_end(text);
     }
+    if class.is(Class::NUMBER) {
+        return numbers(text, start, length);
+    }
+    if !class.is(Class::NEWLINE) {
+        // Any other character may precede a word.
+        let word = Word::at(text, start + length);
+        if class.is(Class::MARK) {
+            return marked(text, start, word);
+        }
+        if word.kind != WordKind::None {
+            return word.piece_end(text);
+        }
+        if let Some(end) = punctuation(text, start, b"\r\n/") {
+            return end;
+        }
+    }
+    White::at(text, start).piece_end(text, start)
 }
 
 /// A piece that begins with a mark, where `word` follows it.
