@@ -16,7 +16,7 @@ const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
 /// Some settings with valid values; all others are null.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Layer(Value);
+pub struct Layer(pub(crate) Value);
 
 impl Layer {
     #[cfg(test)]
@@ -48,11 +48,6 @@ impl Layer {
             layer.each_fits()?;
         }
         Ok((layer, unknown))
-    }
-
-    /// A preset, which holds only what fits: a test reads them all.
-    pub(crate) fn of_preset(tree: Value) -> Self {
-        Self(tree)
     }
 
     fn lay_on(&self, mut tree: Value) -> Result<Policy, String> {

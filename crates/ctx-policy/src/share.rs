@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// A share between 0 (nothing) and 1, in millionths.
@@ -45,9 +45,7 @@ impl Share {
         let product = u128::from(whole) * u128::from(self.0) / u128::from(ONE);
         u64::try_from(product).expect("a share is not more than the whole")
     }
-}
 
-impl Share {
     /// Whether a value is at least that share of `whole`.
     pub fn is_reached(self, value: u64, whole: u64) -> bool {
         u128::from(value) * u128::from(ONE) >= u128::from(whole) * u128::from(self.0)
@@ -78,38 +76,22 @@ impl FromStr for Share {
     }
 }
 
+/// A number, or a text.
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Written)
+        let text = match Value::deserialize(deserializer)? {
+            Value::String(text) => Some(text),
+            // Not as JSON writes it: a millionth is 1e-6 there.
+            other => other.as_f64().map(|number| number.to_string()),
+        };
+        let share = text.and_then(|text| text.parse().ok());
+        share.ok_or_else(|| D::Error::custom("a share such as 0.8, above 0 and up to 1"))
     }
 }
 
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(f64::from(self.0) / f64::from(ONE))
-    }
-}
-
-/// A share in a configuration: a number, or a text.
-struct Written;
-
-impl Visitor<'_> for Written {
-    type Value = Share;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a share such as 0.8, above 0 and up to 1")
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Share, E> {
-        self.visit_str(&number.to_string())
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Share, E> {
-        self.visit_str(&number.to_string())
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
-        text.parse().map_err(|NotAShare| E::invalid_value(Unexpected::Str(text), &self))
     }
 }
 

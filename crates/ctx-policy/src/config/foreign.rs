@@ -52,11 +52,16 @@ impl Foreign {
 
     /// One of its tables that a file has.
     pub(super) fn table_in<'s>(&'s self, root: &Value) -> Option<&'s str> {
-        let is_there = |table: &&String| {
-            let mut paths = self.roots.iter().map(|root| join(root, table));
-            paths.any(|path| at(root, &path).is_some())
-        };
-        Some(self.tables.keys().find(is_there)?)
+        Some(self.tables.keys().find(|table| self.find(table, root).is_some())?)
+    }
+
+    /// A table of a file, and its path.
+    fn find<'v>(&self, table: &str, root: &'v Value) -> Option<(String, &'v Value)> {
+        let mut paths = self.roots.iter().map(|root| join(root, table));
+        paths.find_map(|path| {
+            let found = root.pointer(&pointer(&path)).filter(|found| !found.is_null())?;
+            Some((path, found))
+        })
     }
 
     /// How deep its tables lie.
@@ -93,9 +98,7 @@ impl Foreign {
         let bounds = preset(name).map(|preset| preset.bounds).unwrap_or_default();
         let (mut layer, mut warnings) = (Layer::default(), Vec::new());
         for (table, entries) in &self.tables {
-            let paths = self.roots.iter().map(|root| join(root, table));
-            let mut places = paths.filter_map(|path| Some((at(root, &path)?, path)));
-            let Some((found, path)) = places.next() else {
+            let Some((path, found)) = self.find(table, root) else {
                 continue;
             };
             let Value::Object(found) = found else {
@@ -176,20 +179,11 @@ fn number(value: &Value) -> Option<u64> {
 }
 
 fn one_of(words: &[(Value, Value)]) -> String {
-    let words: Vec<_> = words.iter().map(|(word, _)| word).collect();
-    match words.as_slice() {
-        [Value::Bool(true), Value::Bool(false)] => "true or false".to_owned(),
-        words => {
-            let words: Vec<_> = words.iter().filter_map(|word| word.as_str()).collect();
-            format!("one of {}", words.join(", "))
-        }
+    let texts: Vec<&str> = words.iter().filter_map(|(word, _)| word.as_str()).collect();
+    match words {
+        [(Value::Bool(true), _), (Value::Bool(false), _)] => "true or false".to_owned(),
+        _ => format!("one of {}", texts.join(", ")),
     }
-}
-
-/// The value at a path of keys, if any.
-fn at<'v>(root: &'v Value, path: &str) -> Option<&'v Value> {
-    let value = root.pointer(&pointer(path))?;
-    (!value.is_null()).then_some(value)
 }
 
 fn pointer(path: &str) -> String {
