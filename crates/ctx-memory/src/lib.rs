@@ -16,6 +16,6 @@ mod similarity;
 
 pub use consolidate::run::{Change, Consolidated, Consolidation};
 pub use entry::{Citation, Entry, MemoryItem};
-pub use extract::{Extractor, MessageItems, reconcile};
+pub use extract::{Extractor, reconcile};
 pub use files::{DailyEntry, append_summary, summary_path};
 pub use folder::{MemoryFolder, MergeCounts, MergeError};

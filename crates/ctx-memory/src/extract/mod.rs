@@ -18,7 +18,7 @@ use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
 use ctx_text::{head_and_tail, plain_line};
 
 use crate::MemoryItem;
-use offers::{Offers, may_answer, refers_to_option};
+use offers::Offers;
 pub use reconcile::reconcile;
 use standalone::{Lines, is_vague_consent, reason, scope, standalone};
 
@@ -30,9 +30,6 @@ const SENTENCE_KINDS: [MemoryKind; 3] =
 ///
 /// Users' and models' sentences become decisions, facts and preferences; calls and failed results
 /// become runtime items. Secrets are redacted in every item.
-///
-/// [`read`](Self::read) has three steps. The one in the middle, [`MessageItems::of`], needs no
-/// other message, so that it can run in another thread; the other two take the messages in order.
 #[derive(Debug)]
 pub struct Extractor {
     session: String,
@@ -65,136 +62,55 @@ impl Extractor {
         self.offers = Offers::default();
     }
 
-    /// The items of the message at `line`, which was sent on `date`.
+    /// The items of the message at `line`, which was sent on `date`. Takes the messages in order: a
+    /// result belongs to an earlier call, and a user may choose one of the options that the model
+    /// offered before.
     pub fn read(
         &mut self,
         message: &Message<'_>,
         line: u64,
         date: Option<NaiveDate>,
     ) -> Vec<MemoryItem> {
-        let tools = self.tools(message);
-        let items = MessageItems::of(message, &tools, &self.kinds);
-        self.items(items, line, date)
-    }
-
-    /// The tool that each result of the message is from. Takes the messages in order.
-    pub fn tools(&mut self, message: &Message<'_>) -> Vec<Option<String>> {
-        let mut tools = Vec::new();
+        let mut items = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Call(call) => self.calls.open(call),
-                Part::Result(result) => tools.push(self.calls.close(result, message)),
-                _ => {}
-            }
-        }
-        tools
-    }
-
-    /// The items of the message at `line`. Takes the messages in order, because a user may choose
-    /// one of the options that the model offered before.
-    pub fn items(
-        &mut self,
-        items: MessageItems,
-        line: u64,
-        date: Option<NaiveDate>,
-    ) -> Vec<MemoryItem> {
-        let mut all = Vec::new();
-        for passage in items.passages {
-            match passage {
-                Passage::Items(items) => all.extend(items),
-                Passage::Answer(text) => all.extend(self.answer(&text)),
-                Passage::Choice { text, role } => all.extend(self.choice(&text, role)),
-                Passage::Offers(offers) => self.offers.update(offers),
-            }
-        }
-        for item in &mut all {
-            item.session.clone_from(&self.session);
-            item.line = line;
-            item.date = date;
-            self.redacted += item.text.matches(MARK).count();
-        }
-        all
-    }
-
-    /// The items of a user's text, which may be no more than the label of an option.
-    fn answer(&self, text: &str) -> Vec<MemoryItem> {
-        let Some(answer) = self.offers.answer(text) else {
-            return self.choice(&own_words(text), Role::User);
-        };
-        if self.kinds.contains(&MemoryKind::Decision) {
-            vec![item(MemoryKind::Decision, &quote(&answer), Role::User)]
-        } else {
-            Vec::new()
-        }
-    }
-
-    fn choice(&self, text: &str, role: Role) -> Vec<MemoryItem> {
-        statements(text, role, &self.kinds, Some(&self.offers)).unwrap_or_default()
-    }
-}
-
-/// What one message says, extracted without the messages before it.
-#[derive(Debug)]
-pub struct MessageItems {
-    passages: Vec<Passage>,
-}
-
-/// A part of a message.
-#[derive(Debug)]
-enum Passage {
-    /// Items that lack only their session, line and date.
-    Items(Vec<MemoryItem>),
-    /// A text of the user that may be the label of an option.
-    Answer(String),
-    /// A text that refers to an option.
-    Choice { text: String, role: Role },
-    /// The options that a text of the model offers.
-    Offers(Offers),
-}
-
-impl MessageItems {
-    /// Reads a message; `tools` has the tool of each result, as [`Extractor::tools`] gives them.
-    pub fn of(message: &Message<'_>, tools: &[Option<String>], kinds: &[MemoryKind]) -> Self {
-        let mut reader = Reader { kinds, passages: Vec::new() };
-        let mut tools = tools.iter();
-        for part in &message.parts {
-            match part {
-                Part::Text(text) => reader.text(text, message.role),
+                Part::Text(text) => self.text(text, message.role, &mut items),
                 Part::Call(call) => {
-                    reader.runtime(&runtime::digest(call), message.role, Some(&call.name));
+                    self.calls.open(call);
+                    let digest = runtime::digest(call);
+                    self.runtime(&digest, message.role, Some(&call.name), &mut items);
                 }
                 Part::Result(result) => {
-                    let tool = tools.next().and_then(Option::as_deref);
-                    reader.answers(result, tool);
+                    let tool = self.calls.close(result, message);
+                    let tool = tool.as_deref();
+                    self.answers(result, tool, &mut items);
                     if let Some(error) = runtime::error(result) {
                         let text = format!("{} failed: {error}", tool.unwrap_or("a tool"));
                         // Some formats have results in messages of the user.
-                        reader.runtime(&text, Role::Tool, tool);
+                        self.runtime(&text, Role::Tool, tool, &mut items);
                     }
                 }
                 // Reasoning weighs possibilities; its outcome is in the text.
                 Part::Reasoning(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => {}
             }
         }
-        Self { passages: reader.passages }
+        for item in &mut items {
+            item.session.clone_from(&self.session);
+            item.line = line;
+            item.date = date;
+            self.redacted += item.text.matches(MARK).count();
+        }
+        items
     }
-}
 
-struct Reader<'k> {
-    kinds: &'k [MemoryKind],
-    passages: Vec<Passage>,
-}
-
-impl Reader<'_> {
-    fn runtime(&mut self, text: &str, role: Role, tool: Option<&str>) {
+    fn runtime(&self, text: &str, role: Role, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         if self.kinds.contains(&MemoryKind::Runtime) {
             let tool = tool.map(|name| redact(name).0.into_owned());
-            let item = MemoryItem { tool, ..item(MemoryKind::Runtime, text, role) };
-            self.passages.push(Passage::Items(vec![item]));
+            items.push(MemoryItem { tool, ..item(MemoryKind::Runtime, text, role) });
         }
     }
 
-    fn text(&mut self, text: &str, role: Role) {
+    fn text(&mut self, text: &str, role: Role, items: &mut Vec<MemoryItem>) {
         if self.kinds == [MemoryKind::Runtime] {
             return;
         }
@@ -202,28 +118,34 @@ impl Reader<'_> {
             // Output of tools, and what a user only passes on, states nothing.
             Role::Tool | Role::Function => {}
             Role::User => match speech(&cleaned(text)) {
-                Speech::User(text) => self.users_text(&text),
-                Speech::Summary(text) => self.statements(&text, Role::Assistant),
+                Speech::User(text) => self.users_text(&text, items),
+                Speech::Summary(text) => self.statements(&text, Role::Assistant, items),
                 Speech::Nobody => {}
             },
             _ => {
                 let text = cleaned(text);
-                self.statements(&text, role);
-                self.passages.push(Passage::Offers(Offers::of(&text)));
+                self.statements(&text, role, items);
+                self.offers.update(Offers::of(&text));
             }
         }
     }
 
-    fn users_text(&mut self, text: &str) {
-        if may_answer(text) {
-            self.passages.push(Passage::Answer(text.to_owned()));
-        } else {
-            self.statements(&own_words(text), Role::User);
+    /// A user's text, which may be no more than the label of an option.
+    fn users_text(&self, text: &str, items: &mut Vec<MemoryItem>) {
+        match self.offers.answer(text) {
+            Some(answer) => self.decision(&answer, items),
+            None => self.statements(&own_words(text), Role::User, items),
+        }
+    }
+
+    fn decision(&self, text: &str, items: &mut Vec<MemoryItem>) {
+        if self.kinds.contains(&MemoryKind::Decision) {
+            items.push(item(MemoryKind::Decision, &quote(text), Role::User));
         }
     }
 
     /// The user's answers to a question of the model, and reasons for denying a call.
-    fn answers(&mut self, result: &ToolResult<'_>, tool: Option<&str>) {
+    fn answers(&self, result: &ToolResult<'_>, tool: Option<&str>, items: &mut Vec<MemoryItem>) {
         for part in &result.parts {
             let Part::Text(text) = part else { continue };
             // Most results have no words of the user, and redaction takes long.
@@ -232,22 +154,42 @@ impl Reader<'_> {
             }
             let text = cleaned(text);
             let Some(words) = users_words(result, tool, &text) else { continue };
-            if !words.starts_with('"') {
-                self.users_text(words);
-            } else if self.kinds.contains(&MemoryKind::Decision) {
+            if words.starts_with('"') {
                 // `"The question"="The answer"` settles the matter.
-                let item = item(MemoryKind::Decision, &quote(words), Role::User);
-                self.passages.push(Passage::Items(vec![item]));
+                self.decision(words, items);
+            } else {
+                self.users_text(words, items);
             }
         }
     }
 
-    fn statements(&mut self, text: &str, role: Role) {
-        let passage = match statements(text, role, self.kinds, None) {
-            Some(items) => Passage::Items(items),
-            None => Passage::Choice { text: text.to_owned(), role },
-        };
-        self.passages.push(passage);
+    /// The items of a redacted text.
+    fn statements(&self, text: &str, role: Role, items: &mut Vec<MemoryItem>) {
+        let mut found: Vec<(MemoryKind, String)> = Vec::new();
+        let mut lines = Lines::of(text);
+        for sentence in sentences(text) {
+            let quoted = quote(&sentence);
+            let rules = Sentence::new(&quoted, role);
+            for kind in SENTENCE_KINDS {
+                if !self.kinds.contains(&kind) || !rules.is_kept_as(kind) {
+                    continue;
+                }
+                let mut text = None;
+                if kind == MemoryKind::Decision {
+                    text = self.offers.resolve(&quoted);
+                }
+                let text =
+                    text.or_else(|| standalone(kind, &quoted, &rules, &sentence, &mut lines));
+                let Some(text) = text.filter(|text| !is_vague_consent(text)) else {
+                    continue;
+                };
+                let found_text = (kind, text);
+                if !found.iter().rev().take(4).any(|recent| *recent == found_text) {
+                    found.push(found_text);
+                }
+            }
+        }
+        items.extend(found.iter().map(|(kind, text)| item(*kind, text, role)));
     }
 }
 
@@ -255,39 +197,6 @@ impl Reader<'_> {
 /// redaction comes before the division into sentences.
 fn cleaned(text: &str) -> Cow<'_, str> {
     head_and_tail(redact(text).0)
-}
-
-/// The items of a redacted text. `None` if it refers to an option while the `offers` are unknown.
-fn statements(
-    text: &str,
-    role: Role,
-    kinds: &[MemoryKind],
-    offers: Option<&Offers>,
-) -> Option<Vec<MemoryItem>> {
-    let mut found: Vec<(MemoryKind, String)> = Vec::new();
-    let mut lines = Lines::of(text);
-    for sentence in sentences(text) {
-        let quoted = quote(&sentence);
-        let rules = Sentence::new(&quoted, role);
-        for kind in SENTENCE_KINDS {
-            if !kinds.contains(&kind) || !rules.is_kept_as(kind) {
-                continue;
-            }
-            let mut text = None;
-            if kind == MemoryKind::Decision && refers_to_option(&quoted) {
-                text = offers?.resolve(&quoted);
-            }
-            let text = text.or_else(|| standalone(kind, &quoted, &rules, &sentence, &mut lines));
-            let Some(text) = text.filter(|text| !is_vague_consent(text)) else {
-                continue;
-            };
-            let found_text = (kind, text);
-            if !found.iter().rev().take(4).any(|recent| *recent == found_text) {
-                found.push(found_text);
-            }
-        }
-    }
-    Some(found.iter().map(|(kind, text)| item(*kind, text, role)).collect())
 }
 
 /// An item without session, line and date. Text such as the name of a tool comes from the session

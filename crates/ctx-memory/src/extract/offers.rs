@@ -116,16 +116,6 @@ impl Offers {
     }
 }
 
-/// Whether a sentence refers to an option by its label.
-pub(super) fn refers_to_option(sentence: &str) -> bool {
-    REFERENCE.is_match(sentence)
-}
-
-/// Whether a whole message may be the label of an option.
-pub(super) fn may_answer(text: &str) -> bool {
-    ANSWER.is_match(text)
-}
-
 /// Whether a line below an option is part of it.
 fn belongs(below: &str, option: &str) -> bool {
     let is_indented = below.starts_with([' ', '\t']) || without_marker(below).0;
