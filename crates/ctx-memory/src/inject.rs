@@ -97,17 +97,11 @@ pub fn assemble(
             continue;
         };
         parts[at].end = end;
-        // Bisects for the fewest lines that have to go; all of them if that is not enough.
-        let (mut enough, mut too_few) = (parts[at].lines.len(), 0);
-        while enough - too_few > 1 {
-            let middle = usize::midpoint(too_few, enough);
-            parts[at].left_out = middle;
-            if count(&joined(&parts)) <= budget {
-                enough = middle;
-            } else {
-                too_few = middle;
-            }
-        }
+        // The fewest lines that have to go; all of them if that is not enough.
+        let (_, enough) = bisected(parts[at].lines.len(), |left_out| {
+            parts[at].left_out = left_out;
+            count(&joined(&parts)) <= budget
+        });
         parts[at].left_out = enough;
         left_out.push((layer, enough));
     }
@@ -117,6 +111,21 @@ pub fn assemble(
         return Err(NoRoom { tokens, budget });
     }
     Ok(Context { text, tokens, left_out })
+}
+
+/// The two neighbours from 0 to `all` of which only the second one is `above`, as `all` counts as
+/// above, and 0 does not.
+pub(crate) fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (usize, usize) {
+    let (mut below, mut above) = (0, all);
+    while above - below > 1 {
+        let middle = usize::midpoint(below, above);
+        if is_above(middle) {
+            above = middle;
+        } else {
+            below = middle;
+        }
+    }
+    (below, above)
 }
 
 struct Part<'a> {

@@ -26,11 +26,13 @@ const CHINESE_FILLERS: &str = "已经 已經 了 的 吧 呢 啊 请";
 /// The words of a statement, in the form used for comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
-    key: String,
+    /// Equal for statements that differ only in case, blanks, emphasis and stops.
+    pub(crate) key: String,
     /// Sorted hashes of the words.
     words: Vec<u64>,
-    /// Names, numbers, negations and restrictions.
-    exact: BTreeSet<String>,
+    /// Names, numbers, negations and restrictions. Equal for all similar statements, except those
+    /// with the same key.
+    pub(crate) exact: BTreeSet<String>,
     exact_hash: u64,
 }
 
@@ -62,16 +64,6 @@ impl Fingerprint {
             && fewer.len() * 100 >= more.len() * LEAST_PERCENT
             && self.exact_hash == other.exact_hash
             && fewer.iter().all(|word| more.binary_search(word).is_ok())
-    }
-
-    /// Equal for all similar statements, except those with the same key.
-    pub(crate) fn exact(&self) -> &BTreeSet<String> {
-        &self.exact
-    }
-
-    /// Equal for statements that differ only in case, blanks, emphasis and stops.
-    pub(crate) fn key(&self) -> &str {
-        &self.key
     }
 }
 

@@ -29,6 +29,7 @@ use ctx_text::plain_line;
 use serde::{Deserialize, Serialize};
 
 use crate::files::daily_log::DailyLog;
+use crate::inject::bisected;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;
 use crate::{Citation, Entry};
@@ -231,14 +232,17 @@ fn write_master(
     let order = listing.by_share(rules.max_tokens.saturating_sub(own_tokens), rules.count);
     let part = |count: usize| listing.part(&order[..count]);
     let fits = |count: usize| tokens(&part(count)) <= rules.max_tokens;
-    let mut shown = most(listing.len(), fits);
+    let mut shown = listing.lines.len();
+    if !fits(shown) {
+        (shown, _) = bisected(shown, |count| !fits(count));
+    }
     // Tokens may merge at line ends, so that fewer lines have more of them.
     while shown > 0 && !fits(shown) {
         shown -= 1;
     }
     let part = part(shown);
     report.shown = shown;
-    report.left_out = listing.len() - shown;
+    report.left_out = listing.lines.len() - shown;
     report.tokens = tokens(&part);
     new.files[MASTER] = master.with_part(&part);
     state.part = Some(part);
@@ -262,21 +266,4 @@ fn remove_own(topics: &mut Vec<Topic>, own_text: &str, refused: &BTreeSet<Refuse
         });
         !is_own && !is_refused
     });
-}
-
-/// The largest number up to `all` that fits.
-fn most(all: usize, fits: impl Fn(usize) -> bool) -> usize {
-    if fits(all) {
-        return all;
-    }
-    let (mut least, mut most) = (0, all);
-    while most - least > 1 {
-        let middle = usize::midpoint(least, most);
-        if fits(middle) {
-            least = middle;
-        } else {
-            most = middle;
-        }
-    }
-    least
 }

@@ -106,7 +106,7 @@ impl Statement {
 
     /// How the state remembers that the memory file had this mark.
     pub(super) fn mark(&self, by: &Citation) -> String {
-        format!("{}|{}|{by}", self.citation, short_hash(self.fingerprint.key()))
+        format!("{}|{}|{by}", self.citation, short_hash(&self.fingerprint.key))
     }
 }
 

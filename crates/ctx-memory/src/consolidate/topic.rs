@@ -57,18 +57,18 @@ pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
     let mut by_exact: HashMap<&BTreeSet<String>, Vec<usize>> = HashMap::new();
     for statement in order {
         let fingerprint = &statement.fingerprint;
-        let candidates = by_exact.entry(fingerprint.exact()).or_default();
+        let candidates = by_exact.entry(&fingerprint.exact).or_default();
         let similar = || {
             let mut candidates = candidates.iter();
             candidates.find(|at| groups[**at][0].fingerprint.is_similar(fingerprint))
         };
-        let at = by_key.get(fingerprint.key()).or_else(similar).copied();
+        let at = by_key.get(fingerprint.key.as_str()).or_else(similar).copied();
         let at = at.unwrap_or_else(|| {
             candidates.push(groups.len());
             groups.push(Vec::new());
             groups.len() - 1
         });
-        by_key.entry(fingerprint.key()).or_insert(at);
+        by_key.entry(&fingerprint.key).or_insert(at);
         groups[at].push(statement);
     }
     let mut topics: Vec<Topic> = groups.iter().map(|group| Topic::of(group, all)).collect();
@@ -90,11 +90,11 @@ fn fragments(topics: &[Topic]) -> Vec<bool> {
         let [citation] = topic.citations.as_slice() else {
             return false;
         };
-        let key = topic.fingerprint.key();
+        let key = &topic.fingerprint.key;
         by_citation[citation].iter().any(|whole| {
             whole.retraction.is_some() == topic.retraction.is_some()
-                && whole.fingerprint.key().len() > key.len()
-                && whole.fingerprint.key().contains(key)
+                && whole.fingerprint.key.len() > key.len()
+                && whole.fingerprint.key.contains(key)
         })
     };
     topics.iter().map(is_fragment).collect()
@@ -137,13 +137,9 @@ impl Topic {
         }
     }
 
-    fn section(&self) -> Section {
-        match self.kind {
-            _ if self.retraction.is_some() => Section::History,
-            MemoryKind::Preference => Section::Rules,
-            MemoryKind::Decision => Section::Decisions,
-            MemoryKind::Fact | MemoryKind::Runtime => Section::Facts,
-        }
+    /// The place of its section in [`SECTIONS`].
+    fn section(&self) -> usize {
+        if self.retraction.is_some() { SECTIONS.len() - 1 } else { place_of(self.kind) }
     }
 }
 
@@ -209,25 +205,14 @@ fn short(citation: &Citation) -> String {
     format!("{session}:{}", citation.line)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Section {
-    Rules,
-    Decisions,
-    Facts,
-    History,
-}
+/// The sections, those of the [`KINDS`](super::KINDS) first: the heading of each, and its share of
+/// the room in percent.
+const SECTIONS: [(&str, u64); 4] =
+    [("## Rules and preferences", 30), ("## Decisions", 40), ("## Facts", 20), (HISTORY, 10)];
 
-/// The sections, each with its heading and its share of the room in percent.
-const SECTIONS: [(Section, &str, u64); 4] = [
-    (Section::Rules, "## Rules and preferences", 30),
-    (Section::Decisions, "## Decisions", 40),
-    (Section::Facts, "## Facts", 20),
-    (Section::History, HISTORY, 10),
-];
-
-/// The lines for all topics, ordered by section and importance.
+/// The lines for all topics, each with its section, ordered by section and importance.
 pub(super) struct Listing {
-    lines: Vec<(Section, String)>,
+    pub(super) lines: Vec<(usize, String)>,
 }
 
 impl Listing {
@@ -237,22 +222,18 @@ impl Listing {
             let sessions: BTreeSet<&str> =
                 topic.citations.iter().map(|citation| citation.session.as_str()).collect();
             let importance = (topic.author, sessions.len(), topic.newest);
-            (topic.section(), Reverse(importance), topic.fingerprint.key())
+            (topic.section(), Reverse(importance), &topic.fingerprint.key)
         });
         Self {
             lines: order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect(),
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.lines.len()
-    }
-
     /// The lines in the order in which they get room: those within the share of their section, then
     /// the rest.
     pub(super) fn by_share(&self, room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
         let (mut within, mut rest) = (Vec::new(), Vec::new());
-        for (section, heading, percent) in SECTIONS {
+        for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
             let mut left = (room * percent / 100).saturating_sub(count(heading) + 2);
             let mut is_full = false;
             for (at, (of, line)) in self.lines.iter().enumerate() {
@@ -277,11 +258,10 @@ impl Listing {
     pub(super) fn part(&self, lines: &[usize]) -> String {
         let lines: BTreeSet<usize> = lines.iter().copied().collect();
         let mut part = String::new();
-        for (section, heading, _) in SECTIONS {
-            let mut own: Vec<&(Section, String)> =
-                lines.iter().map(|at| &self.lines[*at]).collect();
-            own.retain(|(of, _)| *of == section);
-            let own: Vec<&str> = own.iter().map(|(_, line)| line.trim_end()).collect();
+        for (section, (heading, _)) in SECTIONS.into_iter().enumerate() {
+            let shown = lines.iter().map(|at| &self.lines[*at]);
+            let own = shown.filter(|(of, _)| *of == section);
+            let own: Vec<&str> = own.map(|(_, line)| line.trim_end()).collect();
             if !own.is_empty() {
                 part.extend(["\n", heading, "\n\n", &own.join("\n"), "\n"]);
             }
@@ -295,7 +275,7 @@ impl Listing {
 
 #[cfg(test)]
 mod tests {
-    use super::{Listing, Section, Topic, topics};
+    use super::{Listing, Topic, topics};
     use crate::consolidate::statement::tests::decisions;
 
     fn of(text: &str) -> Vec<Topic> {
@@ -347,16 +327,16 @@ mod tests {
         assert_eq!(of(&again).len(), 1);
     }
 
-    fn listing(lines: &[(Section, &str)]) -> Listing {
+    fn listing(lines: &[(usize, &str)]) -> Listing {
         Listing { lines: lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect() }
     }
 
     /// 40 of 100 words are for rules: 5 for the heading and its lines, and 5 for each line.
     #[test]
     fn each_section_gets_its_share_first() {
-        let mut lines = vec![(Section::Rules, "- a b c d"); 4];
-        lines.push((Section::Decisions, "- e f"));
-        lines.push((Section::History, "- g"));
+        let mut lines = vec![(0, "- a b c d"); 4];
+        lines.push((1, "- e f"));
+        lines.push((3, "- g"));
         let words = |text: &str| text.split_whitespace().count() as u64;
         assert_eq!(listing(&lines).by_share(60, &words), [0, 1, 4, 2, 3, 5]);
         assert_eq!(listing(&lines).by_share(0, &words), [0, 1, 2, 3, 4, 5]);
@@ -364,8 +344,7 @@ mod tests {
 
     #[test]
     fn a_part_has_only_sections_with_lines() {
-        let listing =
-            listing(&[(Section::Rules, "- a"), (Section::Facts, "- b"), (Section::Facts, "- c ")]);
+        let listing = listing(&[(0, "- a"), (2, "- b"), (2, "- c ")]);
         assert_eq!(
             listing.part(&[2, 0]),
             "\n## Rules and preferences\n\n- a\n\n## Facts\n\n- c\n\n"
