@@ -1,10 +1,8 @@
 //! The arithmetic of budgets: tokens in, tokens out.
 
+use crate::policy::{Fallback, Method, Policy, Summary, Target};
 use crate::share::Share;
 use crate::trigger::without_reserve;
-
-use crate::policy::{Fallback, Method};
-use crate::policy::{Policy, Summary, Target};
 
 /// pomelobot's budget of a history: its share of the window, and no more than
 /// the window without what is reserved.

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use crate::share::Share;
 use serde_json::Value;
 
 use crate::error::ConfigError;
 use crate::layer::{built_in, find};
-use crate::policy::Method;
-use crate::policy::Policy;
+use crate::policy::{Method, Policy};
+use crate::share::Share;
 
 /// How much more than it is asked for a model may ever write.
 const OUTPUT_FACTORS: std::ops::RangeInclusive<f64> = 1.0..=10.0;

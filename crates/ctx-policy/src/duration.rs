@@ -55,8 +55,7 @@ impl FromStr for FixedSpan {
         if text.trim() == "0" {
             return Ok(Self(Duration::ZERO));
         }
-        let is_fixed = |part: &Part<'_>| part.months == 0;
-        let span = sum(text, is_fixed, DurationError::NotFixed)?;
+        let span = sum(text, |(_, months, _)| *months == 0, DurationError::NotFixed)?;
         Ok(Self(span.time))
     }
 }
@@ -93,12 +92,13 @@ impl Serialize for FixedSpan {
 /// Reads a duration that may have months and years. A bare `m` is refused: next to years and days
 /// it could mean months.
 pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
-    let is_clear = |part: &Part<'_>| part.unit != "m";
-    sum(text, is_clear, DurationError::Ambiguous)
+    sum(text, |(name, ..)| *name != "m", DurationError::Ambiguous)
 }
 
-/// Each unit with its months and its seconds; a millisecond has neither.
-const UNITS: [(&str, u32, u64); 9] = [
+/// The name of a unit, its months and its seconds; a millisecond has neither.
+type Unit = (&'static str, u32, u64);
+
+const UNITS: [Unit; 9] = [
     ("y", MONTHS_OF_A_YEAR, 0),
     ("mo", 1, 0),
     ("w", 0, WEEK),
@@ -110,65 +110,55 @@ const UNITS: [(&str, u32, u64); 9] = [
     ("ms", 0, 0),
 ];
 
-/// A number and its unit.
-struct Part<'a> {
-    number: u64,
-    unit: &'a str,
-    months: u32,
-    seconds: u64,
-}
-
-impl Part<'_> {
-    /// A span and this; `None` when that is too long.
-    fn add_to(&self, span: CalendarSpan) -> Option<CalendarSpan> {
-        let CalendarSpan { months, time } = span;
-        if self.months > 0 {
-            let more = u32::try_from(self.number).ok()?.checked_mul(self.months)?;
-            let months = months.checked_add(more)?;
-            return Some(CalendarSpan { months, time });
-        }
-        let more = match self.seconds {
-            0 => Duration::from_millis(self.number),
-            seconds => Duration::from_secs(self.number.checked_mul(seconds)?),
-        };
-        let time = time.checked_add(more)?;
-        Some(CalendarSpan { months, time })
-    }
-}
-
-/// The sum of all parts; `error` for a part that is not allowed there.
+/// The sum of all parts; `error` for a unit that is not allowed there.
 fn sum(
     text: &str,
-    may_stand: fn(&Part<'_>) -> bool,
+    may_stand: fn(&Unit) -> bool,
     error: DurationError,
 ) -> Result<CalendarSpan, DurationError> {
     let mut span = CalendarSpan::default();
-    for part in parts(text)? {
-        if !may_stand(&part) {
+    for (number, unit) in parts(text)? {
+        if !may_stand(&unit) {
             return Err(error);
         }
-        span = part.add_to(span).ok_or(DurationError::TooLong)?;
+        span = added(span, number, unit).ok_or(DurationError::TooLong)?;
     }
     Ok(span)
 }
 
+/// A span and so many of a unit; `None` when that is too long.
+fn added(mut span: CalendarSpan, number: u64, unit: Unit) -> Option<CalendarSpan> {
+    match unit {
+        (_, 0, 0) => span.time = span.time.checked_add(Duration::from_millis(number))?,
+        (_, 0, seconds) => {
+            let more = Duration::from_secs(number.checked_mul(seconds)?);
+            span.time = span.time.checked_add(more)?;
+        }
+        (_, months, _) => {
+            let more = u32::try_from(number).ok()?.checked_mul(months)?;
+            span.months = span.months.checked_add(more)?;
+        }
+    }
+    Some(span)
+}
+
 /// The numbers and their units: each unit once, the larger ones first.
-fn parts(text: &str) -> Result<Vec<Part<'_>>, DurationError> {
-    let mut parts: Vec<Part<'_>> = Vec::new();
+fn parts(text: &str) -> Result<Vec<(u64, Unit)>, DurationError> {
+    let mut parts: Vec<(u64, Unit)> = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
         let (digits, after) = split(rest, |c| !c.is_ascii_digit());
         let (name, after) = split(after, |c| c.is_ascii_digit());
-        let known = UNITS.iter().find(|(unit, ..)| *unit == name);
+        let known = UNITS.into_iter().find(|(unit, ..)| *unit == name);
         let known = known.filter(|_| !digits.is_empty());
-        let (unit, months, seconds) = *known.ok_or(DurationError::Malformed)?;
-        let is_smaller = |last: &Part<'_>| (last.months, last.seconds) > (months, seconds);
+        let unit = known.ok_or(DurationError::Malformed)?;
         // Only digits, so what does not parse is too large.
         let number = digits.parse().map_err(|_| DurationError::TooLong)?;
-        if !parts.last().is_none_or(is_smaller) {
+        let size = |(_, months, seconds): Unit| (months, seconds);
+        if parts.last().is_some_and(|(_, last)| size(*last) <= size(unit)) {
             return Err(DurationError::Malformed);
         }
-        parts.push(Part { number, unit, months, seconds });
+        parts.push((number, unit));
         rest = after;
     }
     if parts.is_empty() {

@@ -3,8 +3,7 @@
 /// How much of the end is kept at least. Several are ORed: what one of them
 /// keeps is kept. None at all keeps nothing but pins and the latest user message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
-#[cfg_attr(feature = "clap", command(next_help_heading = "What is kept"))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "What is kept"))]
 pub struct Keep {
     /// Keep the last N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "keep_messages", long = "keep-messages", value_name = "N", value_parser = crate::parse_count))]

@@ -1,11 +1,10 @@
 //! The flags that change a policy.
 
-use crate::keep::Keep;
-use crate::parse_count;
 use clap::Args;
 
-use crate::policy::Method;
-use crate::policy::{self, Policy};
+use crate::keep::Keep;
+use crate::parse_count;
+use crate::policy::{self, Method, Policy};
 
 /// Some settings; what is not said is left to the policy.
 #[derive(Args, Clone, Debug, Default)]

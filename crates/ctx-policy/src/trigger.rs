@@ -55,8 +55,7 @@ impl Size {
 /// When a compaction is due: any trigger that is given may fire. The same in flags and
 /// in policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
-#[cfg_attr(feature = "clap", command(next_help_heading = "Policy"))]
+#[cfg_attr(feature = "clap", derive(clap::Args), command(next_help_heading = "Policy"))]
 pub struct Triggers {
     /// Due with more than N messages, not counting system messages
     #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = crate::parse_count))]

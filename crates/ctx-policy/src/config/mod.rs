@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use self::foreign::Foreign;
 use crate::error::{ConfigError, Warning};
-use crate::layer::{Layer, settings};
-use crate::layer::{is_json, parse_json5, parse_toml};
+use crate::layer::{Layer, is_json, parse_json5, parse_toml, settings};
 use crate::presets::{names, tree};
 
 /// Names the preset that a file builds on.
