@@ -46,12 +46,7 @@ struct Node {
 #[derive(Deserialize)]
 struct Dependency {
     pkg: String,
-    dep_kinds: Vec<DependencyKind>,
-}
-
-#[derive(Deserialize)]
-struct DependencyKind {
-    kind: Option<String>,
+    dep_kinds: Vec<BTreeMap<String, Option<String>>>,
 }
 
 impl Metadata {
@@ -73,8 +68,8 @@ impl Metadata {
         let mut seen: BTreeSet<&str> = waiting.iter().copied().collect();
         while let Some(node) = waiting.pop().and_then(|id| nodes.get(id)) {
             for dependency in &node.deps {
-                let kinds = &dependency.dep_kinds;
-                let is_built = kinds.iter().any(|kind| kind.kind.as_deref() != Some("dev"));
+                let mut kinds = dependency.dep_kinds.iter();
+                let is_built = kinds.any(|kind| kind["kind"].as_deref() != Some("dev"));
                 if is_built && seen.insert(&dependency.pkg) {
                     waiting.push(&dependency.pkg);
                 }

@@ -46,7 +46,9 @@ impl Dist {
         // A static program needs nothing of the distribution: the tarball is enough for it.
         let deb = !self.no_deb && !triple.ends_with("-musl");
         if deb {
-            stage::require_cargo_deb()?;
+            output(cargo::command().args(["deb", "--version"])).ok().context(
+                "cargo-deb is not installed: cargo install --locked cargo-deb; --no-deb makes the tarball alone",
+            )?;
         }
         let metadata = Metadata::read(root, triple)?;
         let mut built = metadata.target_directory.clone();

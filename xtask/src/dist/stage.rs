@@ -6,37 +6,19 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use chrono::DateTime;
 
 use super::{Places, cargo, output, run};
 
 /// Where the one program lies; the tools are links to it.
-pub(super) const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
+const PROGRAM: &str = "lib/ctx-tools/ctx-tools";
 
 /// Where documents go.
-pub(super) const DOC: &str = "share/doc/ctx-tools";
-
-/// Creates `prefix` with the whole content of a package.
-pub(super) fn whole(
-    prefix: &Path,
-    root: &Path,
-    program: &Path,
-    licences: &str,
-) -> anyhow::Result<()> {
-    recreate(prefix)?;
-    put(program, &prefix.join(PROGRAM), 0o755)?;
-    links(&prefix.join("bin"))?;
-    shared(&prefix.join("share"), root)?;
-    let doc = prefix.join(DOC);
-    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        put(&root.join(name), &doc.join(name), 0o644)?;
-    }
-    documents(&doc, root, licences)
-}
+const DOC: &str = "share/doc/ctx-tools";
 
 /// An empty folder.
-pub(super) fn recreate(folder: &Path) -> anyhow::Result<()> {
+fn recreate(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
@@ -44,7 +26,7 @@ pub(super) fn recreate(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// The link of each tool.
-pub(super) fn links(bin: &Path) -> anyhow::Result<()> {
+fn links(bin: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(bin)?;
     for tool in crate::tools() {
         symlink(Path::new("..").join(PROGRAM), bin.join(tool.name))?;
@@ -53,7 +35,7 @@ pub(super) fn links(bin: &Path) -> anyhow::Result<()> {
 }
 
 /// What does not depend on the machine, under the names that man and the shells look for.
-pub(super) fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
+fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     let completions = root.join("completions");
     put_all(&completions.join("bash"), &share.join("bash-completion/completions"))?;
     put_all(&completions.join("zsh"), &share.join("zsh/site-functions"))?;
@@ -70,7 +52,7 @@ pub(super) fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
 }
 
 /// What is there to read.
-pub(super) fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
+fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md"] {
         put(&root.join(name), &doc.join(name), 0o644)?;
     }
@@ -102,7 +84,7 @@ fn put(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
 }
 
 /// A file that all may read.
-pub(super) fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
+fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -119,8 +101,16 @@ const MAINTAINER: &str = "ctx-tools authors <maintainers@ctx-tools.example>";
 pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<PathBuf> {
     let name = format!("ctx-tools-{VERSION}-{}", places.triple);
     let stage = places.built.join("stage");
-    let program = places.built.join("ctx-tools");
-    whole(&stage.join(&name), places.root, &program, licences)?;
+    let prefix = stage.join(&name);
+    recreate(&prefix)?;
+    put(&places.built.join("ctx-tools"), &prefix.join(PROGRAM), 0o755)?;
+    links(&prefix.join("bin"))?;
+    shared(&prefix.join("share"), places.root)?;
+    let doc = prefix.join(DOC);
+    for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        put(&places.root.join(name), &doc.join(name), 0o644)?;
+    }
+    documents(&doc, places.root, licences)?;
     fs::create_dir_all(&places.packages)?;
     let tar = places.packages.join(format!("{name}.tar"));
     run(Command::new("tar")
@@ -134,17 +124,6 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
         .arg(&name))?;
     run(Command::new("gzip").args(["-9", "--no-name", "--force"]).arg(&tar))?;
     Ok(places.packages.join(format!("{name}.tar.gz")))
-}
-
-/// Says how to get what makes Debian packages.
-pub(super) fn require_cargo_deb() -> anyhow::Result<()> {
-    let found = output(cargo::command().args(["deb", "--version"]));
-    if found.is_err() {
-        bail!(
-            "cargo-deb is not installed: cargo install --locked cargo-deb; --no-deb makes the tarball alone"
-        );
-    }
-    Ok(())
 }
 
 /// The Debian package. What goes where is in `crates/ctx-all/Cargo.toml`.
