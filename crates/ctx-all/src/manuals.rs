@@ -1,22 +1,17 @@
 //! The manual pages of all tools, which `--man` shows.
 
-const PAGES: [(&str, &str); 16] = [
-    ("ctx-check", include_str!("../../../man/ctx-check.1")),
-    ("ctx-compact", include_str!("../../../man/ctx-compact.1")),
-    ("ctx-convert", include_str!("../../../man/ctx-convert.1")),
-    ("ctx-count", include_str!("../../../man/ctx-count.1")),
-    ("ctx-extract", include_str!("../../../man/ctx-extract.1")),
-    ("ctx-gc", include_str!("../../../man/ctx-gc.1")),
-    ("ctx-ls", include_str!("../../../man/ctx-ls.1")),
-    ("ctx-memory", include_str!("../../../man/ctx-memory.1")),
-    ("ctx-offload", include_str!("../../../man/ctx-offload.1")),
-    ("ctx-prune", include_str!("../../../man/ctx-prune.1")),
-    ("ctx-rollback", include_str!("../../../man/ctx-rollback.1")),
-    ("ctx-score", include_str!("../../../man/ctx-score.1")),
-    ("ctx-snapshot", include_str!("../../../man/ctx-snapshot.1")),
-    ("ctx-split", include_str!("../../../man/ctx-split.1")),
-    ("ctx-stats", include_str!("../../../man/ctx-stats.1")),
-    ("ctx-summarize", include_str!("../../../man/ctx-summarize.1")),
+macro_rules! pages {
+    ($($tool:literal,)*) => {
+        [$(($tool, include_str!(concat!("../../../man/", $tool, ".1")))),*]
+    };
+}
+
+#[rustfmt::skip]
+const PAGES: [(&str, &str); 16] = pages![
+    "ctx-check", "ctx-compact", "ctx-convert", "ctx-count",
+    "ctx-extract", "ctx-gc", "ctx-ls", "ctx-memory",
+    "ctx-offload", "ctx-prune", "ctx-rollback", "ctx-score",
+    "ctx-snapshot", "ctx-split", "ctx-stats", "ctx-summarize",
 ];
 
 /// The page of a tool.
