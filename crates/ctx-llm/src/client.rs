@@ -147,7 +147,7 @@ impl Client {
     ) -> Result<Completion, LlmError> {
         usage.calls += 1;
         let endpoint = &self.settings.endpoint;
-        let request = self.agent.post(endpoint.url()).header("content-type", "application/json");
+        let request = self.agent.post(&endpoint.url).header("content-type", "application/json");
         let sent = self.authorized(request)?.send(body);
         let mut response = sent.map_err(|error| self.transport_error(error))?;
         let status = response.status().as_u16();

@@ -38,7 +38,8 @@ impl Api {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     api: Api,
-    url: String,
+    /// The address to post to.
+    pub(crate) url: String,
     host: String,
     is_encrypted: bool,
 }
@@ -126,11 +127,6 @@ impl Endpoint {
     /// Whether others on the network can read what is sent there.
     pub(crate) fn is_readable(&self) -> bool {
         !self.is_encrypted && !self.is_loopback()
-    }
-
-    /// The address to post to.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
     }
 
     /// The address of the list of models.
@@ -315,7 +311,7 @@ mod tests {
 
     fn address(url: &str, asked: Option<Api>) -> (Api, String) {
         let endpoint = Endpoint::new(url, asked).expect(url);
-        (endpoint.api(), endpoint.url().to_owned())
+        (endpoint.api(), endpoint.url.clone())
     }
 
     #[test]

@@ -9,10 +9,8 @@ mod endpoint;
 mod tape;
 mod wire;
 
-pub use client::{Client, Clock, Settings, Tries};
-pub use client::{LlmError, TapeError};
-pub use endpoint::{Api, Endpoint, EndpointError};
-pub use endpoint::{ChosenKey, Key, KeyFileError, KeyInClear};
+pub use client::{Client, Clock, LlmError, Settings, TapeError, Tries};
+pub use endpoint::{Api, ChosenKey, Endpoint, EndpointError, Key, KeyFileError, KeyInClear};
 pub use tape::Tape;
 pub use ureq::Proxy;
 pub use wire::{Completion, Question, Usage, is_refusal};

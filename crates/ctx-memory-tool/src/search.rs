@@ -198,45 +198,29 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Agai
 /// Each paragraph with its line, from 1: an entry of a list with what is below it, a heading,
 /// or lines without a blank one between them.
 pub(crate) fn paragraphs(text: &str) -> Vec<(u64, &str)> {
-    let mut found = Vec::new();
-    let mut open: Option<(u64, usize, usize)> = None;
-    let mut close = |open: &mut Option<(u64, usize, usize)>| {
-        if let Some((line, start, end)) = open.take() {
-            found.push((line, text[start..end].trim_end()));
-        }
-    };
-    let mut at = 0;
+    let mut found: Vec<(u64, usize, usize)> = Vec::new();
+    let mut is_open = false;
+    let mut end = 0;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        let (start, end) = (at, at + line.len());
-        at = end;
-        if line.trim().is_empty() {
-            close(&mut open);
-            continue;
+        let start = end;
+        end += line.len();
+        let is_blank = line.trim().is_empty();
+        match found.last_mut() {
+            _ if is_blank => {}
+            Some((_, _, until)) if is_open && !begins(line) => *until = end,
+            _ => found.push((number, start, end)),
         }
-        if begins(line) {
-            close(&mut open);
-        }
-        match &mut open {
-            Some((_, _, until)) => *until = end,
-            None => open = Some((number, start, end)),
-        }
-        if line.starts_with('#') {
-            close(&mut open);
-        }
+        is_open = !is_blank && !line.starts_with('#');
     }
-    close(&mut open);
-    found
+    found.into_iter().map(|(line, start, end)| (line, text[start..end].trim_end())).collect()
 }
 
 /// Whether a paragraph begins here, whatever the line above is.
 fn begins(line: &str) -> bool {
-    let is_numbered = || {
-        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "))
-    };
-    line.starts_with('#')
-        || ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
-        || is_numbered()
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "));
+    let marks = ["#", "- ", "* ", "+ "];
+    is_numbered || marks.iter().any(|mark| line.starts_with(mark))
 }
 
 #[cfg(test)]

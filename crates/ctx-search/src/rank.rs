@@ -11,8 +11,7 @@ use tantivy::collector::{DocSetCollector, TopDocs};
 use tantivy::query::{EnableScoring, Query};
 use tantivy::{DocAddress, Order, Searcher, TERMINATED};
 
-use crate::query::Lookup;
-use crate::query::Written;
+use crate::query::{Lookup, Written};
 use crate::{Filter, Hit, Holds, SearchError, SearchIndex, SourceKind};
 
 /// How many more hits than requested are ranked. This gives hits with equal scores a stable order
