@@ -134,6 +134,7 @@ impl Args {
         })?;
         for (layer, lines) in &context.left_out {
             let lines = counted(*lines as u64, "line");
+            let layer = layer.as_str();
             io.warn(format_args!("{lines} of {layer} left out, for lack of room"));
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));

@@ -305,8 +305,8 @@ fn cannot_read(path: &Path, error: &io::Error) -> Failure {
 
 /// The day that a file of a day is of.
 fn day_of(source: &Source) -> Option<i64> {
-    let name = source.name.rsplit('/').next().filter(|_| source.kind == SourceKind::Daily)?;
-    name.strip_suffix(".md")?.parse().ok().map(start_of)
+    let day = source.name.strip_prefix("memory/daily/")?.strip_suffix(".md")?;
+    day.parse().ok().map(start_of)
 }
 
 /// When a day begins (UTC).

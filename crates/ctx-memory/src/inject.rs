@@ -4,8 +4,6 @@
 //! budget, lines are left out in another order: those that the session would repeat soonest first,
 //! and those of the base prompt never.
 
-use std::fmt;
-
 /// A layer of the context, in the order of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
@@ -36,26 +34,8 @@ impl Layer {
         }
     }
 
-    /// Which layer loses lines first, and at which end. The first lines of the runtime layer are
-    /// the oldest; the other layers begin with the most important ones.
-    const SACRIFICE: [(Self, End); 4] = [
-        (Self::Runtime, End::First),
-        (Self::Memory, End::Last),
-        (Self::Summary, End::Last),
-        (Self::Soul, End::Last),
-    ];
-}
-
-impl fmt::Display for Layer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    First,
-    Last,
+    /// Which layer loses lines first.
+    const SACRIFICE: [Self; 4] = [Self::Runtime, Self::Memory, Self::Summary, Self::Soul];
 }
 
 /// An assembled context.
@@ -89,14 +69,13 @@ pub fn assemble(
     parts.sort_by_key(|part| part.layer);
     let budget = budget.unwrap_or(u64::MAX);
     let mut left_out = Vec::new();
-    for (layer, end) in Layer::SACRIFICE {
+    for layer in Layer::SACRIFICE {
         if count(&joined(&parts)) <= budget {
             break;
         }
         let Some(at) = parts.iter().position(|part| part.layer == layer && !part.is_empty()) else {
             continue;
         };
-        parts[at].end = end;
         // The fewest lines that have to go; all of them if that is not enough.
         let (_, enough) = bisected(parts[at].lines.len(), |left_out| {
             parts[at].left_out = left_out;
@@ -131,15 +110,12 @@ pub(crate) fn bisected(all: usize, mut is_above: impl FnMut(usize) -> bool) -> (
 struct Part<'a> {
     layer: Layer,
     lines: Vec<&'a str>,
-    /// How many lines are left out at that `end`.
     left_out: usize,
-    end: End,
 }
 
 impl<'a> Part<'a> {
     fn of((layer, text): &'a (Layer, String)) -> Self {
-        let lines = text.trim().lines().collect();
-        Self { layer: *layer, lines, left_out: 0, end: End::Last }
+        Self { layer: *layer, lines: text.trim().lines().collect(), left_out: 0 }
     }
 
     fn is_empty(&self) -> bool {
@@ -153,10 +129,10 @@ impl<'a> Part<'a> {
             count => format!("⟦{count} lines left out⟧"),
         };
         let mut lines = self.lines.clone();
-        match self.end {
-            End::First => lines.splice(..self.left_out, [note.as_str()]),
-            End::Last => lines.splice(lines.len() - self.left_out.., [note.as_str()]),
-        };
+        // The first lines of the runtime layer are the oldest; the other layers begin with the most
+        // important ones.
+        let start = if self.layer == Layer::Runtime { 0 } else { lines.len() - self.left_out };
+        lines.splice(start..start + self.left_out, [note.as_str()]);
         lines.join("\n")
     }
 }

@@ -57,7 +57,9 @@ pub fn append_summary(
 ) -> Result<bool, StoreError> {
     let folder = store.shared_folder(&folder(store))?;
     let file = folder.read(&format!("{session}.md"))?;
-    let body = format!(" messages\n\n{}\n", without_controls(text.trim_end()));
+    // A file name in a summary must not drive a terminal.
+    let text = text.trim_end().replace(|c: char| c.is_control() && c != '\n', " ");
+    let body = format!(" messages\n\n{text}\n");
     if file.bytes().ends_with(body.as_bytes()) {
         return Ok(false);
     }
@@ -71,10 +73,4 @@ pub fn append_summary(
     facts.figures = figures;
     store.done(&operation, &facts)?;
     Ok(true)
-}
-
-/// A file name in a summary must not drive a terminal.
-fn without_controls(text: &str) -> String {
-    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
-    text.chars().map(plain).collect()
 }
