@@ -1,6 +1,6 @@
 //! The files that the layers of a context come from.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use chrono::DateTime;
@@ -52,11 +52,9 @@ pub(crate) fn read(
 
 /// The file that the user named: one that is not there is an error.
 fn named(path: &Path) -> Result<String, Failure> {
-    let Input { name, mut reader } = Input::open(path)?;
-    let mut text = String::new();
-    let read = reader.read_to_string(&mut text);
-    read.map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
-    Ok(text)
+    let Input { name, reader } = Input::open(path)?;
+    io::read_to_string(reader)
+        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))
 }
 
 /// A file of the store, which may not be there.

@@ -90,7 +90,10 @@ impl<'a> MemoryFolder<'a> {
 
     /// Merges all items, each into the file of its kind.
     pub fn merge(&self, items: &[MemoryItem]) -> Result<MergeCounts, MergeError> {
-        let mut counts = MergeCounts { session: only_session(items), ..MergeCounts::default() };
+        let mut sessions = items.iter().map(|item| &item.session);
+        let first = sessions.next();
+        let session = first.filter(|first| sessions.all(|other| other == *first)).cloned();
+        let mut counts = MergeCounts { session, ..MergeCounts::default() };
         match self.write(items, &mut counts) {
             Ok(()) => Ok(counts),
             Err(source) => Err(MergeError {
@@ -171,11 +174,6 @@ fn commit(
         staged = file.stage(&merge.appended)?;
     }
     staged.commit().map(|()| merge)
-}
-
-fn only_session(items: &[MemoryItem]) -> Option<String> {
-    let first = &items.first()?.session;
-    items.iter().all(|item| item.session == *first).then(|| first.clone())
 }
 
 #[cfg(test)]

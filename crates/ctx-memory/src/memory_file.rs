@@ -66,7 +66,12 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     let mut others = HashSet::new();
     for line in text.lines() {
         match Entry::parse(without_marker(line.trim()).1) {
-            Some(entry) if is_taken_back_elsewhere(&entry) => {
+            Some(entry)
+                if entry
+                    .taken_back
+                    .as_ref()
+                    .is_some_and(|by| by.session != entry.citation.session) =>
+            {
                 taken_back.entry(comparison_key(entry.text)).or_default().push(entry);
             }
             Some(entry) => _ = others.insert(comparison_key(entry.text)),
@@ -75,10 +80,6 @@ fn entries_taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
     }
     taken_back.retain(|key, _| !others.contains(key));
     taken_back
-}
-
-fn is_taken_back_elsewhere(entry: &Entry<'_>) -> bool {
-    entry.taken_back.as_ref().is_some_and(|by| by.session != entry.citation.session)
 }
 
 /// Whether an item decides again for a superseded entry: in a third session, or later in the
@@ -90,14 +91,14 @@ fn decides_again(item: &MemoryItem, entry: &Entry<'_>) -> bool {
 
 fn entry(item: &MemoryItem) -> String {
     let citation = |line| Citation { session: item.session.clone(), line };
-    let entry = Entry {
+    Entry {
         text: &item.text,
         role: item.role.as_str(),
         citation: citation(item.line),
         date: item.date,
         taken_back: item.taken_back.map(citation),
-    };
-    entry.to_string()
+    }
+    .to_string()
 }
 
 /// What to append to the file of a kind so that it has these entries.

@@ -45,7 +45,11 @@ impl Layer {
             }
         }
         if Policy::of(&layer).is_err() {
-            layer.each_fits()?;
+            // The error names the first setting whose value does not fit.
+            for (key, value) in said(&layer.0) {
+                let set = Self::default().set(&key, value);
+                set.map_err(|wanted| ConfigError::wrong(&key, wanted, value))?;
+            }
         }
         Ok((layer, unknown))
     }
@@ -55,14 +59,6 @@ impl Layer {
             put(&mut tree, &key, value.clone());
         }
         Policy::read(&tree)
-    }
-
-    /// The error names the first setting whose value does not fit.
-    fn each_fits(&self) -> Result<(), ConfigError> {
-        said(&self.0).try_for_each(|(key, value)| {
-            let set = Self::default().set(&key, value);
-            set.map_err(|wanted| ConfigError::wrong(&key, wanted, value))
-        })
     }
 }
 

@@ -79,27 +79,20 @@ impl State {
 }
 
 /// The day on which each entry was logged first, by its key and citation.
-#[derive(Debug, Default)]
-pub(super) struct LogDates(HashMap<(String, Citation), NaiveDate>);
+pub(super) type LogDates = HashMap<(String, Citation), NaiveDate>;
 
-impl LogDates {
-    /// Reads all logs, the oldest first.
-    pub(super) fn of(logs: &[DailyLog]) -> Self {
-        let mut dates = HashMap::new();
-        for log in logs {
-            let Some(day) = day_of(&log.name) else { continue };
-            for logged in log.entries(0) {
-                if let Some(entry) = Entry::parse(&logged.text) {
-                    dates.entry((logged.key, entry.citation)).or_insert(day);
-                }
+/// Reads all logs, the oldest first.
+pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
+    let mut dates = LogDates::new();
+    for log in logs {
+        let Some(day) = day_of(&log.name) else { continue };
+        for logged in log.entries(0) {
+            if let Some(entry) = Entry::parse(&logged.text) {
+                dates.entry((logged.key, entry.citation)).or_insert(day);
             }
         }
-        Self(dates)
     }
-
-    pub(super) fn get(&self, text: &str, citation: &Citation) -> Option<NaiveDate> {
-        self.0.get(&(comparison_key(text), citation.clone())).copied()
-    }
+    dates
 }
 
 /// Adds to the memory files what the logs have and no earlier run has seen.

@@ -33,7 +33,7 @@ use crate::inject::bisected;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;
 use crate::{Citation, Entry};
-use daily::{LogDates, LogRead};
+use daily::{LogRead, log_dates};
 pub use master::is_mark;
 use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
@@ -153,7 +153,7 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> Result<NewMem
     daily::import(old, &mut new, rules.was_extracted)?;
     let master = Master::parse(&old.files[MASTER], old.state.part.as_deref());
     let own_text = master.own_text();
-    let dates = LogDates::of(&old.daily);
+    let dates = log_dates(&old.daily);
     let mut all = Vec::new();
     for (kind, file) in KINDS.into_iter().zip(&new.files) {
         all.extend(statements(&String::from_utf8_lossy(file), kind, &dates));

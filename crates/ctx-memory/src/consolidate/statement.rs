@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
-use ctx_text::plain_line;
+use ctx_text::{comparison_key, plain_line};
 
 use super::choice::Choice;
 use super::daily::LogDates;
@@ -138,7 +138,10 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
                 statement.citation =
                     Citation { session: extracted_path(kind), line: line as u64 + 1 };
             }
-            let logged = || dates.get(&statement.text, &statement.citation);
+            let logged = || {
+                let key = (comparison_key(&statement.text), statement.citation.clone());
+                dates.get(&key).copied()
+            };
             statement.date = statement.date.or_else(logged);
             statement.line = line;
             last_date = statement.date.unwrap_or(last_date);

@@ -72,8 +72,7 @@ pub(super) fn topics(listed: &[Statement], all: &[Statement]) -> Vec<Topic> {
         groups[at].push(statement);
     }
     let mut topics: Vec<Topic> = groups.iter().map(|group| Topic::of(group, all)).collect();
-    let is_fragment = fragments(&topics);
-    let mut is_fragment = is_fragment.iter();
+    let mut is_fragment = fragments(&topics).into_iter();
     topics.retain(|_| !is_fragment.next().expect("one for each topic"));
     topics
 }
