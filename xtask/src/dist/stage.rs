@@ -2,7 +2,7 @@
 //! packages made of them.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,16 +37,16 @@ fn links(bin: &Path) -> anyhow::Result<()> {
 /// What does not depend on the machine, under the names that man and the shells look for.
 fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
     let completions = root.join("completions");
-    put_all(&completions.join("bash"), &share.join("bash-completion/completions"))?;
-    put_all(&completions.join("zsh"), &share.join("zsh/site-functions"))?;
-    put_all(&completions.join("fish"), &share.join("fish/vendor_completions.d"))?;
+    put(&completions.join("bash"), &share.join("bash-completion/completions"))?;
+    put(&completions.join("zsh"), &share.join("zsh/site-functions"))?;
+    put(&completions.join("fish"), &share.join("fish/vendor_completions.d"))?;
     for tool in crate::tools() {
         let page = format!("{}.1", tool.name);
-        put(&root.join("man").join(&page), &share.join("man/man1").join(&page), 0o644)?;
+        put(&root.join("man").join(&page), &share.join("man/man1").join(&page))?;
     }
-    put(&root.join("man/ctx.7"), &share.join("man/man7/ctx.7"), 0o644)?;
+    put(&root.join("man/ctx.7"), &share.join("man/man7/ctx.7"))?;
     for folder in ["presets", "prompts"] {
-        put_all(&root.join(folder), &share.join("ctx-tools").join(folder))?;
+        put(&root.join(folder), &share.join("ctx-tools").join(folder))?;
     }
     Ok(())
 }
@@ -54,42 +54,24 @@ fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
 /// What is there to read.
 fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     for name in ["README.md", "CHANGELOG.md", "SECURITY.md"] {
-        put(&root.join(name), &doc.join(name), 0o644)?;
+        put(&root.join(name), &doc.join(name))?;
     }
     for folder in ["docs", "examples"] {
-        put_all(&root.join(folder), &doc.join(folder))?;
+        put(&root.join(folder), &doc.join(folder))?;
     }
     write(&doc.join("THIRD-PARTY-LICENSES.txt"), licences.as_bytes())
 }
 
-/// A folder with all that is in it.
-fn put_all(from: &Path, to: &Path) -> anyhow::Result<()> {
-    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            put_all(&entry.path(), &to)?;
-        } else {
-            let is_program = entry.metadata()?.permissions().mode() & 0o100 != 0;
-            put(&entry.path(), &to, if is_program { 0o755 } else { 0o644 })?;
-        }
-    }
-    Ok(())
+/// Copies a file, or a folder with all that is in it. Their modes are for those to say who pack them.
+fn put(from: &Path, to: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(to.parent().context("no folder")?)?;
+    let mut copy = Command::new("cp");
+    copy.args(["--recursive", "--dereference", "--no-target-directory"]);
+    run(copy.arg(from).arg(to))
 }
 
-fn put(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
-    let content = fs::read(from).with_context(|| from.display().to_string())?;
-    write(to, &content)?;
-    Ok(fs::set_permissions(to, fs::Permissions::from_mode(mode))?)
-}
-
-/// A file that all may read.
 fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(to, content).with_context(|| to.display().to_string())?;
-    Ok(fs::set_permissions(to, fs::Permissions::from_mode(0o644))?)
+    fs::write(to, content).with_context(|| to.display().to_string())
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -103,12 +85,12 @@ pub(super) fn tarball(places: &Places<'_>, licences: &str) -> anyhow::Result<Pat
     let stage = places.built.join("stage");
     let prefix = stage.join(&name);
     recreate(&prefix)?;
-    put(&places.built.join("ctx-tools"), &prefix.join(PROGRAM), 0o755)?;
+    put(&places.built.join("ctx-tools"), &prefix.join(PROGRAM))?;
     links(&prefix.join("bin"))?;
     shared(&prefix.join("share"), places.root)?;
     let doc = prefix.join(DOC);
     for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        put(&places.root.join(name), &doc.join(name), 0o644)?;
+        put(&places.root.join(name), &doc.join(name))?;
     }
     documents(&doc, places.root, licences)?;
     fs::create_dir_all(&places.packages)?;
