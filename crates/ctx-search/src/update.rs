@@ -86,37 +86,35 @@ impl SearchIndex {
     /// are read. If any was removed or changed, the whole group is read again, because the others
     /// may have its content, too.
     fn plan(&mut self, sources: &[Source]) -> Plan {
-        let mut groups: Vec<(&str, Vec<&Source>)> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut order: Vec<&str> = Vec::new();
+        let mut groups: HashMap<&str, Vec<&Source>> = HashMap::new();
         for source in sources {
-            let place = *places.entry(source.group()).or_insert_with(|| {
-                groups.push((source.group(), Vec::new()));
-                groups.len() - 1
-            });
-            groups[place].1.push(source);
+            let group = groups.entry(source.group()).or_default();
+            if group.is_empty() {
+                order.push(source.group());
+            }
+            group.push(source);
         }
         let mut known: HashMap<&str, Vec<&KnownSource>> = HashMap::new();
         for source in &self.known.sources {
             known.entry(source.source.group()).or_default().push(source);
         }
         let mut plan = Plan::default();
-        let mut next = self.known.next;
-        for (group, wanted) in groups {
+        for group in order {
+            let wanted = &groups[group];
             let known = known.remove(group).unwrap_or_default();
-            let stays = |known: &KnownSource| wanted.contains(&&known.source);
-            let stay: Vec<u64> = if known.iter().all(|known| stays(known)) {
-                known.iter().map(|known| known.number).collect()
+            let numbers = known.iter().map(|known| known.number);
+            let mut stay = Vec::new();
+            let mut new = wanted.clone();
+            if known.iter().all(|known| wanted.contains(&&known.source)) {
+                stay.extend(numbers);
+                new.retain(|source| known.iter().all(|known| known.source != **source));
             } else {
-                plan.gone.extend(known.iter().map(|known| known.number));
-                Vec::new()
-            };
-            let is_known = |source: &Source| {
-                !stay.is_empty() && known.iter().any(|known| known.source == *source)
-            };
-            let new = wanted.iter().filter(|source| !is_known(source));
-            let new = new.map(|source| {
-                next += 1;
-                KnownSource { number: next, source: (*source).clone() }
+                plan.gone.extend(numbers);
+            }
+            let new = new.into_iter().map(|source| {
+                self.known.next += 1;
+                KnownSource { number: self.known.next, source: source.clone() }
             });
             let new: Vec<KnownSource> = new.collect();
             if !new.is_empty() {
@@ -125,7 +123,6 @@ impl SearchIndex {
         }
         let rest = known.into_values().flatten();
         plan.gone.extend(rest.map(|known| known.number));
-        self.known.next = next;
         plan
     }
 

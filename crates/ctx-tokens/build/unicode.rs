@@ -25,18 +25,13 @@ const BLOCK: usize = 256;
 /// Writes `class.blocks`, a number for every 256 characters, and `class.bits`,
 /// the classes of the 256 characters that such a number stands for.
 pub(crate) fn write(out: &Path) {
-    let mut bits = vec![0_u8; 0x11_0000];
+    let mut bits = vec![OTHER; 0x11_0000];
     for (number, class) in CLASSES.iter().enumerate() {
         for range in ranges(class) {
             for bit in &mut bits[range] {
-                assert_eq!(*bit, 0, "classes overlap");
+                assert_eq!(*bit, OTHER, "classes overlap");
                 *bit = 1 << number;
             }
-        }
-    }
-    for bit in &mut bits {
-        if *bit == 0 {
-            *bit = OTHER;
         }
     }
     let mut distinct: Vec<&[u8]> = Vec::new();
