@@ -147,17 +147,12 @@ impl<'a> Again<'a> {
     fn in_snapshot(&mut self, hit: &Hit) -> Option<String> {
         let name = &hit.source.name;
         let fits = |open: &Open| open.name == *name && open.at <= hit.offset;
-        let open = if let Some(open) = self.open.take().filter(fits) {
-            self.open.insert(open)
-        } else {
+        if !self.open.as_ref().is_some_and(fits) {
             let (bytes, dialect) = self.stored.open_snapshot(name)?;
-            self.open.insert(Open {
-                name: name.clone(),
-                dialect,
-                bytes: BufReader::with_capacity(BUFFER, bytes),
-                at: 0,
-            })
-        };
+            let bytes = BufReader::with_capacity(BUFFER, bytes);
+            self.open = Some(Open { name: name.clone(), dialect, bytes, at: 0 });
+        }
+        let open = self.open.as_mut()?;
         let line = open.line_at(hit.offset).ok()?;
         said_in_line(open.dialect, &line).map(|said| said.text)
     }

@@ -1,14 +1,17 @@
 //! `ctx-memory inject`: the context that a session begins with.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use chrono::DateTime;
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, json_line};
 use ctx_engine::{ErrorKind, PassError};
 use ctx_format::{Dialect, Record, Role, counted};
+use ctx_memory::consolidate::is_mark;
 use ctx_memory::inject::{Context, Layer, assemble};
-use ctx_store::{Growth, SessionId};
+use ctx_memory::summary_path;
+use ctx_store::{Growth, SessionId, Store};
 use ctx_tools::args::counting::CountingArgs;
 use ctx_tools::output::{Output, OutputArgs};
 use ctx_tools::passes;
@@ -16,8 +19,8 @@ use ctx_tools::session::ReadArgs;
 use ctx_tools::store::{StoreArgs, session_id};
 use serde::Serialize;
 
-use crate::layers;
 use crate::one_of;
+use crate::stored::read_text;
 
 /// The name of the message: by it a later run finds what it replaces.
 const NAME: &str = "ctx_memory";
@@ -126,7 +129,7 @@ impl Args {
         let mut parts = Vec::new();
         for layer in Layer::ALL.into_iter().filter(|it| !self.without.contains(it)) {
             let base = self.base.as_deref();
-            parts.push((layer, layers::read(layer, base, self.session.as_ref(), &store)?));
+            parts.push((layer, layer_text(layer, base, self.session.as_ref(), &store)?));
         }
         let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
         let context = context.map_err(|error| {
@@ -151,24 +154,19 @@ struct SystemMessage<'a> {
 
 /// Inserts the message at its place and passes all other records on.
 struct Placing<'a> {
-    message: Vec<u8>,
+    /// `None` once it is placed.
+    message: Option<Vec<u8>>,
     dialect: Option<&'a dyn Dialect>,
     output: Output<'a>,
-    is_placed: bool,
     ends_a_line: bool,
 }
 
 impl<'a> Placing<'a> {
     fn new(context: &Context, dialect: Option<&'a dyn Dialect>, output: Output<'a>) -> Self {
         let message = SystemMessage { role: "system", name: NAME, content: &context.text };
-        Self {
-            message: ctx_cli::json_line(&message).into_bytes(),
-            dialect,
-            output,
-            // An empty context is no message.
-            is_placed: context.text.is_empty(),
-            ends_a_line: true,
-        }
+        // An empty context is no message.
+        let message = (!context.text.is_empty()).then(|| json_line(&message).into_bytes());
+        Self { message, dialect, output, ends_a_line: true }
     }
 
     fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
@@ -186,17 +184,108 @@ impl<'a> Placing<'a> {
     }
 
     fn place(&mut self) -> Result<(), PassError> {
-        if std::mem::replace(&mut self.is_placed, true) {
+        let Some(message) = self.message.take() else {
             return Ok(());
-        }
+        };
         let line_end: &[u8] = if self.ends_a_line { b"" } else { b"\n" };
         let written = self.output.write_all(line_end);
-        let written = written.and_then(|()| self.output.write_all(&self.message));
+        let written = written.and_then(|()| self.output.write_all(&message));
         written.map_err(PassError::output)
     }
 
     fn finish(mut self) -> Result<Output<'a>, PassError> {
         self.place()?;
         Ok(self.output)
+    }
+}
+
+/// The memory files that are read while there is no master. Their first lines matter no more than
+/// their last.
+const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
+
+/// The text of a layer, empty if there is none.
+fn layer_text(
+    layer: Layer,
+    base: Option<&Path>,
+    session: Option<&SessionId>,
+    store: &Store,
+) -> Result<String, Failure> {
+    let memory = store.memory();
+    match layer {
+        Layer::Base => base.map_or(Ok(String::new()), named),
+        Layer::Soul => stored(&memory.join("summary/soul.md")),
+        Layer::Memory => {
+            let master = stored(&memory.join("summary/master.md"))?;
+            // The comments around what consolidation wrote are for who edits it.
+            let lines = master.lines().filter(|line| !is_mark(line));
+            let master = lines.collect::<Vec<_>>().join("\n");
+            if !master.trim().is_empty() {
+                return Ok(master);
+            }
+            let mut texts = Vec::new();
+            for name in EXTRACTED {
+                texts.push(stored(&memory.join("extracted").join(name))?.trim().to_owned());
+            }
+            texts.retain(|text| !text.is_empty());
+            Ok(texts.join("\n\n"))
+        }
+        Layer::Runtime => stored(&memory.join("extracted/runtime.md")),
+        Layer::Summary => {
+            let all = session.map_or(Ok(String::new()), |it| stored(&summary_path(store, it)))?;
+            Ok(newest(&all).to_owned())
+        }
+    }
+}
+
+/// The file that the user named: one that is not there is an error.
+fn named(path: &Path) -> Result<String, Failure> {
+    let Input { name, reader } = Input::open(path)?;
+    io::read_to_string(reader)
+        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))
+}
+
+/// A file of the store, which may not be there.
+fn stored(path: &Path) -> Result<String, Failure> {
+    match read_text(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => {
+            let name = path.display().to_string();
+            Err(Failure::new(format_args!("cannot read: {error}")).at(&name, None))
+        }
+    }
+}
+
+/// The newest of the summaries of a session, without its heading (`# TIME: N messages`): each was
+/// made of what the one before had left.
+fn newest(all: &str) -> &str {
+    let is_heading = |line: &str| {
+        let time = line.strip_prefix("# ").and_then(|it| it.split_once(": "));
+        time.is_some_and(|(time, rest)| {
+            rest.ends_with(" messages") && DateTime::parse_from_rfc3339(time).is_ok()
+        })
+    };
+    let mut newest = 0;
+    let mut at = 0;
+    for line in all.split_inclusive('\n') {
+        at += line.len();
+        if is_heading(line.trim_end()) {
+            newest = at;
+        }
+    }
+    all[newest..].trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::newest;
+
+    #[test]
+    fn the_newest_summary_stands_behind_the_last_heading() {
+        let all = "# demo\n\n# 2026-01-02T03:04:05.000000Z: 7 messages\n\nold\n\n\
+                   # 2026-01-03T03:04:05.000000Z: 9 messages\n\n# Record\nnew: 3 messages\n";
+        assert_eq!(newest(all), "# Record\nnew: 3 messages");
+        assert_eq!(newest(""), "");
+        assert_eq!(newest("written by hand\n"), "written by hand");
     }
 }

@@ -6,7 +6,6 @@
 mod consolidate;
 mod get;
 mod inject;
-mod layers;
 mod search;
 mod searchable_text;
 mod stored;

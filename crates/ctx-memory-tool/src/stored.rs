@@ -101,14 +101,11 @@ impl<'a> Stored<'a> {
                     mark: meta.sha256.clone(),
                 }),
                 Err(flaw) => {
-                    let failure = match flaw {
-                        Flaw::Damaged(why) => {
-                            Failure::new(format_args!("{name} is damaged: {why}"))
-                        }
-                        Flaw::Unread(why) => {
-                            Failure::new(format_args!("{name} could not be read: {why}"))
-                        }
+                    let why = match flaw {
+                        Flaw::Damaged(why) => format!("is damaged: {why}"),
+                        Flaw::Unread(why) => format!("could not be read: {why}"),
                     };
+                    let failure = Failure::new(format_args!("{name} {why}"));
                     let hint = "ctx-snapshot --verify --read-data checks all of them";
                     self.failed.push(failure.status(ExitStatus::Partial).hint(hint));
                 }

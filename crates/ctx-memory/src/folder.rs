@@ -9,7 +9,7 @@ use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, St
 use ctx_summary::ledger::rules::MemoryKind;
 
 use crate::MemoryItem;
-use crate::files::daily_log::DailyEntry;
+use crate::files::DailyEntry;
 use crate::memory_file::{Merge, file_name, merge};
 
 /// A folder of memory files.

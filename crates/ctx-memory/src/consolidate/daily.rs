@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::statement::{hash, short_hash};
 use super::{KINDS, MASTER, MemoryFiles, NewMemory, State, WasExtracted, place_of};
-use crate::files::daily_log::{DailyLog, day_of};
+use crate::files::{DailyLog, day_of};
 use crate::memory_file::{appended, keys};
 use crate::{Citation, Entry};
 

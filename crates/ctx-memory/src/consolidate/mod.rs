@@ -28,7 +28,7 @@ use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::plain_line;
 use serde::{Deserialize, Serialize};
 
-use crate::files::daily_log::DailyLog;
+use crate::files::DailyLog;
 use crate::inject::bisected;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;

@@ -21,8 +21,7 @@ use super::{
     extracted_path, master,
 };
 use crate::MergeError;
-use crate::files::daily_log::{DailyEntry, logs, tidy_logs};
-use crate::files::{read, read_consolidated, replace_consolidated};
+use crate::files::{DailyEntry, logs, read, read_consolidated, replace_consolidated, tidy_logs};
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.

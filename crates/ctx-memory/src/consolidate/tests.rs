@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::statement::tests::decisions;
 use super::{MASTER, MemoryFiles, NewMemory, Report, Rules, State, add_mark, consolidate, is_mark};
 use crate::Citation;
-use crate::files::daily_log::DailyLog;
+use crate::files::DailyLog;
 
 fn words(text: &str) -> u64 {
     text.split_whitespace().count() as u64

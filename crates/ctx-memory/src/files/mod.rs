@@ -1,17 +1,27 @@
-//! The files of a store's memory that are not memory files of extracted items: the daily logs,
-//! the state of the consolidation, the summaries of each session.
+//! The files of a store's memory that are not memory files of extracted items: the state of the
+//! consolidation, the summaries of each session, and the daily logs, with an entry for each
+//! compaction, extraction, consolidation and rollback, in one file a day, which people may edit:
+//!
+//! ```text
+//! # 2026-11-24 (UTC)
+//!
+//! ## 10:18:12 demo: compacted 30282 → 9004 tokens, 206 → 12 messages
+//!
+//! - decision: We will keep SQLite. (user, demo:42)
+//! ```
 
-pub(crate) mod daily_log;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write;
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use chrono::SecondsFormat;
-use ctx_store::{Facts, Figures, SessionId, Store, StoreError, open_plain};
-
-pub use daily_log::DailyEntry;
+use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use ctx_store::{
+    Facts, Figures, SessionId, SharedFolder, Store, StoreError, file_names, open_plain,
+};
 
 /// The bytes of a regular file, if it is there; links are not followed.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
@@ -73,4 +83,125 @@ pub fn append_summary(
     facts.figures = figures;
     store.done(&operation, &facts)?;
     Ok(true)
+}
+
+/// What one operation adds to the log of its day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DailyEntry {
+    /// The session; `None` for an operation on several.
+    pub session: Option<String>,
+    /// What was done, in words.
+    pub what: String,
+    /// What to remember of it, each on one line.
+    pub items: Vec<String>,
+}
+
+impl DailyEntry {
+    /// Appends the entry to `dir/{date}.md`, the date of `now` in UTC. If the file is edited at the
+    /// same time, the entry follows the edited version.
+    pub fn append(&self, dir: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let folder = SharedFolder::lock(dir)?;
+        SharedFolder::remove_unfinished(dir);
+        self.append_in(&folder, now)
+    }
+
+    /// Appends the entry to the store's log of the day. A failure says that the operation itself
+    /// is done.
+    pub fn log(&self, store: &Store) -> Result<(), StoreError> {
+        let log = || self.append_in(&store.shared_folder(&daily(store))?, store.now());
+        log().map_err(|error| error.after("the change"))
+    }
+
+    fn append_in(&self, folder: &SharedFolder, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let name = format!("{}.md", now.format("%F"));
+        let append = || {
+            let file = folder.read(&name)?;
+            let section = self.section(file.bytes(), now);
+            file.append(section.as_bytes())
+        };
+        for _ in 1..SharedFolder::TRIES {
+            match append() {
+                Err(StoreError::Changed(_)) => {}
+                done => return done,
+            }
+        }
+        append()
+    }
+
+    /// The text that follows the `old` bytes of the log.
+    fn section(&self, old: &[u8], now: DateTime<Utc>) -> String {
+        let mut text = match old {
+            [] => format!("# {} (UTC)\n", now.format("%F")),
+            [.., b'\n'] => String::new(),
+            _ => "\n".to_owned(),
+        };
+        let what = match &self.session {
+            Some(session) => format!("{session}: {}", self.what),
+            None => self.what.clone(),
+        };
+        let _ = writeln!(text, "\n## {} {}", now.format("%T"), on_one_line(&what));
+        if !self.items.is_empty() {
+            text.push('\n');
+        }
+        for item in &self.items {
+            let _ = writeln!(text, "- {}", on_one_line(item));
+        }
+        text
+    }
+}
+
+/// No text of a session may begin an entry of its own, or drive a terminal.
+fn on_one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+fn daily(store: &Store) -> PathBuf {
+    store.memory().join("daily")
+}
+
+/// The log of a day.
+#[derive(Clone, Debug)]
+pub(crate) struct DailyLog {
+    /// `2026-11-24.md`.
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The logs, the oldest first. Links are not followed.
+pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
+    let dir = daily(store);
+    let failed = |source| StoreError::Io { action: "read", path: dir.clone(), source };
+    match fs::symlink_metadata(&dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Ok(meta) if !meta.is_dir() => return Err(failed(io::Error::other("it is not a folder"))),
+        looked_up => looked_up.map_err(failed)?,
+    };
+    let mut names = file_names(&dir)?;
+    names.retain(|name| day_of(name).is_some());
+    names.sort();
+    let mut logs = Vec::new();
+    for name in names {
+        if let Some(bytes) = read(&dir.join(&name))? {
+            logs.push(DailyLog { name, bytes });
+        }
+    }
+    Ok(logs)
+}
+
+/// The day of a log by its name.
+pub(crate) fn day_of(name: &str) -> Option<NaiveDate> {
+    name.strip_suffix(".md")?.parse().ok()
+}
+
+/// Removes what killed runs left of logs in the store's `tmp/`. The log of the day does not do
+/// that: the next entry may be for another day.
+pub(crate) fn tidy_logs(store: &Store) -> Result<(), StoreError> {
+    let dir = daily(store);
+    let mut names = store.unfinished_edits()?;
+    names.retain(|name| dir.join(name).is_file());
+    if names.is_empty() {
+        return Ok(());
+    }
+    let folder = store.shared_folder(&dir)?;
+    names.iter().try_for_each(|name| folder.read(name).map(drop))
 }

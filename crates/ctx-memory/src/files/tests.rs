@@ -7,9 +7,9 @@ use std::path::Path;
 use chrono::{TimeZone, Utc};
 use ctx_store::{Actor, Figures, SessionId, Severity, Store, Summing};
 
-use super::daily_log::tidy_logs;
-use super::{DailyEntry, append_summary, summary_path};
-use super::{read_consolidated, replace_consolidated};
+use super::{
+    DailyEntry, append_summary, read_consolidated, replace_consolidated, summary_path, tidy_logs,
+};
 
 fn store(root: &Path) -> Store {
     let actor = Actor { tool: "ctx-test".to_owned(), flags: Vec::new() };
