@@ -5,16 +5,16 @@
 //! compares, [`write()`] repairs.
 
 pub mod dist;
-mod exit_status;
 mod man;
 pub mod picture;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ctx_cli::Shell;
+use ctx_cli::{ExitStatus, Shell, Tool};
 
 /// Path within the repository → content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -51,8 +51,26 @@ pub fn generated() -> io::Result<Files> {
         }
     }
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
-    files.insert(PathBuf::from("docs/exit-status.md"), exit_status::page(&tools));
+    files.insert(PathBuf::from("docs/exit-status.md"), exit_status(&tools));
     Ok(files)
+}
+
+/// `docs/exit-status.md`: the one table, and what the tools add to it.
+fn exit_status(tools: &[&Tool]) -> Vec<u8> {
+    let (mut statuses, mut meanings) = (String::new(), String::new());
+    for (status, meaning) in ExitStatus::TABLE {
+        let _ = writeln!(statuses, "| {} | {meaning} |", status.code());
+    }
+    for tool in tools {
+        for (code, meaning) in &tool.page().exit_status {
+            let meaning = meaning.replace('|', "\\|");
+            let _ = writeln!(meanings, "| `{}` | {code} | {meaning} |", tool.name);
+        }
+    }
+    include_str!("exit-status.md.in")
+        .replace("@STATUSES@\n", &statuses)
+        .replace("@TOOLS@\n", &meanings)
+        .into_bytes()
 }
 
 /// Files under `root` that differ, are missing, or belong to no tool any more.
