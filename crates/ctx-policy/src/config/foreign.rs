@@ -14,6 +14,9 @@ use crate::share::Bounds;
 /// The section of a preset about its system's configuration file.
 #[derive(Debug, Deserialize)]
 pub(super) struct Foreign {
+    /// The preset that is made after the system.
+    #[serde(skip)]
+    pub(super) name: &'static str,
     /// One of these tables or keys is in every such file.
     when: Vec<String>,
     /// Paths at which the tables may be. Each table is read at the first path that has it.
@@ -89,13 +92,9 @@ impl Foreign {
         })
     }
 
-    /// Reads a file of the system that the preset `name` is made after.
-    pub(super) fn read(
-        &self,
-        name: &str,
-        root: &Value,
-    ) -> Result<(Layer, Vec<Warning>), ConfigError> {
-        let bounds = preset(name).map(|preset| preset.bounds).unwrap_or_default();
+    /// Reads a file of the system.
+    pub(super) fn read(&self, root: &Value) -> Result<(Layer, Vec<Warning>), ConfigError> {
+        let bounds = preset(self.name).map(|preset| preset.bounds).unwrap_or_default();
         let (mut layer, mut warnings) = (Layer::default(), Vec::new());
         for (table, entries) in &self.tables {
             let Some((path, found)) = self.find(table, root) else {
@@ -107,17 +106,14 @@ impl Foreign {
             for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
                 let path = join(&path, key);
                 let place = ForeignTable { found, entries, bounds: &bounds };
-                let warning = match entries.get(key) {
-                    Some(entry) => {
-                        let said = entry.say(value, &place, &mut layer);
-                        said.map_err(|wanted| ConfigError::wrong(&path, wanted, value))?;
-                        None
-                    }
-                    None if self.tables.contains_key(&join(table, key)) => None,
-                    None if self.not_used.contains(key) => Some(Warning::NotUsed(path)),
-                    None => Some(Warning::Unknown(path)),
-                };
-                warnings.extend(warning);
+                match entries.get(key) {
+                    Some(entry) => entry
+                        .say(value, &place, &mut layer)
+                        .map_err(|wanted| ConfigError::wrong(&path, wanted, value))?,
+                    None if self.tables.contains_key(&join(table, key)) => {}
+                    None if self.not_used.contains(key) => warnings.push(Warning::NotUsed(path)),
+                    None => warnings.push(Warning::Unknown(path)),
+                }
             }
         }
         Ok((layer, warnings))

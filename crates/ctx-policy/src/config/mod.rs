@@ -44,62 +44,63 @@ pub fn read_config(
     let root = parse_json5(text)?;
     let is_own = is_own(&root);
     let known = systems();
-    let signs = known.iter();
-    let signs = signs.filter_map(|(name, foreign)| Some((foreign.sign(&root)?, name, foreign)));
+    let signs = known.iter().filter_map(|system| Some((system.sign(&root)?, system)));
     let mut signs: Vec<_> = signs.collect();
     if signs.is_empty() && !is_own {
         signs.extend(by_tables(&known, &root, preset)?);
     }
     // If several fit, the one with its tables nearest to the root wins.
-    signs.sort_by_key(|(_, _, foreign)| foreign.depth());
-    let (mut config, others) = match signs.split_first() {
-        _ if is_own => (read_own(root.clone())?, signs),
-        Some(((_, name, system), others)) => {
-            let (layer, warnings) = system.read(name, &root)?;
-            let config = Config { preset: Some((**name).to_owned()), layer, warnings };
-            let others = others.iter().filter(|(sign, ..)| !system.reads(sign));
-            (config, others.copied().collect())
+    signs.sort_by_key(|(_, system)| system.depth());
+    let mut config = match signs.first() {
+        _ if is_own => read_own(root.clone())?,
+        Some((_, system)) => {
+            let system = *system;
+            signs.remove(0);
+            signs.retain(|(sign, _)| !system.reads(sign));
+            let (layer, warnings) = system.read(&root)?;
+            Config { preset: Some(system.name.to_owned()), layer, warnings }
         }
         None => return Err(ConfigError::NoSettings),
     };
-    let others = others.iter().map(|(sign, ..)| (*sign).to_owned());
+    let others = signs.iter().map(|(sign, _)| (*sign).to_owned());
     config.warnings.extend(others.map(Warning::Shadowed));
     Ok(config)
 }
 
 /// A system, with the key that shows it.
-type Signed<'s> = (&'s str, &'s &'static str, &'s Foreign);
+type Signed<'s> = (&'s str, &'s Foreign);
 
 /// The one system that has such tables, or the one of several that is named.
 fn by_tables<'s>(
-    known: &'s [(&'static str, Foreign)],
+    known: &'s [Foreign],
     root: &Value,
     preset: Option<&str>,
 ) -> Result<Option<Signed<'s>>, ConfigError> {
     let systems = known.iter();
-    let systems = systems.filter_map(|(name, system)| Some((system.table_in(root)?, name, system)));
+    let systems = systems.filter_map(|system| Some((system.table_in(root)?, system)));
     let all: Vec<Signed<'_>> = systems.collect();
-    let named = all.iter().find(|(_, name, _)| Some(**name) == preset);
+    let named = all.iter().find(|(_, system)| Some(system.name) == preset);
     match (named, all.as_slice()) {
         (Some(named), _) => Ok(Some(*named)),
         (None, []) => Ok(None),
         (None, [one]) => Ok(Some(*one)),
-        (None, [(table, ..), ..]) if root.get(*table).is_some_and(|found| !found.is_object()) => {
+        (None, [(table, _), ..]) if root.get(*table).is_some_and(|found| !found.is_object()) => {
             Err(ConfigError::wrong(table, "a table", &root[*table]))
         }
         (None, all) => {
-            let systems: Vec<&str> = all.iter().map(|(_, name, _)| **name).collect();
+            let systems: Vec<&str> = all.iter().map(|(_, system)| system.name).collect();
             Err(ConfigError::Ambiguous(systems.join(", ")))
         }
     }
 }
 
-/// The systems whose configuration files are read, by the names of their presets.
-fn systems() -> Vec<(&'static str, Foreign)> {
+/// The systems whose configuration files are read.
+fn systems() -> Vec<Foreign> {
     let of = |name| {
         let foreign = Foreign::deserialize(tree(name)?.get("configuration")?);
-        let foreign = foreign.expect("a preset is valid: a test reads them all");
-        Some((name, foreign))
+        let mut foreign: Foreign = foreign.expect("a preset is valid: a test reads them all");
+        foreign.name = name;
+        Some(foreign)
     };
     names().filter_map(of).collect()
 }

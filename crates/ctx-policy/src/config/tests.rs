@@ -386,11 +386,11 @@ proptest::proptest! {
 #[test]
 fn what_other_systems_say_is_said_of_settings() {
     let systems = systems();
-    let names: Vec<&str> = systems.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = systems.iter().map(|system| system.name).collect();
     assert_eq!(names, ["openclaw", "pomelobot", "sanbot", "xopcbot"]);
-    for (name, system) in systems {
+    for system in systems {
         for key in system.settings() {
-            assert!(settings().iter().any(|known| known == key), "{name}: {key}");
+            assert!(settings().iter().any(|known| known == key), "{}: {key}", system.name);
         }
     }
 }
