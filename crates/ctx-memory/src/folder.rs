@@ -9,7 +9,7 @@ use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, St
 use ctx_summary::ledger::rules::MemoryKind;
 
 use crate::MemoryItem;
-use crate::files::DailyEntry;
+use crate::files::{DailyEntry, tried_again};
 use crate::memory_file::{Merge, file_name, merge};
 
 /// A folder of memory files.
@@ -158,22 +158,20 @@ fn commit(
     folder: &SharedFolder,
     kind: MemoryKind,
     items: &[MemoryItem],
-    mut staged: StagedFile,
-    mut merge: Merge,
+    staged: StagedFile,
+    merge: Merge,
 ) -> Result<Merge, StoreError> {
-    for _ in 1..SharedFolder::TRIES {
-        match staged.commit() {
-            Err(StoreError::Changed(_)) => {}
-            other => return other.map(|()| merge),
+    let mut first = Some((staged, merge));
+    tried_again(|| {
+        if let Some((staged, merge)) = first.take() {
+            return staged.commit().map(|()| merge);
         }
-        let file;
-        (file, merge) = merge_with_file(folder, kind, items)?;
-        if merge.added == 0 {
-            return Ok(merge);
+        let (file, merge) = merge_with_file(folder, kind, items)?;
+        if merge.added > 0 {
+            file.append(&merge.appended)?;
         }
-        staged = file.stage(&merge.appended)?;
-    }
-    staged.commit().map(|()| merge)
+        Ok(merge)
+    })
 }
 
 #[cfg(test)]

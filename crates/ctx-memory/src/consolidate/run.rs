@@ -21,7 +21,9 @@ use super::{
     extracted_path, master,
 };
 use crate::MergeError;
-use crate::files::{DailyEntry, logs, read, read_consolidated, replace_consolidated, tidy_logs};
+use crate::files::{
+    DailyEntry, logs, read, read_consolidated, replace_consolidated, tidy_logs, tried_again,
+};
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.
@@ -141,14 +143,13 @@ fn paths() -> impl Iterator<Item = String> {
 
 /// The files that differ.
 fn changes(old: &MemoryFiles, new: &NewMemory) -> Vec<Change> {
-    let files = paths().zip(old.files.iter().zip(&new.files));
-    let changed = files.filter(|(_, (old, new))| old != new);
-    let change = |(name, (old, new)): (String, (&Vec<u8>, &Vec<u8>))| Change {
-        name,
-        old: old.clone(),
-        new: new.clone(),
-    };
-    changed.map(change).collect()
+    let mut changes = Vec::new();
+    for ((name, old), new) in paths().zip(&old.files).zip(&new.files) {
+        if old != new {
+            changes.push(Change { name, old: old.clone(), new: new.clone() });
+        }
+    }
+    changes
 }
 
 struct Run<'a, 'c> {
@@ -172,15 +173,7 @@ impl Run<'_, '_> {
         tidy_logs(store)?;
         let extracted = SharedFolder::lock(&store.memory().join("extracted"))?;
         let summary = SharedFolder::lock(&store.memory().join("summary"))?;
-        let mut tried = self.commit(&extracted, &summary);
-        for _ in 1..SharedFolder::TRIES {
-            if !matches!(tried, Err(StoreError::Changed(_))) {
-                break;
-            }
-            // Somebody saved one of the files meanwhile.
-            tried = self.commit(&extracted, &summary);
-        }
-        let (old, mut new) = tried?;
+        let (old, mut new) = tried_again(|| self.commit(&extracted, &summary))?;
         self.record(&old, &mut new);
         let stored = match self.is_stored(&new.state) {
             Ok(true) => Ok(()),

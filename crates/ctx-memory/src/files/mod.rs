@@ -33,6 +33,19 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
+/// Tries again while somebody saves a file between reading and writing, but not for ever.
+pub(crate) fn tried_again<T>(
+    mut attempt: impl FnMut() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    for _ in 1..SharedFolder::TRIES {
+        match attempt() {
+            Err(StoreError::Changed(_)) => {}
+            done => return done,
+        }
+    }
+    attempt()
+}
+
 const NAME: &str = "consolidated.json";
 
 /// The text of the file; `None` if there is none, or it is not UTF-8.
@@ -114,18 +127,11 @@ impl DailyEntry {
 
     fn append_in(&self, folder: &SharedFolder, now: DateTime<Utc>) -> Result<(), StoreError> {
         let name = format!("{}.md", now.format("%F"));
-        let append = || {
+        tried_again(|| {
             let file = folder.read(&name)?;
             let section = self.section(file.bytes(), now);
             file.append(section.as_bytes())
-        };
-        for _ in 1..SharedFolder::TRIES {
-            match append() {
-                Err(StoreError::Changed(_)) => {}
-                done => return done,
-            }
-        }
-        append()
+        })
     }
 
     /// The text that follows the `old` bytes of the log.
