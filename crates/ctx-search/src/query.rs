@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::ops::{Bound, Range};
 
 use serde::Serialize;
+use tantivy::Term;
 use tantivy::query::{
     BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, RangeQuery, TermQuery, TermSetQuery,
 };
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocAddress, Searcher, Term};
 
-use crate::schema::{Fields, number_of, role_of};
+use crate::schema::{Fields, number_of};
 use crate::words::{each_word, fold, is_unspaced, names_first, plain};
-use crate::{SearchError, SearchIndex, Source, SourceKind};
+use crate::{SearchIndex, Source, SourceKind};
 
 /// How many different words of a query count, the first ones: each is looked up.
 const MOST_WORDS: usize = 1024;
@@ -154,31 +154,6 @@ impl SearchIndex {
         let known = known.filter(|known| fits(&known.source));
         let term = |number| Term::from_field_u64(self.fields.source, number);
         known.map(|known| term(known.number)).collect()
-    }
-
-    /// The document at an address; `None` where its source is not known.
-    pub(crate) fn hit(
-        &self,
-        searcher: &Searcher,
-        address: DocAddress,
-        score: f32,
-    ) -> Result<Option<Hit>, SearchError> {
-        let fields = searcher.segment_reader(address.segment_ord).fast_fields();
-        let number = |name| -> Result<u64, SearchError> {
-            Ok(fields.u64(name)?.first(address.doc_id).unwrap_or_default())
-        };
-        let Some(source) = self.known.source(number("source")?) else {
-            return Ok(None);
-        };
-        Ok(Some(Hit {
-            source: source.clone(),
-            line: number("line")?,
-            offset: number("offset")?,
-            role: role_of(number("role")?),
-            time: fields.i64("time")?.first(address.doc_id).unwrap_or_default(),
-            holds: Holds::Words,
-            score: f64::from(score),
-        }))
     }
 }
 

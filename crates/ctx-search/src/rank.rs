@@ -12,6 +12,7 @@ use tantivy::query::{EnableScoring, Query};
 use tantivy::{DocAddress, Order, Searcher, TERMINATED};
 
 use crate::query::{Lookup, Written};
+use crate::schema::role_of;
 use crate::{Filter, Hit, Holds, SearchError, SearchIndex, SourceKind};
 
 /// How many more hits than requested are ranked. This gives hits with equal scores a stable order
@@ -78,10 +79,35 @@ impl SearchIndex {
         let collector = TopDocs::with_limit(limit).order_by(order);
         let mut found = Vec::new();
         for ((score, _), address) in searcher.search(query, &collector)? {
-            let hit = self.hit(searcher, address, score)?;
-            found.extend(hit.map(|hit| RankedDocument { hit, address }));
+            found.extend(self.document_at(address, score, searcher)?);
         }
         Ok(found)
+    }
+
+    /// The document at an address; `None` where its source is not known.
+    fn document_at(
+        &self,
+        address: DocAddress,
+        score: f32,
+        searcher: &Searcher,
+    ) -> Result<Option<RankedDocument>, SearchError> {
+        let fields = searcher.segment_reader(address.segment_ord).fast_fields();
+        let number = |name| -> Result<u64, SearchError> {
+            Ok(fields.u64(name)?.first(address.doc_id).unwrap_or_default())
+        };
+        let Some(source) = self.known.source(number("source")?) else {
+            return Ok(None);
+        };
+        let hit = Hit {
+            source: source.clone(),
+            line: number("line")?,
+            offset: number("offset")?,
+            role: role_of(number("role")?),
+            time: fields.i64("time")?.first(address.doc_id).unwrap_or_default(),
+            holds: Holds::Words,
+            score: f64::from(score),
+        };
+        Ok(Some(RankedDocument { hit, address }))
     }
 
     /// The earliest message that contains the query literally.
@@ -97,8 +123,7 @@ impl SearchIndex {
         for few in earliest[..earliest.len().min(MOST_READ)].chunks(AT_A_TIME) {
             let mut found = Vec::new();
             for (.., address) in few {
-                let hit = self.hit(searcher, *address, 0.0)?;
-                found.extend(hit.map(|hit| RankedDocument { hit, address: *address }));
+                found.extend(self.document_at(*address, 0.0, searcher)?);
             }
             mark_whole(written, holders, &mut found, read);
             let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);
@@ -145,18 +170,14 @@ fn mark_whole(
     found: &mut [RankedDocument],
     read: Reader<'_>,
 ) {
-    let possible = found.iter_mut();
-    let mut possible: Vec<&mut RankedDocument> =
-        possible.filter(|it| holders.contains(&it.address)).collect();
+    let possible = found.iter_mut().filter(|it| holders.contains(&it.address));
+    let mut possible: Vec<&mut Hit> = possible.map(|it| &mut it.hit).collect();
     possible.sort_by(|one, other| {
-        let by_source = one.hit.source.name.cmp(&other.hit.source.name);
-        by_source.then(one.hit.offset.cmp(&other.hit.offset))
+        (&one.source.name, one.offset).cmp(&(&other.source.name, other.offset))
     });
-    for it in possible {
-        let is_whole =
-            written.is_word() || read(&it.hit).is_some_and(|text| written.stands_in(&text));
-        if is_whole {
-            it.hit.holds = Holds::Whole;
+    for hit in possible {
+        if written.is_word() || read(hit).is_some_and(|text| written.stands_in(&text)) {
+            hit.holds = Holds::Whole;
         }
     }
 }
