@@ -41,7 +41,7 @@ pub struct Endpoint {
     /// The address to post to.
     pub(crate) url: String,
     host: String,
-    is_encrypted: bool,
+    pub(crate) is_encrypted: bool,
 }
 
 /// A URL is not the address of a model.
@@ -122,11 +122,6 @@ impl Endpoint {
         };
         let vendors = [("openai.com", Api::OpenAi), ("anthropic.com", Api::Anthropic)];
         vendors.into_iter().find(|(domain, _)| is_below(domain)).map(|(_, vendor)| vendor)
-    }
-
-    /// Whether others on the network can read what is sent there.
-    pub(crate) fn is_readable(&self) -> bool {
-        !self.is_encrypted && !self.is_loopback()
     }
 
     /// The address of the list of models.

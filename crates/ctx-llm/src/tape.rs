@@ -104,9 +104,7 @@ impl Tape {
             _ => self.io_error(&name, &error),
         })?;
         let damaged = || LlmError::Tape(TapeError::Damaged(path.display().to_string()));
-        let Ok(file) = serde_json::from_slice::<Value>(&bytes) else {
-            return Err(damaged());
-        };
+        let file = serde_json::from_slice::<Value>(&bytes).map_err(|_| damaged())?;
         if file["ctx_llm"] != json!(VERSION) || file["request"] != request {
             return Err(damaged());
         }

@@ -155,10 +155,9 @@ impl Contents {
         if let Some(entry) = Entry::parse(&logged.text) {
             // An entry that was merged when it was logged has been reworded or deleted since.
             let was_reworded = self.citations.contains(&entry.citation);
-            let was_merged = match day_of(&log.name) {
-                Some(day) => was_extracted(&entry.citation.session, day)?,
-                None => false,
-            };
+            let day = day_of(&log.name);
+            let was_merged =
+                day.map_or(Ok(false), |day| was_extracted(&entry.citation.session, day))?;
             if !self.is_empty && (was_reworded || was_merged) {
                 return Ok(false);
             }

@@ -75,13 +75,11 @@ impl Master {
         // If the part is unchanged, an edited copy is something else.
         let last = last.filter(|_| !pieces.iter().any(Piece::is_unchanged_part));
         for piece in pieces {
-            if piece.is_unchanged_part() {
-                master.has_part = true;
-                continue;
-            }
+            let is_unchanged = piece.is_unchanged_part();
             match piece {
                 Piece::Person(line) if master.has_part => master.below.extend_from_slice(line),
                 Piece::Person(line) => master.above.extend_from_slice(line),
+                Piece::Part(..) if is_unchanged => master.has_part = true,
                 Piece::Part(lines, hash) => {
                     let base = last.filter(|last| hash.is_none_or(|it| it == short_hash(last)));
                     master.take_edits(&lines, base);

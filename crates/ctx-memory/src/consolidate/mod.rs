@@ -86,11 +86,6 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// `None` if the file is damaged.
-    pub(crate) fn parse(json: &str) -> Option<Self> {
-        serde_json::from_str(json).ok()
-    }
-
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("strings and numbers") + "\n"
     }

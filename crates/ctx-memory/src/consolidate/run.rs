@@ -101,9 +101,9 @@ impl<'a> Consolidation<'a> {
         files: [Vec<u8>; FILES],
     ) -> Result<(MemoryFiles, NewMemory), StoreError> {
         let daily = logs(self.store)?;
-        // Without a valid state, a run starts afresh.
+        // Without a state, or with a damaged one, a run starts afresh.
         let state = read_consolidated(self.store)?;
-        let state = state.and_then(|json| State::parse(&json)).unwrap_or_default();
+        let state = state.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
         let old = MemoryFiles { files, daily, state };
         let rules = Rules {
             max_tokens: self.max_tokens,
