@@ -66,14 +66,12 @@ impl<'a> Stored<'a> {
 
     fn list_folder(&mut self, folder: &str, kind: SourceKind) {
         let path = self.store.root().join(folder);
-        let names = match names(&path) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => {
+        let names = names(&path).unwrap_or_else(|error| {
+            if error.kind() != io::ErrorKind::NotFound {
                 self.failed.push(cannot_read(&path, &error));
-                return;
             }
-        };
+            Vec::new()
+        });
         for name in names.into_iter().filter(|name| is_of(kind, name)) {
             let meta = fs::symlink_metadata(path.join(&name)).ok();
             let Some(meta) = meta.filter(fs::Metadata::is_file) else {
