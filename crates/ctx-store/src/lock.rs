@@ -119,11 +119,8 @@ impl StoreLock<'_> {
             None => self.count()?,
         };
         let next = Counter { sequence: last.sequence + 1, latest: last.latest.max(time) };
-        let path = self.store.root().join("lock");
         // On the disk, because the names of the snapshots are not read again.
-        let written = write_json(&mut self.file, &next);
-        let synced = written.and_then(|()| os::sync_data(&self.file));
-        synced.or_cannot("write", &path)?;
+        self.write_counter(&next)?;
         Ok(Stamp { sequence: next.sequence, time })
     }
 
@@ -136,11 +133,14 @@ impl StoreLock<'_> {
     pub(crate) fn recount(&mut self) -> Result<bool, StoreError> {
         let counted = self.count()?;
         let known = read_json::<Counter>(&mut self.file);
-        let path = self.store.root().join("lock");
-        let written = write_json(&mut self.file, &counted);
-        let synced = written.and_then(|()| os::sync_data(&self.file));
-        synced.or_cannot("write", &path)?;
+        self.write_counter(&counted)?;
         Ok(known.is_none_or(|known| known.sequence < counted.sequence))
+    }
+
+    fn write_counter(&mut self, counter: &Counter) -> Result<(), StoreError> {
+        let written = write_json(&mut self.file, counter);
+        let synced = written.and_then(|()| os::sync_data(&self.file));
+        synced.or_cannot("write", &self.store.root().join("lock"))
     }
 
     /// Counts from the names of all snapshots and the remaining counter.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,12 +18,11 @@ use crate::fs::atomic::{create, inherit, take_the_place};
 use crate::fs::folder::make_dirs;
 use crate::fs::temp::{TempFile, marked, marked_in, never_used, reap, reap_beside};
 use crate::fs::{
-    file_names, hash, if_there, is_same_file, only_regular, open_careful, open_plain, parent,
-    sync_name, wait_for_lock,
+    file_names, hash, if_there, is_same_file, only_regular, open_careful, parent, sync_name,
+    wait_for_lock,
 };
 use crate::id::TIME;
-use crate::os;
-use crate::os::{Lease, keep_writers_out};
+use crate::os::{self, Lease, keep_writers_out};
 use crate::snapshot::meta::RETAINED;
 use crate::store::Store;
 
@@ -170,7 +169,10 @@ impl SharedFile {
         for (aside, end) in marked_in(self.dir(), self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
-                self.old.starts_with(&bytes) || number == Some(meta.ino()) || self.is_kept(&bytes)
+                // As an old version, in the folder of these.
+                let is_kept =
+                    || is_kept(&parent(&self.path).with_file_name(FOLDER), &self.name(), &bytes);
+                self.old.starts_with(&bytes) || number == Some(meta.ino()) || is_kept()
             });
             if number.is_some() && is_known {
                 let _ = fs::remove_file(&aside);
@@ -180,10 +182,6 @@ impl SharedFile {
         }
         edits.sort();
         edits
-    }
-
-    fn is_kept(&self, bytes: &[u8]) -> bool {
-        is_kept_beside(parent(&self.path), &self.name(), bytes)
     }
 
     /// The path at which files change places with it; it ends with the number of the new file.
@@ -290,22 +288,12 @@ impl Store {
 }
 
 /// Whether the old version of a file is kept in the folder of old versions.
-pub(crate) fn is_kept_beside(dir: &Path, name: &str, bytes: &[u8]) -> bool {
-    is_kept(&dir.with_file_name(FOLDER), name, bytes)
-}
-
 fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {
     let (begin, end) = (format!("{}-", name.trim_end_matches(".md")), end(bytes));
     // Files that cannot be examined count as missing.
     let names = file_names(folder).unwrap_or_default().into_iter();
     let mut alike = names.filter(|name| name.starts_with(&begin) && name.ends_with(&end));
-    alike.any(|name| read_version(&folder.join(name)).is_ok_and(|kept| kept == bytes))
-}
-
-fn read_version(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_plain(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    alike.any(|name| read(&folder.join(name)).is_ok_and(|(kept, _)| kept == bytes))
 }
 
 /// How its name ends: by the first digits of its sha256.

@@ -21,8 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{OrCannot, StoreError};
 use crate::fs::folder::Entries;
-use crate::os;
-use crate::os::is_link_error;
+use crate::os::{self, is_link_error};
 
 /// How long a run waits for a lock that others hold for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -219,7 +218,6 @@ pub(crate) fn wait_for_lock(
                 std::thread::sleep(POLL);
             }
             Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(busy())),
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Err(error).or_cannot("lock", path),
         }
     }
@@ -281,19 +279,31 @@ pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Resu
     read_through(reader, |bytes| hasher.update(bytes))
 }
 
-fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
+/// Calls `add` with what is left of `reader`, block by block; returns its length.
+pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
+    let as_it_is = |read: io::Result<usize>| read;
+    each_block(reader, as_it_is, |bytes| {
+        add(bytes);
+        Ok(())
+    })
+}
+
+/// The same where `add` may fail; `named` says what a failure of reading is for the caller.
+pub(crate) fn each_block<E>(
+    reader: &mut (impl Read + ?Sized),
+    named: impl Fn(io::Result<usize>) -> Result<usize, E>,
+    mut add: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<u64, E> {
     let mut buffer = vec![0; 128 * 1024];
     let mut length = 0;
     loop {
-        match reader.read(&mut buffer) {
+        let count = match reader.read(&mut buffer) {
             Ok(0) => return Ok(length),
-            Ok(n) => {
-                add(&buffer[..n]);
-                length += n as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => named(read)?,
+        };
+        add(&buffer[..count])?;
+        length += count as u64;
     }
 }
 

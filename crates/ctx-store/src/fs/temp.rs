@@ -75,7 +75,9 @@ impl TempFile {
     /// A new file `.STEM.ctx-tmp-…` in `dir`, of at most `mode` less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
-            let path = dir.join(unique_name(stem));
+            // A name that was never used before: a reaper that has read an old one must not find a
+            // new file under it.
+            let path = dir.join(marked(stem, MARK, &never_used()));
             let opened = careful().write(true).create_new(true).mode(mode).open(&path);
             let file = match opened {
                 Ok(file) => file,
@@ -113,12 +115,6 @@ impl Write for TempFile {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// A name that was never used before: a reaper that has read an old one must not find a new
-/// file under it.
-fn unique_name(stem: &OsStr) -> OsString {
-    marked(stem, MARK, &never_used())
 }
 
 /// `.STEM` with a mark and what follows it.
@@ -163,7 +159,7 @@ fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
     };
     entries
         .flatten()
-        .filter(|name| target_of(name).is_some_and(&is_wanted))
+        .filter(|name| parts(name, MARK).is_some_and(|(target, _)| is_wanted(target)))
         .map(|name| dir.join(name))
         .filter(|path| abandoned(path).is_some_and(|_locked| fs::remove_file(path).is_ok()))
         .count()
@@ -176,12 +172,8 @@ pub(crate) fn reap_beside(target: &Path) {
     }
 }
 
-/// The name of the file that an unfinished one was to become, or the beginning of it.
-fn target_of(name: &OsStr) -> Option<&[u8]> {
-    parts(name, MARK).map(|(target, _)| target)
-}
-
-/// The parts of a name before and after the mark of [`marked`].
+/// The parts of a name before and after the mark of [`marked`]: the first one is the name of the
+/// target, or the beginning of it.
 fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
     let at = memmem::rfind(rest, mark.as_bytes())?;

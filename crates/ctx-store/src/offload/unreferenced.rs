@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rustix::fs::OFlags;
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::if_there;
+use crate::fs::{if_there, read_through};
 use crate::id::SessionId;
 use crate::offload::OffloadedFile;
 use crate::offload::folder::Folder;
@@ -195,16 +195,10 @@ impl Search {
 
     /// Drops the files that `reader` names.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
-        let mut buffer = vec![0; 128 * 1024];
         // The last digits as a number, and the length of the current run of digits.
         let (mut window, mut run) = (0, 0_u32);
-        loop {
-            let read = match reader.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            for byte in &buffer[..read] {
+        read_through(reader, |block| {
+            for byte in block {
                 let Some(digit) = digit(*byte) else {
                     run = 0;
                     continue;
@@ -215,7 +209,8 @@ impl Search {
                     self.unnamed.remove(&window);
                 }
             }
-        }
+        })?;
+        Ok(())
     }
 
     /// The files that nothing named.

@@ -10,8 +10,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -19,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::{Facts, Operation};
 use crate::error::{OrCannot, StoreError};
-use crate::fs::if_there;
+use crate::fs::{ends_line, if_there};
 use crate::id::SessionId;
 use crate::offload::folder::Folder;
 use crate::offload::{Content, OffloadName, OffloadedFile};
@@ -148,9 +147,9 @@ struct Times {
 /// Adds what a run took out.
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
     let path = folder.path().join(TAKEN);
-    let mut file = folder.open(TAKEN, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    let file = folder.open(TAKEN, APPENDED)?;
     let mut new = String::new();
-    if is_torn(&file).or_cannot("read", &path)? {
+    if !ends_line(&file).or_cannot("read", &path)? {
         new.push('\n');
     }
     for ((name, call), times) in takings {
@@ -159,17 +158,23 @@ fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
         new.push_str(&serde_json::to_string(&line).unwrap_or_default());
         new.push('\n');
     }
-    file.write_all(new.as_bytes()).and_then(|()| os::sync(&file)).or_cannot("write", &path)
+    add_lines(file, &path, &new)
 }
 
-/// Whether the last line has no end.
-fn is_torn(file: &File) -> io::Result<bool> {
-    let Some(last) = file.metadata()?.len().checked_sub(1) else {
-        return Ok(false);
-    };
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, last)?;
-    Ok(byte != *b"\n")
+/// How a file is opened that lines are added to.
+const APPENDED: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::APPEND);
+
+fn add_lines(mut file: File, path: &Path, new: &str) -> Result<(), StoreError> {
+    file.write_all(new.as_bytes()).and_then(|()| os::sync(&file)).or_cannot("write", path)
+}
+
+/// The text of a file of the folder; empty without one.
+fn read_text(folder: &Folder, name: &str) -> Result<String, StoreError> {
+    let mut text = String::new();
+    if let Some(mut file) = if_there(folder.open(name, OFlags::RDONLY))? {
+        file.read_to_string(&mut text).or_cannot("read", &folder.path().join(name))?;
+    }
+    Ok(text)
 }
 
 impl Store {
@@ -179,10 +184,7 @@ impl Store {
         let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(taken);
         };
-        let mut text = String::new();
-        if let Some(mut file) = if_there(folder.open(TAKEN, OFlags::RDONLY))? {
-            file.read_to_string(&mut text).or_cannot("read", &folder.path().join(TAKEN))?;
-        }
+        let text = read_text(&folder, TAKEN)?;
         // A torn line describes results that never were in a session.
         let lines = text.lines().map(serde_json::from_str::<TakenLine>);
         for line in lines.filter_map(Result::ok) {
@@ -228,7 +230,7 @@ const SOURCES: &str = "sources.jsonl";
 /// `null` when that is not known.
 fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
     let path = folder.path().join(SOURCES);
-    let mut file = folder.open(SOURCES, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    let mut file = folder.open(SOURCES, APPENDED)?;
     let mut old = String::new();
     file.read_to_string(&mut old).or_cannot("read", &path)?;
     let mut new = String::new();
@@ -243,14 +245,11 @@ fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), Sto
             new.push('\n');
         }
     }
-    file.write_all(new.as_bytes()).and_then(|()| os::sync(&file)).or_cannot("write", &path)
+    add_lines(file, &path, &new)
 }
 
 /// The transcripts; `None` when the path of one is not known.
 pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>, StoreError> {
-    let mut text = String::new();
-    if let Some(mut file) = if_there(folder.open(SOURCES, OFlags::RDONLY))? {
-        file.read_to_string(&mut text).or_cannot("read", &folder.path().join(SOURCES))?;
-    }
+    let text = read_text(folder, SOURCES)?;
     Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())
 }

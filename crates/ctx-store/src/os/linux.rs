@@ -99,22 +99,6 @@ fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
     retry_on_intr(|| renameat_with(CWD, from, CWD, to, flags))
 }
 
-/// Waits until the bytes, the length and the mode of a file, or the names in a folder, are on the
-/// disk.
-pub(crate) fn sync(file: &File) -> io::Result<()> {
-    file.sync_all()
-}
-
-/// Waits until the bytes and the length of a file are on the disk.
-pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    file.sync_data()
-}
-
-/// Whether a file was not opened because it is a symbolic link.
-pub(crate) fn is_link_error(error: &io::Error) -> bool {
-    Errno::from_io_error(error) == Some(Errno::LOOP)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File, OpenOptions};

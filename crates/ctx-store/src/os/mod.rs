@@ -13,13 +13,15 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use crate::StoreError;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
 use portable as system;
 
-pub(crate) use system::{exchange_names, is_link_error, rename_to_free_name, sync, sync_data};
+pub(crate) use system::{exchange_names, rename_to_free_name};
 
 /// Whom a lease keeps waiting when they open the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +140,19 @@ pub(crate) fn keep_writers_out<'f>(
     }
 }
 
-/// A temporary file without a name.
-pub(crate) fn unnamed_file() -> io::Result<File> {
-    tempfile::tempfile()
+/// Waits until the bytes, the length and the mode of a file, or the names in a folder, are on the
+/// disk.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    file.sync_all()
+}
+
+/// Waits until the bytes and the length of a file are on the disk.
+pub(crate) fn sync_data(file: &File) -> io::Result<()> {
+    file.sync_data()
+}
+
+/// Whether a file was not opened because it is a symbolic link.
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
+    // FreeBSD says EMLINK.
+    matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::MLINK))
 }

@@ -1,7 +1,6 @@
 //! Any Unix. The answers say that the system cannot tell, or cannot do it.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -28,17 +27,4 @@ pub(crate) fn rename_to_free_name(_: &Path, _: &Path) -> Result<(), Errno> {
 
 pub(crate) fn exchange_names(_: &Path, _: &Path) -> Result<(), Errno> {
     Err(Errno::NOSYS)
-}
-
-pub(crate) fn sync(file: &File) -> io::Result<()> {
-    file.sync_all()
-}
-
-pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    file.sync_data()
-}
-
-pub(crate) fn is_link_error(error: &io::Error) -> bool {
-    // FreeBSD says EMLINK.
-    matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::MLINK))
 }

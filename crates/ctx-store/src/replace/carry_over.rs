@@ -1,14 +1,13 @@
 //! Carries over what other processes append to a session file while it is being replaced.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::{Fingerprint, begins_line, ends_line};
-use crate::os;
-use crate::os::{Writers, has_no_writer};
+use crate::fs::{Fingerprint, begins_line, ends_line, is_unchanged};
+use crate::os::{self, Writers, has_no_writer};
 use crate::replace::session_file::SessionFile;
 use crate::snapshot::draft::Snapshot;
 
@@ -124,7 +123,7 @@ impl<'a> CarryOver<'a> {
         let mut moved = begun;
         loop {
             let is_free = has_no_writer(&self.live.file);
-            let length = self.live.file.metadata().or_cannot("read", path)?.len();
+            let length = self.metadata()?.len();
             let end = if is_free == Some(true) {
                 length
             } else {
@@ -166,7 +165,7 @@ impl<'a> CarryOver<'a> {
     /// have missed them.
     pub(crate) fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool, StoreError> {
         let path = &self.live.path;
-        let old = self.live.file.metadata().or_cannot("read", path)?;
+        let old = self.metadata()?;
         // The exchange is the last change of the file's number, without a look at a clock.
         if old.ctime() - old.mtime() < AT_WORK {
             std::thread::sleep(OPENING.saturating_sub(exchanged.elapsed()));
@@ -177,16 +176,15 @@ impl<'a> CarryOver<'a> {
             os::sync(out).or_cannot("sync", path)?;
             return Ok(false);
         }
-        let seen = self.state()?;
+        let seen = self.metadata()?;
         let are_all = is_quiet && self.are_all()?;
         #[cfg(test)]
         crate::tests::moments::moment();
-        Ok(are_all && has_no_writer(&self.live.file) == Some(true) && self.state()? == seen)
+        let is_free = are_all && has_no_writer(&self.live.file) == Some(true);
+        Ok(is_free && is_unchanged(&self.metadata()?, &seen))
     }
 
-    /// By which any change is seen.
-    fn state(&self) -> Result<(u64, i64, i64), StoreError> {
-        let now = self.live.file.metadata().or_cannot("read", &self.live.path)?;
-        Ok((now.len(), now.mtime(), now.mtime_nsec()))
+    fn metadata(&self) -> Result<Metadata, StoreError> {
+        self.live.file.metadata().or_cannot("read", &self.live.path)
     }
 }

@@ -31,7 +31,7 @@ use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Severity, StoreError};
 use crate::fs::atomic::create;
 use crate::fs::temp::{TempFile, reap_beside};
-use crate::fs::{hex, if_there, parent, sync_name};
+use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
 use crate::lock::SessionLock;
 use crate::os;
@@ -86,7 +86,7 @@ impl Store {
         new: &mut NewContent<'_>,
     ) -> Result<ReplaceOutcome, StoreError> {
         Self::refuse_inside(path)?;
-        if let Ok(None) = if_there(fs::symlink_metadata(path).or_cannot("read", path)) {
+        if let Ok(false) = is_there(path) {
             let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
         }
@@ -310,18 +310,11 @@ impl NewContent<'_> {
     /// Copies all of it into the new file for `path`; returns its length.
     pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64, StoreError> {
         let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 128 * 1024];
-        let mut bytes = 0;
-        loop {
-            let n = match self.reader.read(&mut buffer) {
-                Ok(0) => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other.or_cannot("read the new content of", path)?,
-            };
-            hasher.update(&buffer[..n]);
-            file.write_all(&buffer[..n]).or_cannot("write", path)?;
-            bytes += n as u64;
-        }
+        let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);
+        let bytes = each_block(self.reader, cannot_read, |block| {
+            hasher.update(block);
+            file.write_all(block).or_cannot("write", path)
+        })?;
         let found = hex(&hasher.finalize());
         if found == self.sha256 {
             return Ok(bytes);

@@ -3,15 +3,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::Seek;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{OrCannot, StoreError};
 use crate::fs::temp::{reap, reap_all, reap_beside};
-use crate::fs::{file_id, hash, id_of, open_plain, parent};
+use crate::fs::{file_id, hash, id_of, is_unchanged, open_plain, parent};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::Writers;
 use crate::snapshot::meta::{Meta, SnapshotKind};
@@ -128,8 +127,7 @@ impl Store {
         crate::tests::moments::moment();
         // A process that found the file under its earlier name may have written while it was read.
         let now = file.metadata().or_cannot("read", retained)?;
-        let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
-        if matches!(Writers::of(&file), Writers::Some(_)) || state(&now) != state(&old) {
+        if matches!(Writers::of(&file), Writers::Some(_)) || !is_unchanged(&now, &old) {
             swept.leave(id, meta);
             return Ok(());
         }

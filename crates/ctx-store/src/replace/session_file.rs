@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{OrCannot, StoreError};
 use crate::fs::temp::marked_in;
 use crate::fs::{
-    file_id, hash, id_of, if_there, is_same_file, only_regular, open_careful, parent, try_lock,
+    file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
+    try_lock,
 };
 use crate::id::{SessionId, SnapshotId, real_path};
 use crate::os::{Lease, keep_writers_out};
@@ -135,7 +136,7 @@ impl SessionFile {
 /// Whether [`Store::replace`] would be refused now: the question of a dry run.
 pub fn refuse_replacement(path: &Path) -> Result<(), StoreError> {
     Store::refuse_inside(path)?;
-    if let Ok(None) = if_there(fs::symlink_metadata(path).or_cannot("read", path)) {
+    if let Ok(false) = is_there(path) {
         return real_path(path).or_cannot("read", path).map(drop);
     }
     SessionFile::open_replaceable(path)?.refuse_users()

@@ -6,16 +6,16 @@
 //! would remove: lines that agents have appended since a tool last changed or saved the file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use ctx_format::counted;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::{hash_into, hex, if_there};
+use crate::fs::{hash_into, hex, is_there};
 use crate::replace::restore::Restore;
 use crate::replace::session_file::SessionFile;
 use crate::snapshot::meta::{Meta, Successor};
@@ -102,7 +102,7 @@ impl PrefixHashes {
             return Ok(Self::default());
         };
         let none = Self { path: Some(path.to_owned()), ..Self::default() };
-        if if_there(fs::symlink_metadata(path).or_cannot("read", path))?.is_none() {
+        if !is_there(path)? {
             return Ok(none);
         }
         let live = SessionFile::open(path)?;

@@ -14,7 +14,6 @@ use zstd::stream::read::Decoder;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::{hash, open_plain};
 use crate::id::SnapshotId;
-use crate::os;
 use crate::snapshot::meta::Meta;
 use crate::snapshot::{Entry, Flaw};
 use crate::store::Store;
@@ -89,7 +88,7 @@ impl SnapshotBytes {
         if let Kept::Plain(file) = bytes.kept {
             return Ok(file);
         }
-        let mut file = os::unnamed_file()?;
+        let mut file = tempfile::tempfile()?;
         io::copy(&mut bytes, &mut file)?;
         file.rewind()?;
         Ok(file)

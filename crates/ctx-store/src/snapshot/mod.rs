@@ -73,7 +73,14 @@ impl Flaw {
 }
 
 /// How many bytes of a meta.json are read. None is longer: it names 100 bad lines at most.
-pub(crate) const LONGEST_META: u64 = 1 << 20;
+const LONGEST_META: u64 = 1 << 20;
+
+/// The raw bytes of a commit record.
+pub(crate) fn bytes_of_meta(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.take(LONGEST_META).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 impl Store {
     /// Lists the snapshots of one session, or of all.
@@ -123,18 +130,9 @@ impl Store {
 
     /// Reads a commit record; its bytes may be missing.
     pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
-        let bytes = self.meta_bytes(id);
-        let bytes =
-            bytes.map_err(|error| Flaw::of(&error, format!("{}: {error}", meta_name(id))))?;
+        let bytes = bytes_of_meta(&self.meta_path(id))
+            .map_err(|error| Flaw::of(&error, format!("{}: {error}", meta_name(id))))?;
         Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
-    }
-
-    /// The raw bytes of a commit record.
-    pub(crate) fn meta_bytes(&self, id: &SnapshotId) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let file = open_plain(&self.meta_path(id))?;
-        file.take(LONGEST_META).read_to_end(&mut bytes)?;
-        Ok(bytes)
     }
 
     /// Checks a snapshot: that both of its files are there, are named and sealed as they

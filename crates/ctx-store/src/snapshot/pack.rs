@@ -18,13 +18,13 @@ use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::persist;
 use crate::fs::temp::TempFile;
-use crate::fs::{HashingReader, file_names, hash, hex, if_there, is_there, open_plain};
+use crate::fs::{HashingReader, each_block, file_names, hash, hex, if_there, is_there, open_plain};
 use crate::id::SnapshotId;
 use crate::os;
-use crate::snapshot::Entry;
 use crate::snapshot::bytes::SnapshotBytes;
 use crate::snapshot::meta::{Meta, Packed};
 use crate::snapshot::reuse::EqualBytes;
+use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::{Store, data_name};
 use crate::trash::{remove, sync_removal};
 
@@ -188,19 +188,14 @@ impl Store {
         let mut hasher = Sha256::new();
         // A file that has grown is damaged, however long it is; reading stops there.
         let mut plain = plain.take(meta.bytes + 1);
-        let mut buffer = vec![0; 128 * 1024];
         let mut left = meta.bytes;
-        loop {
-            let n = match plain.read(&mut buffer) {
-                Ok(0) => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.or_cannot("read", &path)?,
-            };
-            hasher.update(&buffer[..n]);
-            let wanted = usize::try_from(left).map_or(n, |left| n.min(left));
+        let cannot_read = |read: io::Result<_>| read.or_cannot("read", &path);
+        each_block(&mut plain, cannot_read, |block| {
+            hasher.update(block);
+            let wanted = usize::try_from(left).map_or(block.len(), |left| block.len().min(left));
             left -= wanted as u64;
-            io::Write::write_all(&mut encoder, &buffer[..wanted]).or_not_written(&path)?;
-        }
+            io::Write::write_all(&mut encoder, &block[..wanted]).or_not_written(&path)
+        })?;
         let found = hex(&hasher.finalize());
         if found != meta.sha256 {
             let why = format!("its sha256 is {found} instead of {}", meta.sha256);
@@ -225,8 +220,8 @@ impl Store {
     ) -> Result<Option<Packed>, StoreError> {
         let mut locked = self.lock()?;
         // It may be held by now, or gone.
-        let Some(bytes) = if_there(self.meta_bytes(id).or_cannot("read", &self.meta_path(id)))?
-        else {
+        let path = self.meta_path(id);
+        let Some(bytes) = if_there(bytes_of_meta(&path).or_cannot("read", &path))? else {
             return Ok(None);
         };
         let now = Meta::from_bytes(&bytes, &id.to_string());

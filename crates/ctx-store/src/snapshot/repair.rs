@@ -14,7 +14,7 @@ use crate::fs::temp::reap;
 use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
 use crate::id::{SessionId, SnapshotId};
 use crate::snapshot::meta::{Meta, SnapshotKind};
-use crate::snapshot::{Catalog, Entry, Flaw};
+use crate::snapshot::{Catalog, Entry, Flaw, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::removal::StoreItem;
 
@@ -174,7 +174,7 @@ impl Store {
     /// Whether a snapshot is damaged for good, and not only unreadable at the moment or of a
     /// newer format.
     fn is_damaged(&self, id: &SnapshotId) -> bool {
-        let Ok(bytes) = self.meta_bytes(id) else {
+        let Ok(bytes) = bytes_of_meta(&self.meta_path(id)) else {
             return false;
         };
         let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {

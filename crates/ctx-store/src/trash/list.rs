@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
-use crate::fs::{let_others_in, open_plain, sync_dir};
+use crate::fs::{let_others_in, sync_dir};
 use crate::id::{SessionId, Stamp};
 use crate::lock::StoreLock;
-use crate::snapshot::LONGEST_META;
+use crate::snapshot::bytes_of_meta;
 use crate::snapshot::find::Query;
 use crate::snapshot::meta::Meta;
 use crate::store::Store;
@@ -102,7 +102,8 @@ impl Store {
         let trash = self.trash();
         let removed = files.paths().filter_map(|path| removed(path, &trash)).max()?;
         let name = item.to_string();
-        let meta = files.meta.last().and_then(|path| read(path, &name));
+        let meta = files.meta.last().and_then(|path| bytes_of_meta(path).ok());
+        let meta = meta.and_then(|bytes| Meta::from_bytes(&bytes, &name).ok());
         let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |file| file.len());
         let bytes = match &meta {
             Some(meta) => meta.bytes,
@@ -116,14 +117,6 @@ impl Store {
 fn removed(path: &Path, trash: &Path) -> Option<DateTime<Utc>> {
     let bin = path.strip_prefix(trash).ok()?.components().next()?;
     Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)
-}
-
-fn read(path: &Path, id: &str) -> Option<Meta> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let file = open_plain(path).ok()?;
-    file.take(LONGEST_META).read_to_end(&mut bytes).ok()?;
-    Meta::from_bytes(&bytes, id).ok()
 }
 
 /// How many things come back while the store is locked once.
