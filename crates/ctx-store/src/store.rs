@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SubsecRound, Utc};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::persist;
@@ -203,6 +203,20 @@ impl Store {
         let mut temp = self.temp(&name, 0o600)?;
         temp.write_all(bytes).or_not_written(path)?;
         persist(temp, path)
+    }
+
+    /// Writes a file that is made of others and may be lost: it is not flushed to the disk.
+    pub(crate) fn write_derived(
+        &self,
+        stem: &str,
+        path: &Path,
+        value: &impl Serialize,
+    ) -> Result<(), StoreError> {
+        let mut temp = self.temp(stem, 0o600)?;
+        serde_json::to_writer(&mut temp, value).or_cannot("write", path)?;
+        fs::rename(temp.path(), path).or_cannot("write", path)?;
+        temp.keep();
+        Ok(())
     }
 
     pub(crate) fn locks(&self) -> PathBuf {

@@ -19,9 +19,10 @@ use serde::Serialize;
 use crate::audit::chain::{BrokenLink, check, hash_of_last};
 use crate::error::{OrCannot, StoreError};
 use crate::fs::{careful, ends_line, if_there, open_plain};
-use crate::id::{SessionId, TIME};
+use crate::id::{SessionId, SnapshotId, TIME};
 use crate::lock::StoreLock;
 use crate::os;
+use crate::snapshot::meta::Meta;
 use crate::store::Store;
 
 /// The measured effects of a change of a session.
@@ -152,6 +153,16 @@ impl Facts {
     /// The facts of an operation on one session; the others are not set.
     pub fn of(session: &SessionId) -> Self {
         Self { session: Some(session.to_string()), ..Self::default() }
+    }
+
+    /// The facts of an operation on one snapshot.
+    pub(crate) fn of_snapshot(id: &SnapshotId, meta: &Meta) -> Self {
+        Self {
+            snapshots: vec![id.to_string()],
+            sha256: Some(meta.sha256.clone()),
+            bytes: Some(meta.bytes),
+            ..Self::of(&id.session)
+        }
     }
 }
 

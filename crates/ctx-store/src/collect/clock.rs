@@ -8,14 +8,13 @@
 //! What happens between two collections must not hide a jump. When a slow clock is corrected, a
 //! snapshot is as far ahead as the collection after it.
 
-use std::fs;
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::chain::time_of_last;
-use crate::error::{OrCannot, StoreError};
+use crate::error::StoreError;
 use crate::fs::open_plain;
 use crate::id::Stamp;
 use crate::lock::read_json;
@@ -169,17 +168,9 @@ impl Store {
 
     /// Writes it down for the next collection, if there is a store.
     pub(crate) fn remember_visit(&self, record: ClockRecord) {
-        let path = self.clock_path();
-        let write = || -> Result<(), StoreError> {
-            let mut temp = self.temp("clock", 0o600)?;
-            serde_json::to_writer(&mut temp, &record).or_cannot("write", &path)?;
-            fs::rename(temp.path(), &path).or_cannot("write", &path)?;
-            temp.keep();
-            Ok(())
-        };
         if self.root().join("FORMAT").exists() {
             // A full disk must not stop a collection: the next one is doubted at worst.
-            let _ = write();
+            let _ = self.write_derived("clock", &self.clock_path(), &record);
         }
     }
 

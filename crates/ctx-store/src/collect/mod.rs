@@ -11,8 +11,6 @@ use crate::collect::clock::ClockRecord;
 use crate::error::{Severity, StoreError};
 use crate::id::{SessionId, SnapshotId};
 use crate::lock::SessionLock;
-use crate::offload::OffloadedFile;
-use crate::offload::unreferenced::Snapshots;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::snapshot::Entry;
 use crate::snapshot::pack::PackReport;
@@ -379,16 +377,12 @@ impl<'a> Collector<'a> {
     ) -> Result<(), StoreError> {
         let store = self.store;
         let removed = store.discard_listed(committed, uncommitted, listed)?;
-        self.unaudited |= removed.unaudited;
-        let failed = removed.failed.into_iter();
-        self.events.extend(failed.map(Event::Failed));
-        for item in removed.items {
-            let cause = match &item {
-                StoreItem::Snapshot(id) if !uncommitted.contains(id) => cause(id, newest),
-                _ => Cause::NeverCommitted,
-            };
-            self.tell(&Action::Discard(cause), [item]);
-        }
+        self.tell_removed(removed, |item| match item {
+            StoreItem::Snapshot(id) if !uncommitted.contains(id) => {
+                Action::Discard(cause(id, newest))
+            }
+            _ => Action::Discard(Cause::NeverCommitted),
+        });
         Ok(())
     }
 
@@ -399,9 +393,9 @@ impl<'a> Collector<'a> {
         let mut doomed = Vec::new();
         // Results that a run has just offloaded are not named anywhere yet.
         let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
-        let plan = &CollectPlan { deadline, ..*plan };
         for session in sessions {
-            match self.unreferenced(&session, plan, &mut snapshots) {
+            let store = self.store;
+            match store.unreferenced_among(&mut snapshots, plan.session, &session, deadline) {
                 Ok(files) => doomed.extend(files),
                 Err(StoreError::Unsearchable(why)) => {
                     self.events.push(Event::Unknown(session, why));
@@ -415,25 +409,6 @@ impl<'a> Collector<'a> {
         self.act(&action, |_| Ok(items), discard)
     }
 
-    /// The offloaded files of a session that may go. The snapshots are looked for once for
-    /// all sessions, when the first one has such files.
-    fn unreferenced(
-        &self,
-        session: &SessionId,
-        plan: &CollectPlan<'_>,
-        snapshots: &mut Option<Snapshots>,
-    ) -> Result<Vec<OffloadedFile>, StoreError> {
-        let unused = self.store.unused(session, plan.deadline)?;
-        if unused.is_empty() {
-            return Ok(unused);
-        }
-        let snapshots = match snapshots {
-            Some(found) => found,
-            none => none.insert(self.store.snapshots_of(plan.session)?),
-        };
-        self.store.unnamed(session, unused, snapshots)
-    }
-
     /// Carries an action out, or in a dry run lists what it would concern.
     fn act(
         &mut self,
@@ -444,7 +419,7 @@ impl<'a> Collector<'a> {
         if self.dry_run {
             self.tell(action, would(self.store)?);
         } else {
-            self.tell_removed(action, act(self.store)?);
+            self.tell_removed(act(self.store)?, |_| action.clone());
         }
         Ok(())
     }
@@ -454,10 +429,11 @@ impl<'a> Collector<'a> {
         self.events.extend(items.into_iter().map(done));
     }
 
-    fn tell_removed(&mut self, action: &Action, removed: RemovalReport) {
+    fn tell_removed(&mut self, removed: RemovalReport, action: impl Fn(&StoreItem) -> Action) {
         self.unaudited |= removed.unaudited;
         self.events.extend(removed.failed.into_iter().map(Event::Failed));
-        self.tell(action, removed.items);
+        let items = removed.items.into_iter();
+        self.events.extend(items.map(|item| Event::Done(action(&item), item)));
     }
 }
 

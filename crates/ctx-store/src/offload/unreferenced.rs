@@ -39,19 +39,32 @@ impl Store {
         session: &SessionId,
         deadline: DateTime<Utc>,
     ) -> Result<Vec<OffloadedFile>, StoreError> {
+        self.unreferenced_among(&mut None, Some(session), session, deadline)
+    }
+
+    /// The same with the snapshots of `searched`, of one session or of all, which are looked for
+    /// when the first session has such files.
+    pub(crate) fn unreferenced_among(
+        &self,
+        snapshots: &mut Option<Snapshots>,
+        searched: Option<&SessionId>,
+        session: &SessionId,
+        deadline: DateTime<Utc>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
         let files = self.unused(session, deadline)?;
         if files.is_empty() {
             return Ok(files);
         }
-        self.unnamed(session, files, &self.snapshots_of(Some(session))?)
+        let snapshots = match snapshots {
+            Some(found) => found,
+            none => none.insert(self.snapshots_of(searched)?),
+        };
+        self.unnamed(session, files, snapshots)
     }
 
     /// Looks for the snapshots of one session, or of all. The trash comes last, because a
     /// snapshot may be moved there meanwhile.
-    pub(crate) fn snapshots_of(
-        &self,
-        session: Option<&SessionId>,
-    ) -> Result<Snapshots, StoreError> {
+    fn snapshots_of(&self, session: Option<&SessionId>) -> Result<Snapshots, StoreError> {
         let mut entries: BTreeMap<SessionId, Vec<Entry>> = BTreeMap::new();
         for entry in self.catalog(session)?.entries {
             let session = entry.id.session.clone();
@@ -73,7 +86,7 @@ impl Store {
     }
 
     /// The offloaded files of a session that were last used at `deadline` or before.
-    pub(crate) fn unused(
+    fn unused(
         &self,
         session: &SessionId,
         deadline: DateTime<Utc>,
@@ -87,7 +100,7 @@ impl Store {
     }
 
     /// Those of these files of a session that nothing names.
-    pub(crate) fn unnamed(
+    fn unnamed(
         &self,
         session: &SessionId,
         files: Vec<OffloadedFile>,

@@ -131,16 +131,14 @@ impl Store {
     /// Whether the bytes are there, by their size, in one of the two files. The plain one comes
     /// first: when it is gone, a run has packed it, and then the other one has its place.
     pub(crate) fn check_size(&self, id: &SnapshotId, meta: &Meta) -> Result<(), Flaw> {
-        let plain = size_of(&self.data_path(id), Some(meta.bytes));
-        if plain.is_ok() {
+        let Err((is_gone, flaw)) = size_of(&self.data_path(id), Some(meta.bytes)) else {
             return Ok(());
-        }
+        };
         let size = meta.packed.as_ref().map(|packed| packed.bytes);
-        let packed = size_of(&self.packed_path(id), size);
-        match (plain, packed) {
-            (Ok(()), _) | (_, Ok(())) => Ok(()),
-            (Err(SizeProblem::Gone(_)), Err(SizeProblem::Flaw(flaw))) => Err(flaw),
-            (Err(missing), _) => Err(missing.into_flaw()),
+        match size_of(&self.packed_path(id), size) {
+            Ok(()) => Ok(()),
+            Err((false, packed)) if is_gone => Err(packed),
+            Err(_) => Err(flaw),
         }
     }
 
@@ -195,27 +193,13 @@ fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes
     bytes.rewind().or_cannot("read", path)
 }
 
-/// Why one of the two files is of no use.
-enum SizeProblem {
-    Gone(io::Error),
-    Flaw(Flaw),
-}
-
-impl SizeProblem {
-    fn into_flaw(self) -> Flaw {
-        match self {
-            Self::Gone(error) => Flaw::of(&error, format!("its bytes are missing: {error}")),
-            Self::Flaw(flaw) => flaw,
-        }
-    }
-}
-
-fn size_of(path: &Path, expected: Option<u64>) -> Result<(), SizeProblem> {
-    let data = fs::symlink_metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => SizeProblem::Gone(error),
-        _ => SizeProblem::Flaw(Flaw::of(&error, format!("its bytes are missing: {error}"))),
+/// Checks one of the two files; an error also says whether nothing has its name.
+fn size_of(path: &Path, expected: Option<u64>) -> Result<(), (bool, Flaw)> {
+    let data = fs::symlink_metadata(path).map_err(|error| {
+        let flaw = Flaw::of(&error, format!("its bytes are missing: {error}"));
+        (error.kind() == io::ErrorKind::NotFound, flaw)
     })?;
-    let damaged = |why| Err(SizeProblem::Flaw(Flaw::Damaged(why)));
+    let damaged = |why| Err((false, Flaw::Damaged(why)));
     if !data.is_file() {
         return damaged("its bytes are not in a regular file".to_owned());
     }

@@ -195,12 +195,7 @@ impl Draft<'_> {
         let fingerprint = self.fingerprint();
         let mut meta = self.describe(&id, kind);
         meta.others = store.notes_for(session, kind);
-        let facts = Facts {
-            snapshots: vec![id.to_string()],
-            sha256: Some(meta.sha256.clone()),
-            bytes: Some(meta.bytes),
-            ..Facts::of(session)
-        };
+        let facts = Facts::of_snapshot(&id, &meta);
         let operation = locked.begin("snapshot", &facts)?;
         let committed = self.put(&id, equal, &mut meta);
         let committed = committed.and_then(|()| locked.write_meta(&id, &meta));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::audit::Facts;
-use crate::error::{OrCannot, StoreError};
+use crate::error::StoreError;
 use crate::fs::folder::make_dirs;
 use crate::fs::{file_names, open_plain};
 use crate::id::{SessionId, SnapshotId};
@@ -124,13 +124,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let dir = self.recent_dir();
         make_dirs(&dir)?;
-        let path = dir.join(session.as_str());
-        let mut temp = self.temp("recent", 0o600)?;
-        let written = serde_json::to_writer(&mut temp, recent);
-        written.or_cannot("write", &path)?;
-        fs::rename(temp.path(), &path).or_cannot("write", &path)?;
-        temp.keep();
-        Ok(())
+        self.write_derived("recent", &dir.join(session.as_str()), recent)
     }
 }
 

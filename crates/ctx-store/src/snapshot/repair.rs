@@ -2,7 +2,6 @@
 //! rewritten, damaged files are set aside, and bytes without a commit record get one.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
@@ -14,7 +13,7 @@ use crate::fs::temp::reap;
 use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
 use crate::id::{SessionId, SnapshotId};
 use crate::snapshot::meta::{Meta, SnapshotKind};
-use crate::snapshot::{Catalog, Entry, Flaw, bytes_of_meta};
+use crate::snapshot::{Entry, Flaw, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::removal::StoreItem;
 
@@ -62,6 +61,8 @@ struct Repair<'a> {
     session: Option<&'a SessionId>,
     read_data: bool,
     done: Vec<Repaired>,
+    /// Items to set aside, and why.
+    damaged: BTreeMap<StoreItem, String>,
 }
 
 impl Store {
@@ -72,7 +73,8 @@ impl Store {
         session: Option<&SessionId>,
         read_data: bool,
     ) -> Result<Vec<Repaired>, StoreError> {
-        let mut repair = Repair { store: self, session, read_data, done: Vec::new() };
+        let (done, damaged) = (Vec::new(), BTreeMap::new());
+        let mut repair = Repair { store: self, session, read_data, done, damaged };
         if !self.root().join("FORMAT").exists() {
             return Ok(Vec::new());
         }
@@ -85,11 +87,18 @@ impl Store {
         let mut facts = Facts { session: session.map(ToString::to_string), ..Facts::default() };
         let operation = self.begin("repair", &facts)?;
         repair.unfinished();
-        let mut damaged = repair.adopt(&catalog, &saved)?;
-        damaged.extend(repair.damaged_snapshots(&catalog)?);
-        damaged.extend(repair.damaged_results()?);
-        repair.set_aside(damaged)?;
-        repair.derived()?;
+        for id in &catalog.uncommitted {
+            repair.adopt(id, saved.get(&id.to_string()))?;
+        }
+        repair.look_for_damage(&catalog.entries)?;
+        repair.set_aside()?;
+        if self.lock()?.recount()? {
+            repair.done.push(Repaired::Recounted);
+        }
+        let wrong = self.rebuild_recent()?;
+        if wrong > 0 {
+            repair.done.push(Repaired::Rebuilt(wrong));
+        }
         facts.count = Some(repair.done.len() as u64);
         self.done(&operation, &facts)?;
         Ok(repair.done)
@@ -97,78 +106,26 @@ impl Store {
 
     /// The sha256 that the audit log has of snapshots.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>, StoreError> {
-        /// How much of a line is read; the record of one snapshot is shorter.
-        const LONGEST: u64 = 16 * 1024;
         #[derive(Deserialize)]
         struct Record {
             op: String,
             snapshots: Vec<String>,
             sha256: String,
         }
-        let path = self.audit_log();
         let mut hashes = BTreeMap::new();
-        let log = if_there(open_plain(&path).or_cannot("open", &path))?;
-        let Some(log) = log.filter(|_| !ids.is_empty()) else {
+        if ids.is_empty() {
             return Ok(hashes);
-        };
-        let mut log = BufReader::new(log);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = (&mut log).take(LONGEST).read_until(b'\n', &mut line);
-            if read.or_cannot("read", &path)? == 0 {
-                return Ok(hashes);
-            }
-            // A piece of a longer line is no record.
-            if let Ok(record) = serde_json::from_slice::<Record>(&line)
+        }
+        self.each_log_line(|line| {
+            // The beginning of a longer line is no record.
+            if let Ok(record) = serde_json::from_slice::<Record>(line)
                 && let ([id], "snapshot") = (&record.snapshots[..], record.op.as_str())
                 && ids.iter().any(|known| known.to_string() == *id)
             {
                 hashes.insert(id.clone(), record.sha256);
             }
-        }
-    }
-
-    /// Writes a commit record for bytes if the audit log knows them, or knows none; otherwise
-    /// returns why not. `None` if there is nothing left to do.
-    fn adopt(&self, id: &SnapshotId, saved: Option<&String>) -> Result<Adoption, StoreError> {
-        let Some(bytes) = if_there(self.open_bytes(id))? else {
-            return Ok(Adoption::NotNeeded);
-        };
-        let packed = bytes.is_packed().then(|| self.packed(id)).transpose()?;
-        let draft = match self.draft(bytes, &self.data_path(id)) {
-            // The system gives a number to what it could not read.
-            Err(StoreError::Io { source, .. })
-                if packed.is_some() && source.raw_os_error().is_none() =>
-            {
-                return Ok(Adoption::Damaged(source.to_string()));
-            }
-            draft => draft?,
-        };
-        if let Some(saved) = saved.filter(|saved| **saved != draft.sha256) {
-            let why = format!("its sha256 is {} instead of {saved}", draft.sha256);
-            return Ok(Adoption::Damaged(why));
-        }
-        let mut locked = self.lock()?;
-        // A run that took it at this moment has committed it by now.
-        let is_bare = self.meta_path(id).symlink_metadata().is_err();
-        if !is_bare || if_there(self.open_bytes(id))?.is_none() {
-            return Ok(Adoption::NotNeeded);
-        }
-        let mut meta = draft.describe(id, SnapshotKind::Adopted);
-        if let Some(packed) = packed {
-            meta.pack(packed);
-        }
-        let facts = Facts {
-            snapshots: vec![meta.id.clone()],
-            sha256: Some(meta.sha256.clone()),
-            bytes: Some(meta.bytes),
-            ..Facts::of(&id.session)
-        };
-        let operation = locked.begin("adopt", &facts)?;
-        locked.write_meta(id, &meta)?;
-        locked.done(&operation, &facts)?;
-        Ok(Adoption::Done)
+        })?;
+        Ok(hashes)
     }
 
     /// Whether a snapshot is damaged for good, and not only unreadable at the moment or of a
@@ -183,15 +140,6 @@ impl Store {
         matches!(self.check_size(id, &meta), Err(Flaw::Damaged(_)))
     }
 }
-
-enum Adoption {
-    Done,
-    NotNeeded,
-    Damaged(String),
-}
-
-/// Items to set aside, and why.
-type Damaged = Vec<(StoreItem, String)>;
 
 impl Repair<'_> {
     /// A broken chain cannot be repaired: the log is kept unchanged, and a new one has its hash.
@@ -231,26 +179,50 @@ impl Repair<'_> {
         }
     }
 
-    /// Adopts bytes without a commit record; returns those that are not what was saved.
-    fn adopt(
-        &mut self,
-        catalog: &Catalog,
-        saved: &BTreeMap<String, String>,
-    ) -> Result<Damaged, StoreError> {
-        let mut damaged = Vec::new();
-        for id in &catalog.uncommitted {
-            match self.store.adopt(id, saved.get(&id.to_string()))? {
-                Adoption::Done => self.done.push(Repaired::Adopted(id.clone())),
-                Adoption::NotNeeded => {}
-                Adoption::Damaged(why) => damaged.push((StoreItem::Snapshot(id.clone()), why)),
+    /// Writes a commit record for bytes if the audit log knows them, or knows none; other bytes are
+    /// damaged.
+    fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<(), StoreError> {
+        let store = self.store;
+        let Some(bytes) = if_there(store.open_bytes(id))? else {
+            return Ok(());
+        };
+        let packed = bytes.is_packed().then(|| store.packed(id)).transpose()?;
+        let draft = match store.draft(bytes, &store.data_path(id)) {
+            // The system gives a number to what it could not read.
+            Err(StoreError::Io { source, .. })
+                if packed.is_some() && source.raw_os_error().is_none() =>
+            {
+                self.damaged.insert(StoreItem::Snapshot(id.clone()), source.to_string());
+                return Ok(());
             }
+            draft => draft?,
+        };
+        if let Some(saved) = saved.filter(|saved| **saved != draft.sha256) {
+            let why = format!("its sha256 is {} instead of {saved}", draft.sha256);
+            self.damaged.insert(StoreItem::Snapshot(id.clone()), why);
+            return Ok(());
         }
-        Ok(damaged)
+        let mut locked = store.lock()?;
+        // A run that took it at this moment has committed it by now.
+        let is_bare = store.meta_path(id).symlink_metadata().is_err();
+        if !is_bare || if_there(store.open_bytes(id))?.is_none() {
+            return Ok(());
+        }
+        let mut meta = draft.describe(id, SnapshotKind::Adopted);
+        if let Some(packed) = packed {
+            meta.pack(packed);
+        }
+        let facts = Facts::of_snapshot(id, &meta);
+        let operation = locked.begin("adopt", &facts)?;
+        locked.write_meta(id, &meta)?;
+        locked.done(&operation, &facts)?;
+        self.done.push(Repaired::Adopted(id.clone()));
+        Ok(())
     }
 
-    fn damaged_snapshots(&self, catalog: &Catalog) -> Result<Damaged, StoreError> {
-        let mut damaged = Vec::new();
-        for entry in &catalog.entries {
+    /// Looks for committed snapshots and offloaded files that are damaged.
+    fn look_for_damage(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        for entry in entries {
             let Entry { id, meta } = entry;
             let why = match meta {
                 Err(flaw) => self.store.is_damaged(id).then(|| flaw.to_string()),
@@ -261,48 +233,31 @@ impl Repair<'_> {
                     Err(error) => return Err(error),
                 },
             };
-            damaged.extend(why.map(|why| (StoreItem::Snapshot(id.clone()), why)));
+            self.damaged.extend(why.map(|why| (StoreItem::Snapshot(id.clone()), why)));
         }
-        Ok(damaged)
-    }
-
-    fn damaged_results(&self) -> Result<Damaged, StoreError> {
-        let mut damaged = Vec::new();
         if !self.read_data {
-            return Ok(damaged);
+            return Ok(());
         }
         for file in self.store.all_offloaded(self.session)? {
             if let Err(error @ StoreError::Refused { .. }) = self.store.read_offloaded(&file) {
-                damaged.push((StoreItem::Offloaded(file), error.to_string()));
+                self.damaged.insert(StoreItem::Offloaded(file), error.to_string());
             }
         }
-        Ok(damaged)
+        Ok(())
     }
 
     /// Moves what is damaged out of the way, byte for byte.
-    fn set_aside(&mut self, damaged: Damaged) -> Result<(), StoreError> {
-        let mut why: BTreeMap<StoreItem, String> = damaged.into_iter().collect();
-        if why.is_empty() {
+    fn set_aside(&mut self) -> Result<(), StoreError> {
+        if self.damaged.is_empty() {
             return Ok(());
         }
-        let items = why.keys().cloned().collect();
+        let items = self.damaged.keys().cloned().collect();
         let aside = self.store.damaged();
         let moved = self.store.move_into("set-aside", &aside, items, |_| Ok(false))?;
         for item in moved.items {
-            let why = why.remove(&item).unwrap_or_default();
+            let why = self.damaged.remove(&item).unwrap_or_default();
             self.done.push(Repaired::SetAside(item, why));
         }
         moved.failed.into_iter().next().map_or(Ok(()), Err)
-    }
-
-    fn derived(&mut self) -> Result<(), StoreError> {
-        if self.store.lock()?.recount()? {
-            self.done.push(Repaired::Recounted);
-        }
-        let wrong = self.store.rebuild_recent()?;
-        if wrong > 0 {
-            self.done.push(Repaired::Rebuilt(wrong));
-        }
-        Ok(())
     }
 }

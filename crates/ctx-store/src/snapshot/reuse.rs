@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::fs::sync_name;
 use crate::id::{SessionId, SnapshotId};
 use crate::snapshot::Entry;
+use crate::snapshot::bytes::SnapshotBytes;
 use crate::snapshot::draft::{Draft, Snapshot};
 use crate::snapshot::meta::{Meta, Packed, SnapshotKind};
 use crate::store::Store;
@@ -48,17 +49,25 @@ impl Store {
         source: Option<&str>,
         sha256: &str,
     ) -> Option<SnapshotId> {
-        let entry = self.newest(session)?;
         let is_same = |meta: &Meta| {
             let is_asked_for = meta.kind == SnapshotKind::Snapshot;
             is_asked_for && meta.source.as_deref() == source && meta.sha256 == sha256
         };
-        if !entry.meta.as_ref().is_ok_and(is_same) {
+        self.newest_if(session, is_same).map(|(id, ..)| id)
+    }
+
+    /// The newest snapshot of a session, if `is_it` accepts it and it is undamaged.
+    fn newest_if(
+        &self,
+        session: &SessionId,
+        is_it: impl Fn(&Meta) -> bool,
+    ) -> Option<(SnapshotId, SnapshotBytes, Meta)> {
+        let entry = self.newest(session)?;
+        if !entry.meta.as_ref().is_ok_and(is_it) {
             return None;
         }
-        // A damaged one holds nothing.
-        let is_whole = self.open_verified(&entry).is_ok();
-        is_whole.then_some(entry.id)
+        let (bytes, meta) = self.open_verified(&entry).ok()?;
+        Some((entry.id, bytes, meta))
     }
 }
 
@@ -67,17 +76,13 @@ impl Draft<'_> {
     /// the same bytes of the same file. That one is as good as new then: retention counts it from
     /// now, and it gets the number of tokens.
     pub fn save(self, session: &SessionId) -> Result<Saved, StoreError> {
-        if let Some(known) = self.known(session)
+        let source = self.source.as_deref();
+        if let Some(known) = self.store.known(session, source, &self.sha256)
             && let Some(snapshot) = self.save_again(known)?
         {
             return Ok(Saved::Again(snapshot));
         }
         self.commit(session, SnapshotKind::Snapshot).map(Saved::New)
-    }
-
-    fn known(&self, session: &SessionId) -> Option<SnapshotId> {
-        let source = self.source.as_deref();
-        self.store.known(session, source, &self.sha256)
     }
 
     /// `None` if the snapshot has been removed.
@@ -86,12 +91,7 @@ impl Draft<'_> {
         let Ok(mut meta) = self.store.read_meta(&id) else {
             return Ok(None);
         };
-        let facts = Facts {
-            snapshots: vec![meta.id.clone()],
-            sha256: Some(meta.sha256.clone()),
-            bytes: Some(meta.bytes),
-            ..Facts::of(&id.session)
-        };
+        let facts = Facts::of_snapshot(&id, &meta);
         let operation = locked.begin("save-again", &facts)?;
         meta.saved_again = Some(self.store.now());
         if self.tokens.is_some() {
@@ -104,16 +104,12 @@ impl Draft<'_> {
 
     /// The file of the newest snapshot, if it has these bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
-        let entry = self.store.newest(session)?;
         let is_same = |meta: &Meta| meta.sha256 == self.sha256;
-        if !entry.meta.as_ref().is_ok_and(is_same) {
-            return None;
-        }
-        let (bytes, meta) = self.store.open_verified(&entry).ok()?;
+        let (id, bytes, meta) = self.store.newest_if(session, is_same)?;
         Some(if bytes.is_packed() {
-            EqualBytes { path: self.store.packed_path(&entry.id), packed: Some(meta.packed?) }
+            EqualBytes::packed(self.store, &id, meta.packed?)
         } else {
-            EqualBytes { path: self.store.data_path(&entry.id), packed: None }
+            EqualBytes { path: self.store.data_path(&id), packed: None }
         })
     }
 }
