@@ -265,18 +265,11 @@ impl Diff {
     /// Compares two files, of which the bytes of snapshots were checked.
     pub fn of_files(old: File, new: File) -> io::Result<Self> {
         let hasher = RandomState::new();
-        Ok(Self::of(Lines::of(old, &hasher)?, Lines::of(new, &hasher)?))
-    }
-
-    fn of(old: Lines, new: Lines) -> Self {
+        let (old, new) = (Lines::of(old, &hasher)?, Lines::of(new, &hasher)?);
         let ops = similar::capture_diff_slices(Algorithm::Myers, &old.hashes, &new.hashes);
-        let differs = |op: &DiffOp| !matches!(op, DiffOp::Equal { .. });
-        let hunks = ops
-            .into_iter()
-            .filter(differs)
-            .map(|op| Hunk { old: op.old_range(), new: op.new_range() });
-        let hunks = hunks.collect();
-        Self { old, new, hunks }
+        let differing = ops.into_iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
+        let hunks = differing.map(|op| Hunk { old: op.old_range(), new: op.new_range() });
+        Ok(Self { hunks: hunks.collect(), old, new })
     }
 }
 

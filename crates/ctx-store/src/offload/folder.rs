@@ -23,7 +23,7 @@ use crate::store::Store;
 #[derive(Debug)]
 pub(super) struct Folder {
     handle: File,
-    path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 const FOLDER: OFlags =
@@ -128,10 +128,6 @@ impl Folder {
     /// Makes the names in it durable.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         os::sync(&self.handle).or_cannot("sync", &self.path)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 }
 

@@ -87,7 +87,7 @@ impl OffloadWriter<'_> {
             let written = temp.write_all(bytes).and_then(|()| os::sync(&temp.file));
             written.or_not_written(&self.store.offloaded())?;
             let _locked = self.store.lock()?;
-            let path = folder.path().join(name.to_string());
+            let path = folder.path.join(name.to_string());
             folder.adopt(temp.path(), &name).or_not_written(&path)?;
             temp.keep();
         }
@@ -146,7 +146,7 @@ struct Times {
 
 /// Adds what a run took out.
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
-    let path = folder.path().join(TAKEN);
+    let path = folder.path.join(TAKEN);
     let file = folder.open(TAKEN, APPENDED)?;
     let mut new = String::new();
     if !ends_line(&file).or_cannot("read", &path)? {
@@ -172,7 +172,7 @@ fn add_lines(mut file: File, path: &Path, new: &str) -> Result<(), StoreError> {
 fn read_text(folder: &Folder, name: &str) -> Result<String, StoreError> {
     let mut text = String::new();
     if let Some(mut file) = if_there(folder.open(name, OFlags::RDONLY))? {
-        file.read_to_string(&mut text).or_cannot("read", &folder.path().join(name))?;
+        file.read_to_string(&mut text).or_cannot("read", &folder.path.join(name))?;
     }
     Ok(text)
 }
@@ -229,7 +229,7 @@ const SOURCES: &str = "sources.jsonl";
 /// Adds transcripts that are not listed yet. Each has a line: its path as a JSON string, or
 /// `null` when that is not known.
 fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
-    let path = folder.path().join(SOURCES);
+    let path = folder.path.join(SOURCES);
     let mut file = folder.open(SOURCES, APPENDED)?;
     let mut old = String::new();
     file.read_to_string(&mut old).or_cannot("read", &path)?;

@@ -57,10 +57,10 @@ impl Replacement<'_> {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
         let bytes = self.behind(addition.lines);
-        let mut hasher = self.draft.hasher();
+        let mut hasher = self.draft.measured.hasher.clone();
         hasher.update(&bytes);
         self.draft.replaced_by = Some(Successor {
-            bytes: self.draft.bytes() + bytes.len() as u64,
+            bytes: self.draft.measured.bytes + bytes.len() as u64,
             sha256: hex(&hasher.finalize()),
         });
         self.draft.stays_in_place = true;
@@ -79,7 +79,7 @@ impl Replacement<'_> {
     /// first.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(lines.len() + 2);
-        if self.draft.has_tail() {
+        if self.draft.measured.tail > 0 {
             bytes.push(b'\n');
         }
         bytes.extend_from_slice(lines);
@@ -121,7 +121,7 @@ fn add(
     let done = written();
     // If the content of the file is uncertain, the next run checks it.
     if !matches!(&done, Err(error) if error.severity() == Severity::Uncertain) {
-        note.remove();
+        Store::remove_note(&note);
     }
     done
 }

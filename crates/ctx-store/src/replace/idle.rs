@@ -41,14 +41,6 @@ impl IdleException {
     pub(crate) fn check(self, sha256: &str) -> Result<(), StoreError> {
         if self.sha256 == sha256 { Ok(()) } else { Err(self.error) }
     }
-
-    /// The same for a file that has not been read yet.
-    fn check_file(self, live: &SessionFile) -> Result<(), StoreError> {
-        // A separate handle, whose position is ours alone.
-        let mut file = SessionFile::open(&live.path)?.file;
-        let sha256 = hash(&mut file).or_cannot("read", &live.path)?;
-        self.check(&sha256)
-    }
 }
 
 impl Store {
@@ -114,8 +106,12 @@ impl SessionFile {
         session: &SessionId,
         min_idle: MinIdle,
     ) -> Result<(), StoreError> {
-        let exception = store.refuse_unless_idle(self, session, min_idle)?;
-        exception.map_or(Ok(()), |exception| exception.check_file(self))
+        let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
+            return Ok(());
+        };
+        // A separate handle, whose position is ours alone.
+        let mut file = Self::open(&self.path)?.file;
+        exception.check(&hash(&mut file).or_cannot("read", &self.path)?)
     }
 }
 

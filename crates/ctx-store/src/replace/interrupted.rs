@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::IgnoredAny;
@@ -48,19 +48,8 @@ const LONGEST_HEAD: u64 = 1024;
 /// The longest line that is searched for its end.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// A note of an addition, on the disk.
-pub(crate) struct Note(PathBuf);
-
-impl Note {
-    pub(crate) fn remove(&self) {
-        // If the record remains, the next run finds the addition complete.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 /// What follows the bytes that the addition was to follow.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum AppendState {
+enum AppendState {
     /// Nothing to remove.
     Nothing,
     /// A part of the addition.
@@ -85,13 +74,13 @@ impl Store {
         Ok(self.additions().join(name.as_str()))
     }
 
-    /// Durably records the lines that are about to be appended.
+    /// Durably records the lines that are about to be appended; returns the path of the note.
     pub(crate) fn note_addition(
         &self,
         before: &Snapshot,
         live: &SessionFile,
         bytes: &[u8],
-    ) -> Result<Note, StoreError> {
+    ) -> Result<PathBuf, StoreError> {
         make_dirs(&self.additions())?;
         let path = self.note_of(live)?;
         let modified = live.meta.modified().ok();
@@ -106,28 +95,10 @@ impl Store {
         let mut temp = self.temp("appending", 0o600)?;
         temp.write_all(&note).or_cannot("write", &path)?;
         persist(temp, &path).map_err(StoreError::before)?;
-        Ok(Note(path))
+        Ok(path)
     }
 
-    /// The rest of an earlier run's addition to the file, and the record of it.
-    pub(crate) fn unfinished_addition(
-        &self,
-        live: &SessionFile,
-    ) -> Result<Option<(Note, AppendState)>, StoreError> {
-        let path = self.note_of(live)?;
-        let Ok(note) = open_plain(&path) else {
-            return Ok(None);
-        };
-        let found = match read(note) {
-            Some((head, bytes)) => self.find(live, &head, &bytes)?,
-            None => AppendState::Nothing,
-        };
-        // For who copies it.
-        let mut file = &live.file;
-        file.rewind().or_cannot("read", &live.path)?;
-        Ok(Some((Note(path), found)))
-    }
-
+    /// The rest of an earlier run's addition to the file.
     fn find(
         &self,
         live: &SessionFile,
@@ -163,6 +134,11 @@ impl Store {
         Ok(end.map_or(AppendState::Nothing, |end| AppendState::PartAndMore(old..end)))
     }
 
+    pub(crate) fn remove_note(note: &Path) {
+        // If the record remains, the next run finds the addition complete.
+        let _ = fs::remove_file(note);
+    }
+
     /// Removes the notes of a session that is forgotten.
     pub(crate) fn remove_notes(&self, session: &SessionId) {
         for name in file_names(&self.additions()).unwrap_or_default() {
@@ -170,7 +146,7 @@ impl Store {
             let head = open_plain(&path).ok().and_then(read);
             let id = head.and_then(|(head, _)| SnapshotId::parse(&head.snapshot));
             if id.is_none_or(|id| id.session == *session) {
-                Note(path).remove();
+                Self::remove_note(&path);
             }
         }
     }
@@ -222,12 +198,19 @@ impl Store {
         lock: SessionLock,
         live: SessionFile,
     ) -> Result<Option<(SessionLock, SessionFile)>, StoreError> {
-        let Some((note, found)) = self.unfinished_addition(&live)? else {
+        let path = self.note_of(&live)?;
+        let Ok(note) = open_plain(&path) else {
             return Ok(Some((lock, live)));
         };
+        let found = match read(note) {
+            Some((head, bytes)) => self.find(&live, &head, &bytes)?,
+            None => AppendState::Nothing,
+        };
+        // For who copies it.
+        (&live.file).rewind().or_cannot("read", &live.path)?;
         match found {
             AppendState::Nothing => {
-                note.remove();
+                Self::remove_note(&path);
                 return Ok(Some((lock, live)));
             }
             AppendState::Part { old, modified } => {
@@ -242,7 +225,7 @@ impl Store {
                 replace_without(replacement, part)?;
             }
         }
-        note.remove();
+        Self::remove_note(&path);
         Ok(None)
     }
 }

@@ -72,7 +72,8 @@ pub struct Replacement<'s> {
     pub(crate) lock: SessionLock,
     pub(crate) live: SessionFile,
     pub(crate) draft: Draft<'s>,
-    may_grow: bool,
+    /// Whether what is appended meanwhile may follow the new content; else it stops all.
+    pub(crate) may_grow: bool,
 }
 
 impl Store {
@@ -214,8 +215,7 @@ impl<'s> Replacement<'s> {
             store.withdraw_failed(&before);
             return Ok(Err(error));
         }
-        let mut swap = Swap::of(store, &live, &before, file);
-        swap.may_grow = may_grow;
+        let swap = Swap::of(store, &live, &before, file, may_grow);
         let done = exchange(store, &before, swap, new);
         store.end(before, done).map(Ok)
     }

@@ -30,13 +30,6 @@ pub enum SnapshotChoice<'a> {
     Undo(Option<&'a Path>),
 }
 
-impl SnapshotChoice<'_> {
-    /// Whether one snapshot is named, be it of this file or of another one.
-    fn is_name(&self) -> bool {
-        matches!(self, Self::Named(name) if *name != "latest")
-    }
-}
-
 /// A snapshot whose bytes were checked against their hash.
 pub struct Restore<'s> {
     store: &'s Store,
@@ -59,12 +52,12 @@ impl Store {
         wanted: SnapshotChoice<'_>,
     ) -> Result<Restore<'_>, StoreError> {
         self.require_session(session)?;
-        let mut catalog = self.catalog(Some(session))?;
-        if let SnapshotChoice::Undo(Some(path)) = wanted {
-            catalog.prefer(path)?;
-        }
-        let found = self.find_in(&catalog, wanted);
-        let found = found.map_err(|error| self.explained(error))?;
+        let catalog = self.catalog(Some(session))?;
+        let path = match wanted {
+            SnapshotChoice::Undo(path) => path,
+            _ => None,
+        };
+        let found = self.find_in(catalog, path, wanted)?;
         Ok(Restore { session: session.clone(), ..found })
     }
 
@@ -77,38 +70,40 @@ impl Store {
         path: &Path,
         wanted: SnapshotChoice<'_>,
     ) -> Result<Restore<'_>, StoreError> {
-        let mut of_file = match self.catalog_of_file(path) {
+        let of_file = match self.catalog_of_file(path) {
             Err(StoreError::NoSnapshotOf(_)) if matches!(wanted, SnapshotChoice::Undo(_)) => {
                 return Err(StoreError::NothingToUndo);
             }
             other => other?,
         };
-        if !wanted.is_name() {
-            of_file.catalog.prefer(path)?;
-        }
-        let found = self.find_in(&of_file.catalog, wanted);
-        let found = found.map_err(|error| self.explained(error))?;
+        let is_named = matches!(wanted, SnapshotChoice::Named(name) if name != "latest");
+        let found = self.find_in(of_file.catalog, (!is_named).then_some(path), wanted)?;
         // The replaced content belongs to the session id in the file, or else to the session that
         // it was saved under.
         let session = SessionId::told_by(path).unwrap_or_else(|| found.session.clone());
         Ok(Restore { session, ..found })
     }
 
+    /// Finds and opens a snapshot, one of the file at `path` if there is such a one.
     fn find_in(
         &self,
-        catalog: &Catalog,
+        mut catalog: Catalog,
+        path: Option<&Path>,
         wanted: SnapshotChoice<'_>,
     ) -> Result<Restore<'_>, StoreError> {
+        if let Some(path) = path {
+            catalog.prefer(path)?;
+        }
         let mut file = PrefixHashes::default();
         let entry = match wanted {
-            SnapshotChoice::Named(wanted) => catalog.find(wanted)?,
-            SnapshotChoice::Before(time) => catalog.find_before(time)?,
-            SnapshotChoice::Undo(path) => {
-                let entry;
-                (entry, file) = self.last_replaced(catalog, path)?;
+            SnapshotChoice::Named(wanted) => catalog.find(wanted),
+            SnapshotChoice::Before(time) => catalog.find_before(time),
+            SnapshotChoice::Undo(path) => self.last_replaced(&catalog, path).map(|(entry, now)| {
+                file = now;
                 entry
-            }
+            }),
         };
+        let entry = entry.map_err(|error| self.explained(error))?;
         let opened = self.open_verified(entry);
         let (content, meta) = match wanted {
             SnapshotChoice::Undo(_) => opened.map_err(StoreError::in_undo)?,
@@ -220,7 +215,8 @@ impl Store {
                 sessions: fitting.iter().map(ToString::to_string).collect(),
             });
         };
-        catalog.retain_session(session);
+        catalog.entries.retain(|entry| entry.id.session == *session);
+        catalog.uncommitted.retain(|id| id.session == *session);
         let metas = catalog.entries.iter().rev();
         let mut metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
         let source = metas.find_map(|meta| meta.source.clone());
@@ -247,12 +243,6 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<BTreeSet<SessionId
 }
 
 impl Catalog {
-    /// Leaves out the snapshots of other sessions.
-    pub(crate) fn retain_session(&mut self, session: &SessionId) {
-        self.entries.retain(|entry| entry.id.session == *session);
-        self.uncommitted.retain(|id| id.session == *session);
-    }
-
     /// Drops the snapshots of other files, if there is one of this file.
     pub(crate) fn prefer(&mut self, path: &Path) -> Result<(), StoreError> {
         let real = real_path(path).or_cannot("read", path)?;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Seek;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{OrCannot, StoreError};
@@ -116,11 +116,7 @@ impl Store {
             let found = hash(&mut file).or_cannot("read", retained)?;
             let ours = meta.replaced_by.as_ref().map(|ours| ours.sha256.as_str());
             if found != meta.sha256 && ours != Some(&found) {
-                file.rewind().or_cannot("read", retained)?;
-                let mut draft = self.draft(&file, retained)?;
-                draft.source = Some(live.to_string_lossy().into_owned());
-                let late = draft.commit(&id.session, SnapshotKind::Late)?;
-                swept.late.push(late.id);
+                swept.late.push(self.save_late(&id.session, live, &file, retained)?);
             }
         }
         #[cfg(test)]
@@ -134,6 +130,23 @@ impl Store {
         fs::remove_file(retained).or_cannot("remove", retained)?;
         swept.removed += 1;
         Ok(())
+    }
+}
+
+impl Store {
+    /// Takes a snapshot of what others have written to a file that takes, or took, the place of the
+    /// session file `live`; errors of reading call it `name`.
+    pub(crate) fn save_late(
+        &self,
+        session: &SessionId,
+        live: &Path,
+        mut file: &File,
+        name: &Path,
+    ) -> Result<SnapshotId, StoreError> {
+        file.rewind().or_cannot("read", name)?;
+        let mut draft = self.draft(file, name)?;
+        draft.source = Some(live.to_string_lossy().into_owned());
+        Ok(draft.commit(session, SnapshotKind::Late)?.id)
     }
 }
 

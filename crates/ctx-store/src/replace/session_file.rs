@@ -125,7 +125,7 @@ impl SessionFile {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
         self.metadata_now()?;
-        if draft.bytes() == self.meta.len() {
+        if draft.measured.bytes == self.meta.len() {
             Ok(draft)
         } else {
             Err(StoreError::Changed(self.path.clone()))

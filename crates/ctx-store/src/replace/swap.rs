@@ -17,7 +17,7 @@ use crate::replace::NewContent;
 use crate::replace::carry_over::CarryOver;
 use crate::replace::session_file::SessionFile;
 use crate::snapshot::draft::Snapshot;
-use crate::snapshot::meta::{SnapshotKind, Successor};
+use crate::snapshot::meta::Successor;
 use crate::store::Store;
 
 /// How often a file that keeps growing is caught up with before we give up.
@@ -56,14 +56,12 @@ pub(crate) struct Swap<'a> {
     store: &'a Store,
     live: &'a SessionFile,
     before: &'a Snapshot,
-    temp: TempFile,
-    content: Successor,
+    new: NewFile,
     /// The name that the old file will have: that of what was replaced, which the next run
     /// finds by the snapshot.
     aside: PathBuf,
     carry_over: CarryOver<'a>,
-    /// Whether what is appended meanwhile may follow the new content; else it stops all.
-    pub(crate) may_grow: bool,
+    may_grow: bool,
 }
 
 impl<'a> Swap<'a> {
@@ -72,18 +70,12 @@ impl<'a> Swap<'a> {
         live: &'a SessionFile,
         before: &'a Snapshot,
         new: NewFile,
+        may_grow: bool,
     ) -> Self {
         let aside = before.meta.retained.as_deref().unwrap_or_default();
-        Self {
-            store,
-            live,
-            before,
-            temp: new.temp,
-            content: new.content,
-            aside: live.path.with_file_name(aside),
-            carry_over: CarryOver::since(live, before),
-            may_grow: true,
-        }
+        let aside = live.path.with_file_name(aside);
+        let carry_over = CarryOver::since(live, before);
+        Self { store, live, before, new, aside, carry_over, may_grow }
     }
 
     /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
@@ -104,12 +96,12 @@ impl<'a> Swap<'a> {
                 return Err(StoreError::Changed(self.live.path.clone()));
             }
             self.carry_over.modified = modified;
-            self.carry_over.carry(now.len(), &self.temp.file)?;
+            self.carry_over.carry(now.len(), &self.new.temp.file)?;
             // A slow disk must not let a busy agent win each round. What is not on the disk
             // yet is so before the old file, which has it, goes.
             if round < SYNCED_ROUNDS {
-                let synced = os::sync(&self.temp.file);
-                synced.or_cannot("sync", self.temp.path())?;
+                let synced = os::sync(&self.new.temp.file);
+                synced.or_cannot("sync", self.new.temp.path())?;
             }
         }
         let name = self.live.path.display();
@@ -120,16 +112,8 @@ impl<'a> Swap<'a> {
     /// the old file when it may still be in use, or holds what is nowhere else.
     pub(crate) fn commit(mut self) -> Result<(u64, Option<PathBuf>), StoreError> {
         let writers_wait = self.catch_up()?;
-        let Self {
-            store,
-            live,
-            before,
-            temp: TempFile { mut name, file },
-            content,
-            aside: old,
-            mut carry_over,
-            may_grow: _,
-        } = self;
+        let Self { store, live, before, new, aside: old, mut carry_over, may_grow: _ } = self;
+        let NewFile { temp: TempFile { mut name, file }, content } = new;
         let path = &live.path;
         let carried = carry_over.late;
         let begun = Instant::now();
@@ -220,10 +204,7 @@ pub(crate) fn save_foreign_files(
         if is_known || file_id(aside).is_ok_and(|aside| aside == id) {
             continue;
         }
-        file.rewind().or_cannot("read", live)?;
-        let mut draft = store.draft(&file, live)?;
-        draft.source = Some(live.to_string_lossy().into_owned());
-        draft.commit(&before.id.session, SnapshotKind::Late)?;
+        store.save_late(&before.id.session, live, &file, live)?;
     }
     Ok(())
 }

@@ -90,10 +90,7 @@ pub enum Growth {
 }
 
 /// A session whose place new content takes.
-pub struct PendingReplacement<'s> {
-    claim: Claim<'s>,
-    growth: Growth,
-}
+pub struct PendingReplacement<'s>(Claim<'s>);
 
 /// How far the replacement has begun.
 enum Claim<'s> {
@@ -114,12 +111,9 @@ impl Store {
         growth: Growth,
     ) -> Result<(PendingReplacement<'_>, File), StoreError> {
         let mut replacement = self.begin_replacement(path, session, min_idle)?;
-        if growth == Growth::Stops {
-            replacement = replacement.unless_it_grows();
-        }
+        replacement.may_grow = growth == Growth::Follows;
         let bytes = replacement.bytes()?;
-        let claim = Claim::Input(Box::new(replacement));
-        Ok((PendingReplacement { claim, growth }, bytes))
+        Ok((PendingReplacement(Claim::Input(Box::new(replacement))), bytes))
     }
 
     /// Replaces a session that is not the input, as far as is known, or is in a dry run. Locks
@@ -135,16 +129,17 @@ impl Store {
         let look = Box::new(SessionFile::open_replaceable(path)?);
         let session = session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?;
         look.refuse_unless_idle(self, &session, min_idle)?;
-        let claim = Claim::Other { look, session, min_idle, store: self };
-        let growth = Growth::Stops;
-        Ok(PendingReplacement { claim, growth })
+        Ok(PendingReplacement(Claim::Other { look, session, min_idle, store: self }))
     }
 }
 
 impl PendingReplacement<'_> {
     /// What happens to lines that come meanwhile.
     pub fn growth(&self) -> Growth {
-        self.growth
+        match &self.0 {
+            Claim::Input(replacement) if replacement.may_grow => Growth::Follows,
+            _ => Growth::Stops,
+        }
     }
 
     /// The new content takes the session's place; [`Replacement::commit_after`] explains `first`.
@@ -153,7 +148,7 @@ impl PendingReplacement<'_> {
         new: &mut NewContent<'_>,
         first: impl FnOnce() -> Result<(), E>,
     ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
-        let replacement = match self.claim {
+        let replacement = match self.0 {
             Claim::Input(replacement) => *replacement,
             Claim::Other { look, session, min_idle, store } => {
                 let path = &look.path;

@@ -190,28 +190,21 @@ impl Restore<'_> {
             read = PrefixHashes::of(Some(path), known.iter().map(|(_, of)| of.bytes))?;
             &read
         };
-        match known.iter().find(|(_, of)| now.begin_with(of)) {
-            Some((since, of)) => Appended::behind(of.bytes, since, path),
-            None => Ok(None),
-        }
-    }
-}
-
-impl Appended {
-    fn behind(at: u64, since: &str, path: &Path) -> Result<Option<Self>, StoreError> {
+        let Some((since, of)) = known.into_iter().find(|(_, of)| now.begin_with(of)) else {
+            return Ok(None);
+        };
         let mut file = SessionFile::open(path)?.file;
-        file.seek(SeekFrom::Start(at)).or_cannot("read", path)?;
+        file.seek(SeekFrom::Start(of.bytes)).or_cannot("read", path)?;
         let mut file = BufReader::new(file);
-        let (mut lines, mut bytes) = (0, 0);
+        let mut appended = Appended { since: since.to_owned(), lines: 0, bytes: 0 };
         loop {
             let read = file.skip_until(b'\n').or_cannot("read", path)?;
             if read == 0 {
-                break;
+                return Ok((appended.bytes > 0).then_some(appended));
             }
-            (lines, bytes) = (lines + 1, bytes + read as u64);
+            appended.lines += 1;
+            appended.bytes += read as u64;
         }
-        let since = since.to_owned();
-        Ok((bytes > 0).then_some(Self { since, lines, bytes }))
     }
 }
 

@@ -4,7 +4,6 @@
 //! a zstd file as `zstdcat` reads it. At any moment one of the two is whole; both are there
 //! while a run packs it, and after one that was killed.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
@@ -115,15 +114,6 @@ impl Read for SnapshotBytes {
                 .ok_or_else(|| io::Error::other("it unpacks to more than was saved"))?;
         }
         Ok(count)
-    }
-}
-
-impl fmt::Debug for SnapshotBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kept {
-            Kept::Plain(_) => "SnapshotBytes::Plain",
-            Kept::Packed(_) => "SnapshotBytes::Packed",
-        })
     }
 }
 

@@ -29,7 +29,7 @@ const OTHER_BYTES: &str = "what is read back is not what was written";
 pub struct Draft<'a> {
     pub(crate) store: &'a Store,
     temp: TempFile,
-    measured: Measured,
+    pub(crate) measured: Measured,
     tally: Tally,
     /// Hash of the bytes.
     pub(crate) sha256: String,
@@ -55,20 +55,17 @@ pub struct Snapshot {
 }
 
 /// The tally of the bytes that pass.
-struct Measured {
-    hasher: Sha256,
+pub(crate) struct Measured {
+    /// Has read all of them, also for the hash of what is to follow them.
+    pub(crate) hasher: Sha256,
     fingerprint: Fingerprint,
-    bytes: u64,
+    pub(crate) bytes: u64,
     newlines: u64,
-    tail: u64,
+    /// The bytes of a last line without its end.
+    pub(crate) tail: u64,
 }
 
 impl Measured {
-    fn new() -> Self {
-        let (hasher, fingerprint) = (Sha256::new(), Fingerprint::new());
-        Self { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 }
-    }
-
     fn add(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.fingerprint.update(bytes);
@@ -105,12 +102,9 @@ impl Store {
     /// Begins a snapshot of all bytes of `input`; errors of reading call it `name`.
     pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>, StoreError> {
         self.prepare()?;
-        let mut tee = Tee {
-            input,
-            temp: self.temp("snapshot", 0o600)?,
-            measured: Measured::new(),
-            failed: None,
-        };
+        let (hasher, fingerprint) = (Sha256::new(), Fingerprint::new());
+        let measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
+        let mut tee = Tee { input, temp: self.temp("snapshot", 0o600)?, measured, failed: None };
         // The bytes that were read are in the file by then.
         let written = tee.temp.file.try_clone();
         let written = written.or_cannot("read", tee.temp.path())?;
@@ -142,24 +136,9 @@ impl Draft<'_> {
         Ok(file)
     }
 
-    /// Their number.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.measured.bytes
-    }
-
     /// The fingerprint of the bytes, by which this run recognizes them.
     pub(crate) fn fingerprint(&self) -> u128 {
         self.measured.fingerprint.value()
-    }
-
-    /// Has read all of them, for the hash of what is to follow them.
-    pub(crate) fn hasher(&self) -> Sha256 {
-        self.measured.hasher.clone()
-    }
-
-    /// Whether the last line is without its end.
-    pub(crate) fn has_tail(&self) -> bool {
-        self.measured.tail > 0
     }
 
     /// Makes it a snapshot: first the data, then meta.json, without which it is not one.

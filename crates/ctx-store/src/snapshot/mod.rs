@@ -289,9 +289,8 @@ impl Store {
         let committed = snapshots.iter().filter(|file| file.is_meta);
         let lengths = snapshots.iter();
         let lengths = lengths.filter_map(|file| fs::symlink_metadata(&file.path).ok());
-        let sessions: std::collections::BTreeSet<SessionId> = self.sessions()?;
         Ok(Usage {
-            sessions: sessions.len() as u64,
+            sessions: self.sessions()?.len() as u64,
             snapshots: committed.count() as u64,
             bytes: length_of(self.root())?,
             snapshot_bytes: lengths.map(|meta| meta.len()).sum(),
