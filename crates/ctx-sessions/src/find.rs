@@ -15,15 +15,6 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::agents::{AgentFolder, is_of_helper, is_packed, is_session_name};
 
-/// Where to look for sessions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Scope<'a> {
-    /// In the folders of agents. Missing folders are skipped.
-    Agents(&'a [AgentFolder]),
-    /// In these files and folders. The places tell which agent a file belongs to.
-    Named(&'a [PathBuf], &'a [AgentFolder]),
-}
-
 /// A session file, or what looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionFile {
@@ -50,23 +41,19 @@ pub(crate) struct Finds {
     pub helpers: usize,
 }
 
-/// Looks for session files; for those of helpers `with_helpers` only, unless they are named.
+/// Looks for session files in the named files and folders or, if none is named, in the folders of
+/// agents, of which missing ones are skipped. The places tell which agent a file belongs to. Files
+/// of helpers are looked for `with_helpers` only, unless they are named.
 ///
 /// Links are followed, each file is found once, and what begins with a dot below a folder is
 /// passed over, as are sockets, devices, and the snapshots in a store.
-pub(crate) fn find(scope: Scope<'_>, with_helpers: bool) -> Finds {
+pub(crate) fn find(named: &[PathBuf], places: &[AgentFolder], with_helpers: bool) -> Finds {
     let mut finder = Finder { with_helpers, seen: HashSet::new(), finds: Finds::default() };
-    match scope {
-        Scope::Agents(places) => {
-            for place in places {
-                finder.place(place);
-            }
-        }
-        Scope::Named(paths, places) => {
-            for path in paths {
-                finder.named(path, places);
-            }
-        }
+    for path in named {
+        finder.named(path, places);
+    }
+    for place in places.iter().filter(|_| named.is_empty()) {
+        finder.place(place);
     }
     finder.without_packed_twins();
     finder.finds
@@ -81,7 +68,7 @@ struct Finder {
 impl Finder {
     fn place(&mut self, place: &AgentFolder) {
         match fs::metadata(&place.folder) {
-            Ok(_) => self.walk(&place.folder, &mut |_| Some(place)),
+            Ok(_) => self.walk(&place.folder, &|_| Some(place)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => self.finds.unreadable.push((place.folder.clone(), error)),
         }
@@ -94,11 +81,11 @@ impl Finder {
         };
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => match fs::read_dir(path) {
-                Ok(_) => self.walk(path, &mut |path| of(path)),
+                Ok(_) => self.walk(path, &of),
                 Err(error) => self.finds.failed.push((path.to_owned(), error)),
             },
             Ok(meta) if meta.is_file() => {
-                self.add(path.to_owned(), of(path).map(|it| it.agent), &Mark::of(&meta));
+                self.add(path, of(path), &meta);
             }
             Ok(_) => {
                 let error = io::Error::other("it is neither a file nor a folder");
@@ -108,11 +95,7 @@ impl Finder {
         }
     }
 
-    fn walk<'p>(
-        &mut self,
-        folder: &Path,
-        place_of: &mut dyn FnMut(&Path) -> Option<&'p AgentFolder>,
-    ) {
+    fn walk<'p>(&mut self, folder: &Path, place_of: &impl Fn(&Path) -> Option<&'p AgentFolder>) {
         let is_shown = |entry: &DirEntry| {
             let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             let is_store = || entry.file_type().is_dir() && is_store(entry.path());
@@ -130,7 +113,7 @@ impl Finder {
     fn entry<'p>(
         &mut self,
         entry: &DirEntry,
-        place_of: &mut dyn FnMut(&Path) -> Option<&'p AgentFolder>,
+        place_of: &impl Fn(&Path) -> Option<&'p AgentFolder>,
     ) {
         let path = entry.path();
         if !entry.file_type().is_file() || !is_session_name(path) {
@@ -145,21 +128,19 @@ impl Finder {
             return;
         }
         match entry.metadata() {
-            Ok(meta) => {
-                let mark = Mark::of(&meta);
-                self.add(path.to_owned(), place.map(|it| it.agent), &mark);
-            }
+            Ok(meta) => self.add(path, place, &meta),
             Err(error) => self.unreadable(path, error),
         }
     }
 
-    fn add(&mut self, path: PathBuf, agent: Option<&'static str>, mark: &Mark) {
-        if self.seen.insert(mark.file()) {
+    fn add(&mut self, path: &Path, place: Option<&AgentFolder>, meta: &Metadata) {
+        // Which file it is, under whatever names.
+        if self.seen.insert((meta.dev(), meta.ino())) {
             self.finds.files.push(SessionFile {
-                is_packed: is_packed(&path),
-                path,
-                agent,
-                mark: *mark,
+                path: path.to_owned(),
+                agent: place.map(|it| it.agent),
+                mark: Mark::of(meta),
+                is_packed: is_packed(path),
             });
         }
     }
@@ -167,8 +148,14 @@ impl Finder {
     fn unreadable(&mut self, folder: &Path, error: walkdir::Error) {
         let path = error.path().unwrap_or(folder).to_owned();
         let error = match error.into_io_error() {
-            // The file was deleted since the folder was listed, which is not worth a report.
-            Some(error) if is_gone(&path, &error) => return,
+            // The file was deleted since the folder was listed, which is not worth a report. A link
+            // that leads nowhere was not.
+            Some(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && fs::symlink_metadata(&path).is_err() =>
+            {
+                return;
+            }
             Some(error) => error,
             None => io::Error::other("a link that leads back to a folder above it"),
         };
@@ -188,11 +175,6 @@ impl Finder {
             self.finds.files.iter().filter(|it| has_twin(it)).map(|it| it.path.clone()).collect();
         self.finds.files.retain(|it| !twins.contains(&it.path));
     }
-}
-
-/// Whether a file has gone while it was looked for; a link that leads nowhere has not.
-fn is_gone(path: &Path, error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err()
 }
 
 /// The coarsest times of a file system (FAT). A file that changed more recently may change again and
@@ -222,11 +204,6 @@ impl Mark {
             device: meta.dev(),
             number: meta.ino(),
         }
-    }
-
-    /// Which file it is, under whatever names.
-    pub(crate) fn file(&self) -> (u64, u64) {
-        (self.device, self.number)
     }
 
     /// Whether the file had been still for long enough at `now` to be known again.

@@ -16,14 +16,9 @@ const VERSION: &str = concat!("3 ", env!("CARGO_PKG_VERSION"));
 /// The readings of files, by their paths.
 #[derive(Debug, Default)]
 pub struct Index {
-    entries: HashMap<PathBuf, IndexedFile>,
+    /// Their marks and contents; without one the file is not a session.
+    entries: HashMap<PathBuf, (Mark, Option<Content>)>,
     is_changed: bool,
-}
-
-#[derive(Debug)]
-struct IndexedFile {
-    mark: Mark,
-    content: Option<Content>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -33,9 +28,9 @@ struct Head<'a> {
 
 /// A line of the file.
 #[derive(Deserialize, Serialize)]
-struct IndexLine<P, C> {
+struct IndexLine<P, M, C> {
     path: P,
-    mark: Mark,
+    mark: M,
     content: C,
 }
 
@@ -48,9 +43,9 @@ impl Index {
             return Self::default();
         }
         let entries = lines.filter_map(|line| {
-            let line: IndexLine<PathBuf, Option<Content>> = serde_json::from_str(line).ok()?;
-            let (mark, content) = (line.mark, line.content);
-            Some((line.path, IndexedFile { mark, content }))
+            let line: IndexLine<PathBuf, Mark, Option<Content>> =
+                serde_json::from_str(line).ok()?;
+            Some((line.path, (line.mark, line.content)))
         });
         Self { entries: entries.collect(), is_changed: false }
     }
@@ -58,18 +53,17 @@ impl Index {
     /// The earlier reading of a file if the file is unchanged: its content, or `None` inside if it
     /// is not a session.
     pub fn get(&self, path: &Path, mark: &Mark) -> Option<Option<&Content>> {
-        let known = self.entries.get(path).filter(|known| known.mark == *mark)?;
-        Some(known.content.as_ref())
+        let (_, content) = self.entries.get(path).filter(|(known, _)| known == mark)?;
+        Some(content.as_ref())
     }
 
     /// Keeps what was read of a file, if that file can be known again.
     pub fn put(&mut self, path: &Path, reading: &Reading) {
-        if !reading.is_settled {
-            return;
+        if reading.is_settled {
+            let known = (reading.mark, reading.content.clone());
+            self.entries.insert(path.to_owned(), known);
+            self.is_changed = true;
         }
-        let known = IndexedFile { mark: reading.mark, content: reading.content.clone() };
-        self.entries.insert(path.to_owned(), known);
-        self.is_changed = true;
     }
 
     /// Forgets files that are no longer there. Only what has changed is written, so only then
@@ -91,12 +85,8 @@ impl Index {
         let mut lines: Vec<String> = self
             .entries
             .iter()
-            .filter_map(|(path, known)| {
-                let line = IndexLine {
-                    path: path.to_str()?,
-                    mark: known.mark,
-                    content: known.content.as_ref(),
-                };
+            .filter_map(|(path, (mark, content))| {
+                let line = IndexLine { path: path.to_str()?, mark, content };
                 serde_json::to_string(&line).ok()
             })
             .collect();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ctx_cli::{in_parallel, jobs_of};
 
 use crate::agents::AgentFolder;
-use crate::find::{Finds, Scope, SessionFile, find};
+use crate::find::{Finds, SessionFile, find};
 use crate::index::Index;
 use crate::read::{Reading, read};
 use crate::row::{Question, Row, sort};
@@ -66,12 +66,7 @@ impl Query {
         question: &Question,
     ) -> (Listed, Index) {
         let places = self.places(variable);
-        let scope = if self.paths.is_empty() {
-            Scope::Agents(&places)
-        } else {
-            Scope::Named(&self.paths, &places)
-        };
-        let finds = find(scope, self.subagents);
+        let finds = find(&self.paths, &places, self.subagents);
         let paths = unread(&finds, &index);
         let (counter, now) = (question.counter, question.now);
         let readings: Vec<io::Result<_>> =
@@ -97,12 +92,10 @@ impl Query {
         question: &Question,
     ) -> (Listed, Index) {
         let mut listed = Listed {
-            rows: Vec::with_capacity(finds.files.len()),
-            foreign: Vec::new(),
             unreadable: finds.unreadable,
             failed: finds.failed,
             helpers: finds.helpers,
-            looked_in: Vec::new(),
+            ..Listed::default()
         };
         let mut fresh = HashMap::new();
         for (path, reading) in readings {

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use ctx_engine::counter::{MessageCounter, add_to_size};
 use ctx_engine::estimate::CalibrationPass;
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, FromStart, Message, Object, Options, Part, Record, Records};
+use ctx_format::{Dialect, FromStart, Object, Options, Part, Record, Records};
 use ctx_policy::trigger::Size;
 use serde::{Deserialize, Serialize};
 
@@ -189,12 +189,20 @@ impl ContentReader {
         let Some(message) = self.dialect.message(object) else {
             return;
         };
-        match first_ask(&message) {
-            Ask::Said(ask) => self.content.ask = Some(ask),
-            Ask::Doubtful(ask) => {
-                self.doubtful_ask.get_or_insert(ask);
+        for part in &message.parts {
+            let Part::Text(text) = part else {
+                continue;
+            };
+            let Some(line) = one_line(text) else {
+                continue;
+            };
+            // Perhaps text that the client added: a tag, a command.
+            let is_command = line.starts_with('/') && !line.contains(' ');
+            if !line.starts_with('<') && !is_command {
+                self.content.ask = Some(line);
+                return;
             }
-            Ask::None => {}
+            self.doubtful_ask.get_or_insert(line);
         }
     }
 
@@ -227,37 +235,6 @@ fn not_empty(text: Cow<'_, str>) -> Option<String> {
 
 /// How many characters of a title are kept.
 const TITLE: usize = 160;
-
-/// What a message may be, seen as a request of the user.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Ask {
-    /// A request.
-    Said(String),
-    /// Perhaps text that the client added: a tag, a command.
-    Doubtful(String),
-    /// There is no text.
-    #[default]
-    None,
-}
-
-/// The user's request in a message.
-fn first_ask(message: &Message<'_>) -> Ask {
-    let mut doubtful = None;
-    for part in &message.parts {
-        let Part::Text(text) = part else {
-            continue;
-        };
-        let Some(line) = one_line(text) else {
-            continue;
-        };
-        let is_command = line.starts_with('/') && !line.contains(' ');
-        if !line.starts_with('<') && !is_command {
-            return Ask::Said(line);
-        }
-        doubtful.get_or_insert(line);
-    }
-    doubtful.map_or(Ask::None, Ask::Doubtful)
-}
 
 /// The beginning of a text as one line, or `None` if the text is empty.
 fn one_line(text: &str) -> Option<String> {

@@ -64,10 +64,9 @@ pub struct Row {
 impl Row {
     /// The row of a file.
     pub(crate) fn of(found: &SessionFile, content: Option<&Content>, question: &Question) -> Self {
-        let state = content.map(|content| WindowState::of(content, &question.triggers));
+        let state = content.map(|content| due_step(content, &question.triggers));
+        let (window, step) = state.unwrap_or_default();
         let tokens = content.map(|content| content.context_tokens);
-        let window = state.and_then(|state| state.window);
-        let step = state.and_then(|state| state.step);
         let (seconds, nanoseconds) = found.mark.modified;
         let modified = DateTime::from_timestamp(seconds, u32::try_from(nanoseconds).unwrap_or(0));
         let dialect = content.map(|content| content.dialect.as_str());
@@ -87,17 +86,6 @@ impl Row {
             packed: found.is_packed,
             mark: found.mark,
         }
-    }
-
-    /// How long ago the file changed.
-    pub(crate) fn age(&self) -> Duration {
-        Duration::from_secs(self.age)
-    }
-
-    /// Whether the tokens are an estimate alone.
-    pub(crate) fn is_estimate(&self) -> bool {
-        let content = self.content.as_ref();
-        content.is_some_and(|content| content.recorded.is_none())
     }
 }
 
@@ -126,29 +114,19 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&path.display())
 }
 
-/// What a list shows about a session in addition to its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WindowState {
-    /// Tokens of the window; `None` where the model is not known.
-    pub(crate) window: Option<u64>,
-    /// The step that is due, or `None` if it depends on an unknown window.
-    pub(crate) step: Option<Step>,
-}
-
-impl WindowState {
-    /// The state by `triggers`. Their window precedes that of the session.
-    pub(crate) fn of(content: &Content, triggers: &Triggers) -> Self {
-        let window = triggers.window.or(content.recorded_window);
-        let mut triggers = Triggers { window, ..*triggers };
-        let needs_window = triggers.share.is_some() || triggers.reserve.is_some();
-        let is_open = needs_window && window.is_none();
-        if is_open {
-            (triggers.share, triggers.reserve) = (None, None);
-        }
-        let due = triggers.check(&content.size());
-        let is_answered = !is_open || due.step == Step::Compact || due.held_back.is_some();
-        Self { window, step: is_answered.then_some(due.step) }
+/// The tokens of the window, unless the model is unknown, and the step that is due by `triggers`,
+/// unless it depends on an unknown window. The window of the triggers precedes that of the session.
+fn due_step(content: &Content, triggers: &Triggers) -> (Option<u64>, Option<Step>) {
+    let window = triggers.window.or(content.recorded_window);
+    let mut triggers = Triggers { window, ..*triggers };
+    let needs_window = triggers.share.is_some() || triggers.reserve.is_some();
+    let is_open = needs_window && window.is_none();
+    if is_open {
+        (triggers.share, triggers.reserve) = (None, None);
     }
+    let due = triggers.check(&content.size());
+    let is_answered = !is_open || due.step == Step::Compact || due.held_back.is_some();
+    (window, is_answered.then_some(due.step))
 }
 
 /// How a list is printed; without a flag as a table.
@@ -266,7 +244,8 @@ fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
     let nothing = || NOTHING.to_owned();
     let project = content.and_then(|it| Path::new(it.folder.as_deref()?).file_name());
     let tokens = row.tokens.map(|tokens| {
-        let mark = if row.is_estimate() { "~" } else { "" };
+        let is_estimate = content.is_some_and(|content| content.recorded.is_none());
+        let mark = if is_estimate { "~" } else { "" };
         format!("{mark}{}", short_count(tokens))
     });
     let window = match (row.tokens, row.window) {
@@ -286,7 +265,7 @@ fn cells(row: &Row, most_of_project: usize) -> Vec<String> {
         project.map_or_else(nothing, |name| {
             cut_to_width(&printable(&name.to_string_lossy()), most_of_project)
         }),
-        short_time(row.age()),
+        short_time(Duration::from_secs(row.age)),
         content.map_or_else(nothing, |it| it.messages.to_string()),
         tokens.unwrap_or_else(nothing),
         window,
@@ -300,7 +279,7 @@ mod tests {
     use ctx_policy::share::Share;
     use ctx_policy::trigger::{Step, Triggers};
 
-    use super::WindowState;
+    use super::due_step;
     use crate::Content;
 
     #[test]
@@ -308,15 +287,15 @@ mod tests {
         let of = |triggers: &Triggers, recorded_window| {
             let content =
                 Content { messages: 90, context_tokens: 86, recorded_window, ..Content::default() };
-            WindowState::of(&content, triggers)
+            due_step(&content, triggers)
         };
         let share = Triggers { share: Some(Share::of_percent(80)), ..Triggers::default() };
-        assert_eq!(of(&share, Some(100)).step, Some(Step::Compact));
-        assert_eq!(of(&share, Some(200)).step, Some(Step::None));
-        assert_eq!(of(&share, None).step, None);
+        assert_eq!(of(&share, Some(100)).1, Some(Step::Compact));
+        assert_eq!(of(&share, Some(200)).1, Some(Step::None));
+        assert_eq!(of(&share, None).1, None);
         let messages = Triggers { messages: Some(80), ..share };
-        assert_eq!(of(&messages, None).step, Some(Step::Compact));
+        assert_eq!(of(&messages, None).1, Some(Step::Compact));
         let window = Triggers { window: Some(100), ..share };
-        assert_eq!(of(&window, Some(200)).window, Some(100));
+        assert_eq!(of(&window, Some(200)).0, Some(100));
     }
 }

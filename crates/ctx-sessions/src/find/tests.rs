@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
-use super::{Finds, Mark, Scope, find};
+use super::{Finds, Mark, find};
 use crate::agents::AgentFolder;
 
 fn tree(files: &[&str]) -> TempDir {
@@ -35,10 +35,10 @@ fn sessions_are_found_in_order_and_helpers_only_when_asked_for() {
         ".c/3.jsonl",
     ]);
     let paths = [dir.path().to_owned()];
-    let finds = find(Scope::Named(&paths, &[]), false);
+    let finds = find(&paths, &[], false);
     assert_eq!(names(dir.path(), &finds), ["b/1.jsonl", "b/2.jsonl"]);
     assert_eq!((finds.helpers, finds.failed.len(), finds.unreadable.len()), (2, 0, 0));
-    let finds = find(Scope::Named(&paths, &[]), true);
+    let finds = find(&paths, &[], true);
     assert_eq!(finds.files.len(), 4);
 }
 
@@ -50,7 +50,7 @@ fn links_are_followed_once_and_loops_are_told() {
     symlink(dir.path(), at("p/loop")).expect("a link");
     symlink(at("gone"), at("p/nowhere.jsonl")).expect("a link");
     let _socket = UnixListener::bind(at("p/s.jsonl")).expect("a socket");
-    let finds = find(Scope::Named(&[dir.path().to_owned()], &[]), false);
+    let finds = find(&[dir.path().to_owned()], &[], false);
     assert_eq!(names(dir.path(), &finds), ["p/1.jsonl"]);
     let loops =
         finds.unreadable.iter().filter(|(_, error)| error.to_string().contains("leads back"));
@@ -72,7 +72,7 @@ fn of_an_agents_place_only_sessions_are_taken() {
         AgentFolder { agent: "codex", folder: dir.path().join("sessions") },
         AgentFolder { agent: "pi", folder: dir.path().join("not there") },
     ];
-    let finds = find(Scope::Agents(&places), false);
+    let finds = find(&[], &places, false);
     assert_eq!(
         names(dir.path(), &finds),
         ["main/sessions/1.jsonl", "sessions/3.jsonl", "sessions/4.jsonl.zst"]
@@ -80,7 +80,7 @@ fn of_an_agents_place_only_sessions_are_taken() {
     let agents: Vec<_> = finds.files.iter().map(|it| (it.agent, it.is_packed)).collect();
     assert_eq!(agents, [(Some("openclaw"), false), (Some("codex"), false), (Some("codex"), true)]);
     let named = [dir.path().join("main/logs/2.jsonl")];
-    let finds = find(Scope::Named(&named, &places), false);
+    let finds = find(&named, &places, false);
     assert_eq!(finds.files[0].agent, Some("openclaw"), "what is named is listed");
 }
 
@@ -90,9 +90,9 @@ fn the_snapshots_of_a_store_are_no_sessions_unless_it_is_named() {
     let store = dir.path().join("kept");
     fs::create_dir(store.join("context")).expect("made");
     fs::write(store.join("FORMAT"), "{\"format\":1}\n").expect("written");
-    let finds = find(Scope::Named(&[dir.path().to_owned()], &[]), false);
+    let finds = find(&[dir.path().to_owned()], &[], false);
     assert_eq!(names(dir.path(), &finds), ["1.jsonl"]);
-    let finds = find(Scope::Named(&[store], &[]), false);
+    let finds = find(&[store], &[], false);
     assert_eq!(names(dir.path(), &finds), ["kept/memory/2.jsonl"]);
 }
 
@@ -100,10 +100,10 @@ fn the_snapshots_of_a_store_are_no_sessions_unless_it_is_named() {
 fn what_is_named_and_cannot_be_read_has_failed() {
     let dir = tree(&[]);
     let named = [dir.path().join("no"), "/dev/null".into()];
-    let finds = find(Scope::Named(&named, &[]), false);
+    let finds = find(&named, &[], false);
     assert_eq!((finds.files.len(), finds.failed.len()), (0, 2));
     drop(File::create(dir.path().join("x")).expect("a file"));
-    let finds = find(Scope::Named(&[dir.path().join("x")], &[]), false);
+    let finds = find(&[dir.path().join("x")], &[], false);
     assert_eq!(finds.files.len(), 1, "whatever its name");
 }
 
