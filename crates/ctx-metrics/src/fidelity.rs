@@ -1,5 +1,6 @@
 //! How much of a session a compaction kept, by what its record tells.
 
+use ctx_store::ClassCounts;
 use ctx_summary::ledger::score::{Class, Standing, rounded};
 use serde_json::Value;
 
@@ -10,24 +11,30 @@ use serde_json::Value;
 /// needed. `None` if nothing was scored.
 pub fn fidelity(survived: &Value) -> Option<f64> {
     let (mut kept, mut all) = (0.0, 0.0);
-    for class in Class::ALL {
-        let Some(row) = survived.get(class.as_str()) else {
-            continue;
-        };
-        let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0) as f64;
+    for (class, counts) in counts_of(survived) {
         let counts = [
-            (Standing::Retained, count("retained")),
-            (Standing::Recoverable, count("recoverable")),
-            (Standing::Lost, count("lost")),
+            (Standing::Retained, counts.retained as f64),
+            (Standing::Recoverable, counts.recoverable as f64),
+            (Standing::Lost, counts.lost as f64),
         ];
         let items: f64 = counts.iter().map(|(_, count)| count).sum();
-        if items > 0.0 {
-            let credits = counts.iter().map(|(standing, count)| standing.credit() * count);
-            kept += class.weight() * credits.sum::<f64>() / items;
-            all += class.weight();
-        }
+        let credits = counts.iter().map(|(standing, count)| standing.credit() * count);
+        kept += class.weight() * credits.sum::<f64>() / items;
+        all += class.weight();
     }
     (all > 0.0).then(|| rounded(kept / all))
+}
+
+/// How many items of each class the record has, the classes without any left out.
+pub(crate) fn counts_of(survived: &Value) -> impl Iterator<Item = (Class, ClassCounts)> {
+    let counts = |class: Class| {
+        let row = survived.get(class.as_str())?;
+        let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let (retained, recoverable) = (count("retained"), count("recoverable"));
+        let counts = ClassCounts { retained, recoverable, lost: count("lost") };
+        (counts != ClassCounts::default()).then_some((class, counts))
+    };
+    Class::ALL.into_iter().filter_map(counts)
 }
 
 #[cfg(test)]

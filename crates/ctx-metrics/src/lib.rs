@@ -81,14 +81,8 @@ pub struct Tally {
     stats: Stats,
     /// Whether the newest compaction of a session left it too large.
     overflows: BTreeMap<String, bool>,
-    /// Operations that have begun, with what they are.
-    begun: BTreeMap<String, Operation>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Compaction,
-    Rollback,
+    /// Compactions and rollbacks that have begun, and whether each is a compaction.
+    begun: BTreeMap<String, bool>,
 }
 
 impl Tally {
@@ -104,11 +98,19 @@ impl Tally {
         }
         self.stats.records += 1;
         if event.phase == "intent" {
-            self.begin(event);
+            if matches!(event.op.as_str(), "compact" | "rollback") {
+                self.begun.insert(event.operation.clone(), event.op == "compact");
+            }
             return;
         }
         self.begun.remove(&event.operation);
-        self.stats.model.add(event);
+        let model = &mut self.stats.model;
+        add(&mut model.model_calls, number(event, "model_calls"));
+        add(&mut model.model_tokens_in, number(event, "model_tokens_in"));
+        add(&mut model.model_tokens_out, number(event, "model_tokens_out"));
+        add(&mut model.model_ms, number(event, "model_ms"));
+        let fell_back = event.others.get("fell_back").and_then(Value::as_bool);
+        model.fell_back += u64::from(fell_back == Some(true));
         match event.op.as_str() {
             "compact" => self.compaction(event),
             "rollback" if event.phase == "done" => self.stats.rollbacks += 1,
@@ -118,13 +120,13 @@ impl Tally {
 
     /// The figures.
     pub fn finish(self) -> Stats {
-        let unfinished = |what| self.begun.values().filter(|begun| **begun == what).count() as u64;
-        let rollbacks_unfinished = unfinished(Operation::Rollback);
+        let unfinished = self.begun.values().filter(|is_compaction| **is_compaction).count() as u64;
+        let rollbacks_unfinished = self.begun.len() as u64 - unfinished;
         let overflow_sessions = self.overflows.values().filter(|over| **over).count() as u64;
         let sessions = self.overflows.len() as u64;
         let stats = self.stats;
         Stats {
-            unfinished: unfinished(Operation::Compaction),
+            unfinished,
             ratio: share(stats.tokens_after_compact, stats.tokens_before_compact),
             sessions,
             overflow_sessions,
@@ -133,15 +135,6 @@ impl Tally {
             rollback_success: share(stats.rollbacks, stats.rollbacks + rollbacks_unfinished),
             ..stats
         }
-    }
-
-    fn begin(&mut self, event: &Event) {
-        let begun = match event.op.as_str() {
-            "compact" => Operation::Compaction,
-            "rollback" => Operation::Rollback,
-            _ => return,
-        };
-        self.begun.insert(event.operation.clone(), begun);
     }
 
     fn compaction(&mut self, event: &Event) {
@@ -167,17 +160,6 @@ impl Tally {
         if let Some(fidelity) = event.others.get("survived").and_then(fidelity) {
             stats.fidelity.add(fidelity);
         }
-    }
-}
-
-impl Model {
-    fn add(&mut self, event: &Event) {
-        add(&mut self.model_calls, number(event, "model_calls"));
-        add(&mut self.model_tokens_in, number(event, "model_tokens_in"));
-        add(&mut self.model_tokens_out, number(event, "model_tokens_out"));
-        add(&mut self.model_ms, number(event, "model_ms"));
-        let fell_back = event.others.get("fell_back").and_then(Value::as_bool);
-        self.fell_back += u64::from(fell_back == Some(true));
     }
 }
 
@@ -260,13 +242,11 @@ impl ShareHistogram {
     pub fn add(&mut self, share: f64) {
         self.count += 1;
         self.sum += share;
-        self.mean = Some(ctx_summary::ledger::score::rounded(self.sum / self.count as f64));
+        self.mean = Some(rounded(self.sum / self.count as f64));
         self.min = Some(self.min.map_or(share, |min| min.min(share)));
         self.max = Some(self.max.map_or(share, |max| max.max(share)));
-        let is_above = |tenth: &&u32| share > f64::from(**tenth) / 10.0;
-        let above = (1..10).collect::<Vec<u32>>();
-        let place = above.iter().filter(is_above).count();
-        self.tenths[place] += 1;
+        let is_above = |tenth: &u32| share > f64::from(*tenth) / 10.0;
+        self.tenths[(1..10).filter(is_above).count()] += 1;
     }
 }
 

@@ -4,12 +4,13 @@ use ctx_engine::ledger::LedgerReader;
 use ctx_engine::score::MOST_SCORED_BYTES;
 use ctx_engine::summarize::recognizer;
 use ctx_format::{Dialect, Record, Zone};
+use ctx_store::ClassCounts;
 use ctx_summary::ledger::Ledger;
-use ctx_summary::ledger::score::{After, Class, Score, Scored, Scorer, Standing, rounded};
+use ctx_summary::ledger::score::{After, Class, Row, Score, Scored, Scorer, Standing, rounded};
 use serde_json::Value;
 
 use super::Step;
-use crate::fidelity;
+use crate::fidelity::{counts_of, fidelity};
 
 /// So many of the lost identifiers are listed: there are many, and other things say more.
 const MOST_NAMES: usize = 15;
@@ -21,7 +22,7 @@ pub const MOST_LOST: usize = 50;
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactionScore {
     /// For each class with items, how many are retained, recoverable and lost.
-    pub classes: Vec<(Class, Counts)>,
+    pub classes: Vec<(Class, ClassCounts)>,
     /// The items kept, from 0 to 1.
     pub kept: f64,
     /// The first of the lost items: their class, their line before the compaction, their words.
@@ -29,26 +30,13 @@ pub struct CompactionScore {
     pub lost: Vec<(Class, u64, String)>,
 }
 
-/// How many items of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Items in the new session.
-    pub retained: u64,
-    /// The new session refers to them.
-    pub recoverable: u64,
-    /// Items that it does not have.
-    pub lost: u64,
-}
-
 impl CompactionScore {
     /// By a score.
     pub fn of_score(score: &Score) -> Option<Self> {
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
-        let classes: Vec<(Class, Counts)> = rows
-            .map(|row| {
-                let counts =
-                    Counts { retained: row.retained, recoverable: row.recoverable, lost: row.lost };
-                (row.class, counts)
+        let classes: Vec<(Class, ClassCounts)> = rows
+            .map(|Row { class, retained, recoverable, lost, .. }| {
+                (class, ClassCounts { retained, recoverable, lost })
             })
             .collect();
         let mut names = 0;
@@ -69,26 +57,16 @@ impl CompactionScore {
 
     /// By what the audit log has of it, where the sessions are not there any more.
     pub fn of_log(survived: &Value) -> Option<Self> {
-        let counts = |class: Class| {
-            let row = survived.get(class.as_str())?;
-            let count = |key| row.get(key).and_then(Value::as_u64).unwrap_or(0);
-            let counts = Counts {
-                retained: count("retained"),
-                recoverable: count("recoverable"),
-                lost: count("lost"),
-            };
-            (counts != Counts::default()).then_some((class, counts))
-        };
         Some(Self {
-            classes: Class::ALL.into_iter().filter_map(counts).collect(),
+            classes: counts_of(survived).collect(),
             kept: fidelity(survived)?,
             lost: Vec::new(),
         })
     }
 
     /// The sum of all classes.
-    pub fn total(&self) -> Counts {
-        let mut total = Counts::default();
+    pub fn total(&self) -> ClassCounts {
+        let mut total = ClassCounts::default();
         for (_, counts) in &self.classes {
             total.retained += counts.retained;
             total.recoverable += counts.recoverable;
@@ -99,6 +77,7 @@ impl CompactionScore {
 }
 
 /// Scores the last compaction that a session records, while its records pass.
+#[derive(Default)]
 pub(super) struct RecordedCompaction {
     before: LedgerReader,
     bytes: u64,
@@ -108,10 +87,6 @@ pub(super) struct RecordedCompaction {
 }
 
 impl RecordedCompaction {
-    pub(super) fn new() -> Self {
-        Self { before: LedgerReader::default(), bytes: 0, after: After::default(), ledger: None }
-    }
-
     pub(super) fn push(&mut self, record: &Record<'_>, step: &Step<'_>, dialect: &dyn Dialect) {
         if self.ledger.is_some() {
             return;
@@ -157,7 +132,7 @@ mod tests {
     use ctx_summary::ledger::score::{Class, Score, Scored, Standing};
     use serde_json::json;
 
-    use super::{CompactionScore, Counts, MOST_LOST};
+    use super::{ClassCounts, CompactionScore, MOST_LOST};
 
     fn lost(class: Class, number: u64) -> Scored {
         Scored {
@@ -189,7 +164,7 @@ mod tests {
     fn the_log_has_numbers_and_no_words() {
         let survived = json!({"asks": {"retained": 1, "recoverable": 2, "lost": 1}, "moods": 7});
         let fate = CompactionScore::of_log(&survived).expect("scored");
-        let counts = Counts { retained: 1, recoverable: 2, lost: 1 };
+        let counts = ClassCounts { retained: 1, recoverable: 2, lost: 1 };
         assert_eq!(fate.classes, [(Class::Item(ItemKind::Ask), counts)]);
         assert_eq!((fate.kept, fate.lost.len()), (0.5, 0));
         assert_eq!(CompactionScore::of_log(&json!({})), None);

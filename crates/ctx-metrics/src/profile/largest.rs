@@ -33,7 +33,7 @@ pub struct Item {
 
 /// The largest so far, the largest first.
 #[derive(Default)]
-pub(super) struct Largest(Vec<Item>);
+pub(super) struct Largest(pub(super) Vec<Item>);
 
 impl Largest {
     /// The parts of the next message.
@@ -61,10 +61,6 @@ impl Largest {
             self.0.insert(place, item);
             self.0.truncate(MOST_ITEMS);
         }
-    }
-
-    pub(super) fn finish(self) -> Vec<Item> {
-        self.0
     }
 }
 
@@ -207,7 +203,7 @@ mod tests {
             let counted = count(&chars, &message, ContentKind::User);
             largest.push(line, &message, &counted, &CallNames::default());
         }
-        let items = largest.finish();
+        let items = largest.0;
         assert_eq!(items.len(), MOST_ITEMS);
         let lines: Vec<u64> = items.iter().map(|item| item.line).take(4).collect();
         assert_eq!(lines, [49, 99, 48, 98]);

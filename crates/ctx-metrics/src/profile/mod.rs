@@ -17,12 +17,12 @@ use ctx_engine::counter::{MessageCounter, PRIMING};
 use ctx_engine::prune::{Plan, PrunePass};
 use ctx_engine::{ErrorKind, Notes, PassError, Session};
 use ctx_format::view::{Outside, Presence};
-use ctx_format::{Dialect, Message, Object, Outline, Record, Role, UsageOf};
+use ctx_format::{Dialect, Message, Record, Role, UsageOf};
 use kind::{Counted, count};
 use largest::{Calls, Largest};
 use timeline::Timeline;
 
-pub use compaction_score::{CompactionScore, Counts, MOST_LOST};
+pub use compaction_score::{CompactionScore, MOST_LOST};
 pub use kind::{ContentKind, TokensByKind};
 pub use largest::{Group, Item, MOST_GROUPS, MOST_ITEMS, Savings};
 pub use timeline::{Cut, MOST_POINTS, Mark, Point, Replaced};
@@ -73,10 +73,10 @@ impl ProfilePass {
         self.timeline.begin(replaced);
         let mut walk = Walk::new(self.counter, dialect);
         session.each(|record| {
-            follow(&mut walk, &mut self.timeline, record, dialect);
+            follow(&mut walk, &mut self.timeline, record);
             Ok(())
         })?;
-        self.timeline.end();
+        self.timeline.settle();
         Ok(())
     }
 
@@ -94,23 +94,18 @@ impl ProfilePass {
             now.prune = Err(error);
         }
         session.each(|record| now.push(record, &mut self.timeline))?;
-        self.timeline.end();
+        self.timeline.settle();
         Ok(now.finish(self.timeline))
     }
 }
 
 /// The next record of a session, on the curve.
-fn follow<'r>(
-    walk: &mut Walk,
-    timeline: &mut Timeline,
-    record: &Record<'r>,
-    dialect: &dyn Dialect,
-) -> Option<Step<'r>> {
+fn follow<'r>(walk: &mut Walk, timeline: &mut Timeline, record: &Record<'r>) -> Option<Step<'r>> {
     let step = walk.push(record);
     if let Some(step) = &step {
         timeline.push(record, step, walk);
     }
-    let usage = record.whole_object().and_then(|it| dialect.usage(it));
+    let usage = record.whole_object().and_then(|it| walk.dialect.usage(it));
     let usage = usage.filter(|usage| !usage.is_of_helper);
     // Some agents record it after the reply, in a record that is never sent.
     let is_behind = record.presence == Some(Presence::Outside(Outside::NeverSent));
@@ -124,8 +119,7 @@ fn follow<'r>(
 
 /// Facts about the current session.
 struct CurrentSession<'p> {
-    counter: MessageCounter,
-    dialect: Option<&'static dyn Dialect>,
+    /// `None` where the dialect is not known.
     walk: Option<Walk>,
     tally: Tally,
     names: CallNames,
@@ -141,14 +135,12 @@ impl<'p> CurrentSession<'p> {
         let mut tally = Tally::default();
         tally.begin();
         Self {
-            counter,
-            dialect,
             walk: dialect.map(|dialect| Walk::new(counter, dialect)),
             tally,
             names: CallNames::default(),
             calls: Calls::default(),
             largest: Largest::default(),
-            fate: RecordedCompaction::new(),
+            fate: RecordedCompaction::default(),
             prune: Ok(PrunePass::new(plan, dialect, true)),
             model: None,
         }
@@ -160,23 +152,23 @@ impl<'p> CurrentSession<'p> {
         {
             self.prune = Err(error);
         }
-        let (Some(dialect), Some(walk)) = (self.dialect, &mut self.walk) else {
+        let Some(walk) = &mut self.walk else {
             let is_message = record.whole_object().is_some();
             let unknown = ErrorKind::NoMessage { batch: false }.at(record.line);
             return if is_message { Err(unknown) } else { Ok(()) };
         };
-        let Some(step) = follow(walk, timeline, record, dialect) else {
+        let Some(step) = follow(walk, timeline, record) else {
             return Ok(());
         };
-        self.fate.push(record, &step, dialect);
-        let model = record.object().and_then(|object| dialect.model(object));
+        self.fate.push(record, &step, walk.dialect);
+        let model = record.object().and_then(|object| walk.dialect.model(object));
         if let Some(model) = model {
             self.model = Some(model.into_owned());
         }
         step.message.calls().for_each(|call| self.names.push(call));
         if step.is_inside {
             let (line, message) = (record.line, &step.message);
-            self.tally.message(&self.counter, message);
+            self.tally.message(&walk.counter, message);
             self.largest.push(line, message, &step.counted, &self.names);
             self.calls.push(line, message, &self.names);
         }
@@ -196,7 +188,7 @@ impl<'p> CurrentSession<'p> {
             tools,
             points,
             marks,
-            largest: self.largest.finish(),
+            largest: self.largest.0,
             savings: savings.map_err(|error| error.to_string()),
             fate: self.fate.finish(),
             model: self.model,
@@ -249,7 +241,16 @@ impl Walk {
     /// The next record; `None` for one that never was in the context.
     fn push<'r>(&mut self, record: &Record<'r>) -> Option<Step<'r>> {
         let object = record.whole_object()?;
-        let (is_inside, outline, message) = self.read(record, object)?;
+        let dialect = self.dialect;
+        let (is_inside, outline, message) = match record.presence {
+            None | Some(Presence::Inside(_)) => {
+                (true, record.outline(Some(dialect))?, record.message(Some(dialect))?)
+            }
+            Some(Presence::Outside(Outside::BeforeCompaction)) => {
+                (false, dialect.outline(object)?, dialect.message(object)?)
+            }
+            Some(Presence::Outside(_)) => return None,
+        };
         let is_summary = outline.is_summary || outline.role == Role::Other;
         let text = ContentKind::of_text(outline.role, is_summary);
         let counted = count(&self.counter, &message, text);
@@ -264,22 +265,5 @@ impl Walk {
             self.inside += counted.kinds;
         }
         Some(Step { message, is_summary, is_inside, counted, before })
-    }
-
-    fn read<'r>(
-        &self,
-        record: &Record<'r>,
-        object: &Object<'r>,
-    ) -> Option<(bool, Outline<'r>, Message<'r>)> {
-        let dialect = self.dialect;
-        Some(match record.presence {
-            None | Some(Presence::Inside(_)) => {
-                (true, record.outline(Some(dialect))?, record.message(Some(dialect))?)
-            }
-            Some(Presence::Outside(Outside::BeforeCompaction)) => {
-                (false, dialect.outline(object)?, dialect.message(object)?)
-            }
-            Some(Presence::Outside(_)) => return None,
-        })
     }
 }

@@ -125,18 +125,14 @@ impl Timeline {
     /// The API has counted so much of the last request.
     pub(super) fn recorded(&mut self, tokens: u64) {
         let is_told = self.pending.is_none();
-        if let Some(point) = self.series.last_mut().filter(|_| is_told) {
+        if let Some(point) = self.series.points.last_mut().filter(|_| is_told) {
             point.recorded = Some(tokens);
         }
     }
 
-    /// The state has been read.
-    pub(super) fn end(&mut self) {
-        self.settle();
-    }
-
-    /// The part that was taken over is the first point of the state.
-    fn settle(&mut self) {
+    /// The part that was taken over is the first point of the state. Also ends a state that added
+    /// nothing to it.
+    pub(super) fn settle(&mut self) {
         let Some(replaced) = self.pending.take() else {
             return;
         };
@@ -149,7 +145,7 @@ impl Timeline {
             recorded: None,
             anew: true,
         });
-        let before = self.series.last().map(|point| point.kinds.total());
+        let before = self.series.points.last().map(|point| point.kinds.total());
         self.mark(Mark {
             cut: replaced.cut,
             tool: Some(replaced.tool),
@@ -171,7 +167,7 @@ impl Timeline {
 
     /// The points and the marks.
     pub(super) fn finish(self) -> (Vec<Point>, Vec<Mark>) {
-        (self.series.finish(), self.marks)
+        (self.series.points, self.marks)
     }
 }
 
@@ -198,78 +194,49 @@ pub struct Point {
     pub anew: bool,
 }
 
-impl Point {
-    /// A point that replaces an earlier one.
-    fn standing_for(self, before: &Self) -> Self {
-        Self { recorded: self.recorded.or(before.recorded), anew: self.anew || before.anew, ..self }
-    }
-}
-
 /// Points in their order. When there are too many, of two neighbours the later one stays.
 #[derive(Debug, Default)]
-pub(super) struct Series {
+struct Series {
     points: Vec<Point>,
     /// So many records are a point.
     stride: u64,
 }
 
 impl Series {
-    pub(super) fn push(&mut self, point: Point) {
-        let stride = self.stride.max(1);
-        // The first one shows where all begins.
-        let is_second = self.points.len() == 1;
-        match self.points.last_mut() {
-            // The last one is of the same stride, and the later one stands for both.
-            Some(last)
-                if last.at.div_ceil(stride) == point.at.div_ceil(stride)
-                    && !(last.anew || point.anew || is_second) =>
-            {
-                *last = point.standing_for(last);
-            }
-            _ => self.points.push(point),
-        }
-        if self.points.len() > MOST_POINTS {
-            self.thin();
-        }
-    }
-
-    /// Halves what is there.
-    fn thin(&mut self) {
+    fn push(&mut self, point: Point) {
+        add(&mut self.points, point, self.stride.max(1), |last| !(last.anew || point.anew));
+        // Halves what is there.
         while self.points.len() > MOST_POINTS {
-            let stride = self.stride.max(1) * 2;
-            self.stride = stride;
+            self.stride = self.stride.max(1) * 2;
             let kept = self.points.iter().filter(|point| point.anew).count();
             let may_lose = kept > MOST_KEPT;
             let mut thinned: Vec<Point> = Vec::with_capacity(MOST_POINTS + 1);
             for (number, &point) in self.points.iter().enumerate() {
                 // The point before a restart shows how far the context fell.
                 let is_before = self.points.get(number + 1).is_some_and(|next| next.anew);
-                let is_second = thinned.len() == 1;
-                match thinned.last_mut() {
-                    Some(last)
-                        if last.at.div_ceil(stride) == point.at.div_ceil(stride)
-                            && !is_second
-                            && (may_lose || !(last.anew || point.anew || is_before)) =>
-                    {
-                        *last = point.standing_for(last);
-                    }
-                    _ => thinned.push(point),
-                }
+                add(&mut thinned, point, self.stride, |last| {
+                    may_lose || !(last.anew || point.anew || is_before)
+                });
             }
             self.points = thinned;
         }
     }
+}
 
-    pub(super) fn last(&self) -> Option<&Point> {
-        self.points.last()
-    }
-
-    pub(super) fn last_mut(&mut self) -> Option<&mut Point> {
-        self.points.last_mut()
-    }
-
-    pub(super) fn finish(self) -> Vec<Point> {
-        self.points
+/// Adds a point. If the last one is of the same stride and `may_go`, this one stands for both; the
+/// first one stays, because it shows where all begins.
+fn add(points: &mut Vec<Point>, point: Point, stride: u64, may_go: impl Fn(&Point) -> bool) {
+    let is_second = points.len() == 1;
+    match points.last_mut() {
+        Some(last)
+            if last.at.div_ceil(stride) == point.at.div_ceil(stride)
+                && !is_second
+                && may_go(last) =>
+        {
+            let (recorded, anew) = (point.recorded.or(last.recorded), point.anew || last.anew);
+            *last = Point { recorded, anew, ..point };
+        }
+        _ => points.push(point),
     }
 }
 
@@ -296,7 +263,7 @@ mod tests {
         for at in 1..=count {
             series.push(point(at, at, is_anew(at)));
         }
-        series.finish()
+        series.points
     }
 
     /// A short session keeps each point; a long one never has too many. They are in order, and the

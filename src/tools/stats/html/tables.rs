@@ -3,7 +3,8 @@
 
 use ctx_cli::{percent, shell_word};
 use ctx_engine::prune::Sum;
-use ctx_metrics::profile::{CompactionScore, Counts, Profile};
+use ctx_metrics::profile::{CompactionScore, Profile};
+use ctx_store::ClassCounts;
 use ctx_summary::ledger::score::Class;
 
 use super::elements::{Table, number, quoted, text, things};
@@ -120,7 +121,7 @@ fn of_fate(fate: &CompactionScore) -> String {
         "What became of the items of the session before it, by class",
         &[("Class", false), ("Kept", true), ("Recoverable", true), ("Lost", true)],
     );
-    let row = |what: &str, counts: Counts| {
+    let row = |what: &str, counts: ClassCounts| {
         [what.to_owned(), number(counts.retained), number(counts.recoverable), number(counts.lost)]
     };
     for (class, counts) in &fate.classes {
