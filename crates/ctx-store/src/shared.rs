@@ -39,7 +39,8 @@ pub struct SharedFolder {
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
-    staging: Option<PathBuf>,
+    /// The folder for new versions.
+    dir: PathBuf,
     old: Vec<u8>,
     meta: Option<fs::Metadata>,
     edits: Vec<PathBuf>,
@@ -98,8 +99,8 @@ impl SharedFolder {
         }
         let (old, meta) = if_there(read(&path))?.unzip();
         let mut file = SharedFile {
+            dir: self.staging.as_deref().unwrap_or(parent(&path)).to_owned(),
             path,
-            staging: self.staging.clone(),
             old: old.unwrap_or_default(),
             meta,
             edits: Vec::new(),
@@ -150,7 +151,7 @@ impl SharedFile {
     /// [`Store::keep_version`](crate::Store::keep_version) before, so that what a killed run took out is known.
     pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile, StoreError> {
         // Session text is private, unless the user has made the file public.
-        let temp = TempFile::create(self.dir(), self.file_name(), 0o600);
+        let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
         temp.write_all(&bytes).or_not_written(&self.path)?;
         if let Some(meta) = &self.meta {
@@ -166,7 +167,7 @@ impl SharedFile {
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // Files that cannot be examined are left for a later run.
-        for (aside, end) in marked_in(self.dir(), self.file_name(), RETAINED).unwrap_or_default() {
+        for (aside, end) in marked_in(&self.dir, self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
                 // As an old version, in the folder of these.
@@ -182,18 +183,6 @@ impl SharedFile {
         }
         edits.sort();
         edits
-    }
-
-    /// The path at which files change places with it; it ends with the number of the new file.
-    fn aside(&self, temp: &TempFile) -> PathBuf {
-        let (_, ino) = temp.name.id;
-        let end = format!("{}-{ino}", never_used());
-        self.dir().join(marked(self.file_name(), RETAINED, &end))
-    }
-
-    /// The folder for new versions.
-    fn dir(&self) -> &Path {
-        self.staging.as_deref().unwrap_or(parent(&self.path))
     }
 
     fn file_name(&self) -> &OsStr {
@@ -234,7 +223,10 @@ fn replace(
     bytes: &[u8],
 ) -> Result<(), StoreError> {
     let path = &file.path;
-    let aside = file.aside(temp);
+    // The path at which files change places; it ends with the number of the new file.
+    let (_, ino) = temp.name.id;
+    let end = format!("{}-{ino}", never_used());
+    let aside = file.dir.join(marked(file.file_name(), RETAINED, &end));
     // Writes through an older handle would be lost.
     let old = open_as_read(path)?;
     let alone = keep_writers_out(&old, path)?;

@@ -219,7 +219,7 @@ fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Resul
         ReplaceOutcome::New { before, .. } => format!("; what was there is {}", before.id),
     };
     let entry = DailyEntry {
-        session: Some(restore.session().to_string()),
+        session: Some(restore.session.to_string()),
         what: format!("rolled back to {}{before}", restore.meta.id),
         items: Vec::new(),
     };

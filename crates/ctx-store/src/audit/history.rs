@@ -2,7 +2,7 @@
 //! All of the audit log, an event at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use chrono::{DateTime, Utc};
 use memchr::memmem;
@@ -79,10 +79,6 @@ impl Event {
         Some(event)
     }
 
-    fn is(&self, op: &str) -> bool {
-        self.op == op
-    }
-
     /// The event with the snapshots of these sessions alone, if it concerns one of them.
     fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
         let is_of =
@@ -127,15 +123,15 @@ fn told(mut events: Vec<Event>) -> Vec<Event> {
     let is_replacement =
         |event: &Event| ["compact", "rollback", "output"].contains(&event.op.as_str());
     let replaced = ids_of(&is_replacement);
-    let withdrawn = ids_of(&|event| event.is("withdraw"));
+    let withdrawn = ids_of(&|event| event.op == "withdraw");
     let is_among = |event: &Event, ids: &BTreeSet<String>| {
-        event.is("snapshot") && event.snapshots.iter().any(|id| ids.contains(id))
+        event.op == "snapshot" && event.snapshots.iter().any(|id| ids.contains(id))
     };
     events.retain(|event| {
         // A compaction writes its summary down as well.
-        let is_of_compaction = event.is("summary") && event.tool == "ctx-compact";
+        let is_of_compaction = event.op == "summary" && event.tool == "ctx-compact";
         let is_part = is_among(event, &replaced) || is_among(event, &withdrawn);
-        !(event.is("withdraw") || is_of_compaction || is_part)
+        !(event.op == "withdraw" || is_of_compaction || is_part)
     });
     events
 }
@@ -164,21 +160,19 @@ impl Store {
         };
         let mut reader = BufReader::with_capacity(128 * 1024, log);
         let mut line = Vec::new();
-        while next_line(&mut reader, &mut line).or_cannot("read", &path)? {
+        loop {
+            line.clear();
+            let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+            let read = read.or_cannot("read", &path)?;
+            if read == 0 {
+                return Ok(());
+            }
+            if read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+                reader.skip_until(b'\n').or_cannot("read", &path)?;
+            }
             see(&line);
         }
-        Ok(())
     }
-}
-
-/// Reads the next line, of one that is too long the beginning.
-fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let read = reader.take(LONGEST_LINE).read_until(b'\n', line)?;
-    if read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
-        reader.skip_until(b'\n')?;
-    }
-    Ok(read > 0)
 }
 
 #[cfg(test)]
@@ -215,7 +209,7 @@ mod history_tests {
         restore.expect("found").restore(&path, MinIdle::default()).expect("restored");
         // Equal times are ordered by the operation's id, which is no order in one process.
         bench.wait_days(1);
-        bench.store.discard(&[first, other], &[]).expect("removed");
+        bench.store.discard(&[first, other], &[], bench.store.now()).expect("removed");
         assert_eq!(
             history(&bench, "demo"),
             [told("gc", 1), told("rollback", 1), told("snapshot", 1)]

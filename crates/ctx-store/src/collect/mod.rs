@@ -241,11 +241,11 @@ impl<'a> Collector<'a> {
             return self.purge(Some(self.store.now()));
         }
         let removed = self.events.iter().filter_map(|event| match event {
-            Event::Done(Action::Discard(_), item) => Some(item.clone()),
+            Event::Done(Action::Discard(_), item) => Some(Event::Done(Action::Purge, item.clone())),
             _ => None,
         });
-        let removed: Vec<StoreItem> = removed.collect();
-        self.tell(&Action::Purge, removed);
+        let removed: Vec<Event> = removed.collect();
+        self.events.extend(removed);
         Ok(())
     }
 
@@ -376,7 +376,7 @@ impl<'a> Collector<'a> {
         newest: &BTreeMap<SessionId, u64>,
     ) -> Result<(), StoreError> {
         let store = self.store;
-        let removed = store.discard_listed(committed, uncommitted, listed)?;
+        let removed = store.discard(committed, uncommitted, listed)?;
         self.tell_removed(removed, |item| match item {
             StoreItem::Snapshot(id) if !uncommitted.contains(id) => {
                 Action::Discard(cause(id, newest))

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::error::{OrCannot, StoreError};
 use crate::fs::temp::{TempFile, TempName};
-use crate::fs::{file_id, if_there, is_unchanged, sync_name};
+use crate::fs::{file_id, if_there, is_there, is_unchanged, sync_name};
 use crate::os;
 
 /// How many exchanges are tried if other processes interfere.
@@ -91,7 +91,7 @@ fn put_back(
         match change_places(aside, path) {
             Ok(()) => {}
             // Somebody removed it, who would not have it back.
-            Err(Errno::NOENT) if is_gone(path) => return Ok(()),
+            Err(Errno::NOENT) if matches!(is_there(path), Ok(false)) => return Ok(()),
             Err(error) => return Err(error).or_cannot("put back", path),
         }
         if id(aside)? == placed {
@@ -101,10 +101,6 @@ fn put_back(
         placed = out;
     }
     Ok(())
-}
-
-fn is_gone(path: &Path) -> bool {
-    file_id(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {

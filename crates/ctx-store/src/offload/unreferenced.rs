@@ -147,7 +147,7 @@ impl Store {
         deadline: DateTime<Utc>,
     ) -> Result<RemovalReport, StoreError> {
         let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
-        self.move_to_trash(items, |item| match item {
+        self.move_into("gc", &self.trash(), items, |item| match item {
             StoreItem::Snapshot(_) => Ok(false),
             StoreItem::Offloaded(file) => {
                 let folder = Folder::of_session(self, &file.session);

@@ -9,7 +9,6 @@
 //! and the write. Otherwise an agent may write in these microseconds, and its line then follows
 //! ours, as if it had come a little later.
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
@@ -41,13 +40,7 @@ pub struct Addition<'a> {
 
 impl Replacement<'_> {
     /// Takes a snapshot of the file and then appends lines, if the file is exactly as it was read.
-    /// If that fails, the snapshot is withdrawn.
-    pub fn append(self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
-        let Ok(done) = self.append_after(addition, || Ok::<(), Infallible>(()))?;
-        Ok(done)
-    }
-
-    /// The same, with the `first` of [`Replacement::commit_after`].
+    /// If that fails, the snapshot is withdrawn. [`Replacement::commit_after`] explains `first`.
     pub fn append_after<E>(
         mut self,
         addition: Addition<'_>,

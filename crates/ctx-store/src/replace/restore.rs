@@ -33,7 +33,8 @@ pub enum SnapshotChoice<'a> {
 /// A snapshot whose bytes were checked against their hash.
 pub struct Restore<'s> {
     store: &'s Store,
-    session: SessionId,
+    /// The session that the replaced bytes belong to.
+    pub session: SessionId,
     /// The bytes, to be read from their start.
     pub content: SnapshotBytes,
     /// The commit record.
@@ -169,11 +170,6 @@ impl Restore<'_> {
             figures: Figures { restored: Some(self.meta.id.clone()), ..Figures::default() },
         };
         self.store.replace(path, &self.session, min_idle, &mut new)
-    }
-
-    /// The session that the replaced bytes belong to.
-    pub fn session(&self) -> &SessionId {
-        &self.session
     }
 }
 

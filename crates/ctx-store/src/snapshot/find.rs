@@ -35,7 +35,7 @@ impl Catalog {
     /// snapshot taken on it, a time the newest snapshot taken by then.
     pub fn find(&self, wanted: &str) -> Result<&Entry, StoreError> {
         if wanted == "latest" {
-            let newest = self.newest_by(None);
+            let newest = self.newest_by(|_| true);
             return newest.ok_or_else(|| self.missing(wanted, MissingReason::Unknown));
         }
         let query = Query::new(wanted);
@@ -50,12 +50,20 @@ impl Catalog {
         }
         let when = When::parse(wanted, self.now).ok();
         let by_time = when.map_or_else(Vec::new, |when| self.at(when));
-        let is_named =
-            |entry: &&Entry| entry.begins_with(query) || by_time.contains(&entry.id.stamp.sequence);
+        let is_named = |entry: &&Entry| {
+            let hash = entry.meta.as_ref().map(|meta| meta.sha256.as_str());
+            query.begins(&entry.id)
+                || hash.is_ok_and(|hash| query.begins_hash(hash, 6))
+                || by_time.contains(&entry.id.stamp.sequence)
+        };
         let found: Vec<&Entry> = self.entries.iter().filter(is_named).collect();
         match found[..] {
             [] => {
-                let reason = when.map_or(MissingReason::Unknown, |when| self.no_time(when));
+                let reason = match when {
+                    None => MissingReason::Unknown,
+                    Some(day) if day.is_day => MissingReason::NotThatDay(self.around(day)),
+                    Some(_) => MissingReason::NoneBefore(self.oldest()),
+                };
                 Err(self.missing(wanted, reason))
             }
             [entry] => Ok(entry),
@@ -65,7 +73,7 @@ impl Catalog {
 
     /// The newest snapshot that was taken before `time`, of those that `latest` may be.
     pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry, StoreError> {
-        let newest = self.newest_by(Some(&|entry| entry.id.stamp.time < time));
+        let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {
             let when = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();
             self.missing(&when, MissingReason::NoneBefore(self.oldest()))
@@ -80,17 +88,8 @@ impl Catalog {
             let days = days.filter(|entry| when.contains(entry.id.stamp.time));
             return days.map(sequence).collect();
         }
-        let newest = self.newest_by(Some(&|entry| entry.id.stamp.time <= when.end));
+        let newest = self.newest_by(|entry| entry.id.stamp.time <= when.end);
         newest.map(sequence).into_iter().collect()
-    }
-
-    /// Why no snapshot has that time.
-    fn no_time(&self, when: When) -> MissingReason {
-        if when.is_day {
-            MissingReason::NotThatDay(self.around(when))
-        } else {
-            MissingReason::NoneBefore(self.oldest())
-        }
     }
 
     /// The last snapshot before a time, and the first one after it.
@@ -111,16 +110,13 @@ impl Catalog {
 
     /// The newest one that `is_wanted`, except for what `ctx-rollback` saved before it replaced the
     /// file, what was written to a file after its replacement, and what was adopted.
-    fn newest_by(&self, is_wanted: Option<&dyn Fn(&Entry) -> bool>) -> Option<&Entry> {
-        let is_state = |entry: &&Entry| {
+    fn newest_by(&self, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        use SnapshotKind::{Adopted, Late, PreRollback};
+        let is_state = |entry: &Entry| {
             let kind = entry.meta.as_ref().map(|meta| meta.kind);
-            !matches!(
-                kind,
-                Ok(SnapshotKind::PreRollback | SnapshotKind::Late | SnapshotKind::Adopted)
-            )
+            !matches!(kind, Ok(PreRollback | Late | Adopted))
         };
-        let entries = self.entries.iter().filter(is_state);
-        let entries = entries.filter(|entry| is_wanted.is_none_or(|is_wanted| is_wanted(entry)));
+        let entries = self.entries.iter().filter(|entry| is_state(entry) && is_wanted(entry));
         entries.max_by_key(|entry| entry.id.stamp.sequence)
     }
 
@@ -140,13 +136,6 @@ impl Catalog {
         near.truncate(2);
         near.sort_by_key(|entry| entry.id.stamp.sequence);
         near.iter().map(|entry| entry.id.to_string()).collect()
-    }
-}
-
-impl Entry {
-    fn begins_with(&self, query: Query<'_>) -> bool {
-        let hash = self.meta.as_ref().map(|meta| meta.sha256.as_str());
-        query.begins(&self.id) || hash.is_ok_and(|hash| query.begins_hash(hash, 6))
     }
 }
 
@@ -231,8 +220,8 @@ impl Store {
         if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
             if let Some(id) = self.elsewhere(&missing.wanted) {
                 missing.reason = MissingReason::Elsewhere(id);
-            } else if let Some(id) = self.in_trash(&missing.wanted) {
-                missing.reason = MissingReason::InTrash(id);
+            } else if let Ok(StoreItem::Snapshot(id)) = self.find_deleted(None, &missing.wanted) {
+                missing.reason = MissingReason::InTrash(id.to_string());
             }
         }
         StoreError::NoSnapshot(missing)
@@ -248,13 +237,6 @@ impl Store {
             None => id.to_string() == wanted,
         };
         ids.find(is_it).map(|id| id.to_string())
-    }
-
-    fn in_trash(&self, wanted: &str) -> Option<String> {
-        match self.find_deleted(None, wanted) {
-            Ok(StoreItem::Snapshot(id)) => Some(id.to_string()),
-            _ => None,
-        }
     }
 
     /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded

@@ -359,7 +359,7 @@ mod usage_tests {
         assert!(before.snapshot_bytes > 8 && before.bytes > before.snapshot_bytes);
         fs::write(bench.store.root().join("memory/more"), "12345").expect("written");
         assert_eq!(bench.store.usage().expect("read").bytes, before.bytes + 5);
-        bench.store.discard(&[gone], &[]).expect("removed");
+        bench.store.discard(&[gone], &[], bench.store.now()).expect("removed");
         let after = bench.store.usage().expect("read");
         assert_eq!((after.sessions, after.snapshots), (1, 1));
         assert!(after.trash_bytes > 2);

@@ -116,16 +116,6 @@ impl Store {
         // If it remains, it names missing snapshots.
         let _ = fs::remove_file(self.recent_dir().join(session.as_str()));
     }
-
-    fn write_recent(
-        &self,
-        session: &SessionId,
-        recent: &RecentSnapshots,
-    ) -> Result<(), StoreError> {
-        let dir = self.recent_dir();
-        make_dirs(&dir)?;
-        self.write_derived("recent", &dir.join(session.as_str()), recent)
-    }
 }
 
 /// The state by the snapshots themselves.
@@ -154,13 +144,13 @@ impl StoreLock<'_> {
     ) {
         let mut recent = self.store.recent(session);
         change(&mut recent);
-        if self.store.write_recent(session, &recent).is_err() {
+        let dir = self.store.recent_dir();
+        let write = || self.store.write_derived("recent", &dir.join(session.as_str()), &recent);
+        if make_dirs(&dir).and_then(|()| write()).is_err() {
             self.store.remove_recent(session);
         }
     }
-}
 
-impl StoreLock<'_> {
     /// Writes down that a snapshot is gone that was just taken.
     pub(crate) fn forget_withdrawn(&mut self, id: &SnapshotId) -> Result<(), StoreError> {
         let gone = id.to_string();

@@ -248,9 +248,6 @@ impl Repair<'_> {
 
     /// Moves what is damaged out of the way, byte for byte.
     fn set_aside(&mut self) -> Result<(), StoreError> {
-        if self.damaged.is_empty() {
-            return Ok(());
-        }
         let items = self.damaged.keys().cloned().collect();
         let aside = self.store.damaged();
         let moved = self.store.move_into("set-aside", &aside, items, |_| Ok(false))?;

@@ -229,7 +229,7 @@ mod tests {
         save(&bench, &path, None).expect("saved");
         // gc had listed it before.
         let ids = [saved.clone()];
-        let removed = bench.store.discard_listed(&ids, &[], listed);
+        let removed = bench.store.discard(&ids, &[], listed);
         assert!(removed.expect("looked").items.is_empty());
         bench.wait_days(2);
         let entries = bench.store.catalog(None).expect("lists").entries;
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(packed(&asked), packed(&later), "packed from the beginning");
         assert_eq!([text(0), text(1), text(2)], ["1\n"; 3]);
         // Each is removed for itself.
-        bench.store.discard(&[asked, later], &[]).expect("removed");
+        bench.store.discard(&[asked, later], &[], bench.store.now()).expect("removed");
         bench.store.purge(None).expect("purged");
         assert_eq!(text(0), "1\n");
     }

@@ -1,5 +1,6 @@
 //! A store for unit tests.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,7 +11,10 @@ use chrono::DateTime;
 use tempfile::TempDir;
 
 use crate::tests::moments::Act;
-use crate::{Actor, Content, Form, OffloadedFile, SessionId, SnapshotId, SnapshotKind, Store};
+use crate::{
+    Actor, Addition, Content, Form, OffloadedFile, ReplaceOutcome, Replacement, SessionId,
+    SnapshotId, SnapshotKind, Store, StoreError, StoreItem,
+};
 
 /// A store in a folder of its own, with a clock that moves only on request.
 pub(crate) struct Bench {
@@ -69,6 +73,22 @@ impl Bench {
         let file = writer.put(&content, None).expect("writes");
         writer.finish(&[Some(transcript)]).expect("syncs");
         file
+    }
+}
+
+impl Store {
+    /// Brings one thing back from the trash.
+    pub(crate) fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
+        let mut report = self.undelete_all(std::slice::from_ref(item));
+        report.failed.pop().map_or(Ok(()), Err)
+    }
+}
+
+impl Replacement<'_> {
+    /// Appends lines where nothing is to be written before them.
+    pub(crate) fn append(self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
+        let Ok(done) = self.append_after(addition, || Ok::<(), Infallible>(()))?;
+        Ok(done)
     }
 }
 

@@ -248,7 +248,7 @@ fn what_a_snapshot_in_the_trash_names_stays_until_that_is_purged() {
     let snapshot = place.save(&live);
     fs::write(&live, "").expect("written");
     place.age(&file);
-    place.store.discard(&[snapshot.id], &[]).expect("removed");
+    place.store.discard(&[snapshot.id], &[], place.store.now()).expect("removed");
     assert_eq!(place.unreferenced(), []);
     place.store.purge(None).expect("purged");
     assert_eq!(place.unreferenced(), [file]);

@@ -1,7 +1,7 @@
 //! The content of the trash, as a list for people, and the way back from it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -100,23 +100,22 @@ impl Store {
 
     fn look_at_trashed(&self, item: StoreItem, files: &TrashedFiles) -> Option<Trashed> {
         let trash = self.trash();
-        let removed = files.paths().filter_map(|path| removed(path, &trash)).max()?;
+        // The time of the removal, from the name of the folder in the trash.
+        let removed = |path: &PathBuf| {
+            let bin = path.strip_prefix(&trash).ok()?.components().next()?;
+            Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)
+        };
+        let removed = files.paths().filter_map(removed).max()?;
         let name = item.to_string();
         let meta = files.meta.last().and_then(|path| bytes_of_meta(path).ok());
         let meta = meta.and_then(|bytes| Meta::from_bytes(&bytes, &name).ok());
-        let size = |path: &Path| fs::symlink_metadata(path).map_or(0, |file| file.len());
+        let size = |path: &PathBuf| fs::symlink_metadata(path).map_or(0, |file| file.len());
         let bytes = match &meta {
             Some(meta) => meta.bytes,
-            None => files.data.last().map_or(0, |path| size(path)),
+            None => files.data.last().map_or(0, size),
         };
         Some(Trashed { item, removed, meta, bytes })
     }
-}
-
-/// The time of the removal, from the name of the trash folder that contains the file.
-fn removed(path: &Path, trash: &Path) -> Option<DateTime<Utc>> {
-    let bin = path.strip_prefix(trash).ok()?.components().next()?;
-    Some(Stamp::parse(bin.as_os_str().to_str()?)?.time)
 }
 
 /// How many things come back while the store is locked once.
@@ -193,13 +192,6 @@ impl Store {
             [item] => Ok(item.clone()),
             _ => Err(StoreError::ambiguous(wanted, found)),
         }
-    }
-
-    /// Brings a thing back from the trash.
-    pub fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
-        let mut locked = self.lock()?;
-        let trashed = self.trashed(None)?.remove(item);
-        self.undelete_one(&mut locked, item, trashed)
     }
 
     /// Brings things back from the trash; what fails does not hinder the others.
@@ -283,7 +275,7 @@ mod trash_list_tests {
         let one = bench.take("demo", b"1\n");
         let two = bench.take("other", b"22\n");
         for gone in [&one, &two] {
-            bench.store.discard(std::slice::from_ref(gone), &[]).expect("moved");
+            bench.store.discard(std::slice::from_ref(gone), &[], bench.store.now()).expect("moved");
             bench.wait_days(1);
         }
         let list = bench.store.trash_list(None).expect("lists");
@@ -314,12 +306,12 @@ mod undelete_tests {
         let ids = ["demo", "other", "demo"].map(|session| bench.take(session, b"1\n"));
         for id in &ids {
             let ids = std::slice::from_ref(id);
-            store.discard(ids, &[]).expect("removed");
+            store.discard(ids, &[], store.now()).expect("removed");
             bench.wait_days(1);
         }
         let bare = bench.take("bare", b"1\n");
         std::fs::remove_file(store.meta_path(&bare)).expect("removed");
-        store.discard(&[], &[bare]).expect("removed");
+        store.discard(&[], &[bare], store.now()).expect("removed");
         let item = |id: &SnapshotId| StoreItem::Snapshot(id.clone());
         let all = ids.each_ref().map(item);
         let find = |wanted| store.find_all_deleted(None, wanted);

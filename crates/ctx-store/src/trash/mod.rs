@@ -68,17 +68,8 @@ impl TrashedFiles {
 
 impl Store {
     /// Moves snapshots, and bytes that were never committed, into the trash. Spares those that were
-    /// held or committed since the lists were made.
+    /// held, committed or saved once more since the lists were made at `listed`.
     pub fn discard(
-        &self,
-        committed: &[SnapshotId],
-        uncommitted: &[SnapshotId],
-    ) -> Result<RemovalReport, StoreError> {
-        self.discard_listed(committed, uncommitted, self.now())
-    }
-
-    /// The same, and what was saved once more after the lists were made at `listed` is spared.
-    pub(crate) fn discard_listed(
         &self,
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
@@ -86,7 +77,8 @@ impl Store {
     ) -> Result<RemovalReport, StoreError> {
         let ids = committed.iter().chain(uncommitted).cloned();
         let uncommitted: BTreeSet<&SnapshotId> = uncommitted.iter().collect();
-        self.move_to_trash(ids.map(StoreItem::Snapshot).collect(), |item| match item {
+        let items = ids.map(StoreItem::Snapshot).collect();
+        self.move_into("gc", &self.trash(), items, |item| match item {
             StoreItem::Snapshot(id) if uncommitted.contains(id) => is_there(&self.meta_path(id)),
             StoreItem::Snapshot(id) => match self.read_meta(id) {
                 Ok(meta) => Ok(meta.held || meta.saved_again > Some(listed)),
@@ -97,20 +89,8 @@ impl Store {
         })
     }
 
-    /// Moves things into a new folder of the trash; `is_spared` is asked for each of them
-    /// while the store is locked.
-    pub(crate) fn move_to_trash(
-        &self,
-        items: Vec<StoreItem>,
-        is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
-    ) -> Result<RemovalReport, StoreError> {
-        if items.is_empty() {
-            return Ok(RemovalReport::default());
-        }
-        self.move_into("gc", &self.trash(), items, is_spared)
-    }
-
-    /// Moves things into a new folder of `dir`, which is the trash or looks like it.
+    /// Moves things into a new folder of `dir`, which is the trash or looks like it; `is_spared` is
+    /// asked for each of them while the store is locked.
     pub(crate) fn move_into(
         &self,
         op: &'static str,
@@ -118,6 +98,9 @@ impl Store {
         items: Vec<StoreItem>,
         is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
     ) -> Result<RemovalReport, StoreError> {
+        if items.is_empty() {
+            return Ok(RemovalReport::default());
+        }
         let mut removal = Removal::begin(self, op, None, &items)?;
         let bin = self.new_bin(dir)?;
         let mut changed = BTreeSet::new();
@@ -240,25 +223,15 @@ fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>
                 files.data.push(file.path);
             }
         }
-        for (file, path) in offloaded_in(&bin)? {
-            let files = found.entry(StoreItem::Offloaded(file)).or_default();
-            files.data.push(path);
+        let sessions = entries(&bin.join(OFFLOADED), |name| name.parse::<SessionId>().ok())?;
+        for (session, folder) in sessions {
+            for (name, path) in entries(&folder, OffloadName::parse)? {
+                let file = OffloadedFile { session: session.clone(), name };
+                found.entry(StoreItem::Offloaded(file)).or_default().data.push(path);
+            }
         }
     }
     Ok(found)
-}
-
-/// The offloaded files in a folder of the trash, with their paths.
-fn offloaded_in(bin: &Path) -> Result<Vec<(OffloadedFile, PathBuf)>, StoreError> {
-    let mut files = Vec::new();
-    let sessions = entries(&bin.join(OFFLOADED), |name| name.parse::<SessionId>().ok())?;
-    for (session, folder) in sessions {
-        for (name, path) in entries(&folder, OffloadName::parse)? {
-            let session = session.clone();
-            files.push((OffloadedFile { session, name }, path));
-        }
-    }
-    Ok(files)
 }
 
 /// The entries of this folder whose names `parse` can read, with their paths; none if the path is
@@ -320,7 +293,7 @@ mod tests {
     fn a_name_that_fits_several_things_names_none() {
         let bench = Bench::new();
         let ids: Vec<_> = (0..7).map(|_| bench.take("demo", b"1\n")).collect();
-        bench.store.discard(&ids, &[]).expect("removed");
+        bench.store.discard(&ids, &[], bench.store.now()).expect("removed");
         let find = |wanted| bench.store.find_deleted(None, wanted);
         assert_eq!(find("7").expect("one"), StoreItem::Snapshot(ids[6].clone()));
         let Err(StoreError::Ambiguous { matches, .. }) = find("demo-") else {
@@ -341,10 +314,10 @@ mod tests {
             let id = bench.take("demo", b"1\n");
             if half == 1 {
                 fs::remove_file(bench.store.meta_path(&id)).expect("removed");
-                bench.store.discard(&[], std::slice::from_ref(&id))
+                bench.store.discard(&[], std::slice::from_ref(&id), bench.store.now())
             } else {
                 fs::remove_file(bench.store.data_path(&id)).expect("removed");
-                bench.store.discard(std::slice::from_ref(&id), &[])
+                bench.store.discard(std::slice::from_ref(&id), &[], bench.store.now())
             }
             .expect("removed");
             let purged = bench.store.purge(None).expect("purged");

@@ -54,7 +54,7 @@ fn a_number_in_the_trash_is_told() {
     let bench = Bench::new();
     let gone = bench.take(b"1\n");
     bench.take(b"2\n");
-    bench.store.discard(std::slice::from_ref(&gone.id), &[]).expect("moved");
+    bench.store.discard(std::slice::from_ref(&gone.id), &[], bench.store.now()).expect("moved");
     assert_eq!(reason(&bench, "1"), MissingReason::InTrash(gone.id.to_string()));
 }
 
@@ -124,7 +124,7 @@ fn a_session_with_a_typing_error_is_refused() {
     };
     assert_eq!((near, in_trash), (vec!["demo".to_owned()], false));
     bench.store.require_session(&session()).expect("there");
-    bench.store.discard(&[taken.id], &[]).expect("moved");
+    bench.store.discard(&[taken.id], &[], bench.store.now()).expect("moved");
     let gone = bench.store.require_session(&session());
     assert!(matches!(gone, Err(StoreError::NoSession { in_trash: true, .. })));
     bench.store.require_session_or_trash(&session()).expect("in the trash");

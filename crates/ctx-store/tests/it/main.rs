@@ -67,7 +67,7 @@ impl Bench {
     /// Brings back what `wanted` names in the trash.
     fn undelete(&self, wanted: &str) -> Result<StoreItem, StoreError> {
         let item = self.store.find_deleted(None, wanted)?;
-        self.store.undelete(&item).map(|()| item)
+        undelete(&self.store, &item).map(|()| item)
     }
 
     /// Rolls `path` back to `snapshot`.
@@ -134,4 +134,10 @@ fn show(store: &Store, wanted: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).expect("reads");
     bytes
+}
+
+/// Brings one thing back from the trash.
+fn undelete(store: &Store, item: &StoreItem) -> Result<(), StoreError> {
+    let mut report = store.undelete_all(std::slice::from_ref(item));
+    report.failed.pop().map_or(Ok(()), Err)
 }

@@ -20,7 +20,7 @@ use ctx_store::{
 };
 use proptest::prelude::*;
 
-use crate::{Bench, all, session};
+use crate::{Bench, all, session, undelete};
 
 /// Days that a removed snapshot can be had back.
 const GRACE: i64 = 7;
@@ -158,7 +158,7 @@ impl Model {
             Step::Undelete(which) => {
                 let items = self.bench.store.expired(None).expect("lists");
                 if let Some(item) = pick(&items, *which) {
-                    self.bench.store.undelete(item).expect("brings back");
+                    undelete(&self.bench.store, item).expect("brings back");
                     if let Some(saved) = self.saved.get_mut(&item.to_string()) {
                         saved.removed = None;
                     }
@@ -302,7 +302,7 @@ impl Model {
     fn empty_the_trash_back(&mut self) {
         for item in self.bench.store.expired(None).expect("lists") {
             if let Some(saved) = self.saved.get_mut(&item.to_string()) {
-                self.bench.store.undelete(&item).expect("brings back");
+                undelete(&self.bench.store, &item).expect("brings back");
                 saved.removed = None;
             }
         }

@@ -106,11 +106,11 @@ fn what_is_packed_goes_into_the_trash_and_comes_back() {
     let snapshot = bench.take(LINES);
     pack(store);
     let ids = [snapshot.id.clone()];
-    store.discard(&ids, &[]).expect("removed");
+    store.discard(&ids, &[], store.now()).expect("removed");
     assert_eq!(files(store, &snapshot), [false, false, false]);
     bench.undelete("1").expect("back");
     assert_eq!(bytes(store, &snapshot).expect("whole"), LINES);
-    store.discard(&ids, &[]).expect("removed");
+    store.discard(&ids, &[], store.now()).expect("removed");
     store.purge(None).expect("purged");
     assert_eq!(fs::read_dir(store.root().join("trash")).expect("read").count(), 0);
     let snapshot = bench.take(LINES);
@@ -265,7 +265,7 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     let store = &bench.store;
     let snapshot = bench.take(LINES);
     let entries = store.unpacked(all(store), store.now()).expect("lists");
-    store.discard(std::slice::from_ref(&snapshot.id), &[]).expect("removed");
+    store.discard(std::slice::from_ref(&snapshot.id), &[], store.now()).expect("removed");
     let report = store.pack(&entries);
     assert!(report.packed.is_empty() && report.failed.is_empty(), "{report:?}");
     assert_eq!(files(store, &snapshot), [false, false, false]);

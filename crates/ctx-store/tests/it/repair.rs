@@ -114,7 +114,7 @@ fn bytes_without_a_commit_record_are_adopted_when_they_are_what_was_saved() {
     assert_eq!(adopted.kind, SnapshotKind::Adopted);
     assert_eq!(adopted.sha256, good.meta.sha256);
     // Why it was taken is unknown, so nobody gets it without asking for it.
-    bench.store.discard(&[newest.id], &[]).expect("discards");
+    bench.store.discard(&[newest.id], &[], bench.store.now()).expect("discards");
     let catalog = bench.store.catalog(None).expect("lists");
     let latest = catalog.find("latest");
     assert!(matches!(latest, Err(StoreError::NoSnapshot(_))));

@@ -110,7 +110,7 @@ fn a_number_that_names_no_snapshot_names_nothing() {
     for wanted in ["1", "2026-11-21", "20261121T23", "latest"] {
         assert_eq!(catalog.find(wanted).expect(wanted).id, taken.id, "{wanted}");
     }
-    bench.store.discard(&[taken.id], &[]).expect("discards");
+    bench.store.discard(&[taken.id], &[], bench.store.now()).expect("discards");
     for wanted in ["2", "20", "2026"] {
         let found = bench.store.find_deleted(None, wanted);
         let none = matches!(found, Err(StoreError::NotInTrash(_)));

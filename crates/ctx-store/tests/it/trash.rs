@@ -10,7 +10,10 @@ use ctx_store::{StoreError, StoreItem};
 fn what_was_discarded_comes_back_byte_for_byte() {
     let bench = Bench::new();
     let snapshot = bench.take(b"bytes\n");
-    let removed = bench.store.discard(std::slice::from_ref(&snapshot.id), &[]).expect("discards");
+    let removed = bench
+        .store
+        .discard(std::slice::from_ref(&snapshot.id), &[], bench.store.now())
+        .expect("discards");
     assert_eq!(removed.items, [StoreItem::Snapshot(snapshot.id.clone())]);
     assert!(bench.store.catalog(None).expect("lists").entries.is_empty());
     let item = bench.undelete("1").expect("brings back");
@@ -30,7 +33,7 @@ fn a_snapshot_whose_move_was_interrupted_comes_back_too() {
     let meta = bench.store.meta_path(&snapshot.id);
     fs::rename(&meta, bin.join(meta.file_name().expect("a name"))).expect("renames");
     let uncommitted = bench.store.catalog(None).expect("lists").uncommitted;
-    bench.store.discard(&[], &uncommitted).expect("discards");
+    bench.store.discard(&[], &uncommitted, bench.store.now()).expect("discards");
     bench.undelete("1").expect("brings back");
     assert_eq!(show(&bench.store, "1"), b"bytes\n");
 }
@@ -39,7 +42,7 @@ fn a_snapshot_whose_move_was_interrupted_comes_back_too() {
 fn grace_ends_and_foreign_files_stay() {
     let bench = Bench::new();
     let snapshot = bench.take(b"bytes\n");
-    bench.store.discard(&[snapshot.id], &[]).expect("discards");
+    bench.store.discard(&[snapshot.id], &[], bench.store.now()).expect("discards");
     let bin = bench.names("store/trash").pop().expect("a folder");
     fs::write(bench.path(&format!("store/trash/{bin}/README")), "mine").expect("writes");
     let deadline = |bench: &Bench| Some(bench.store.now() - TimeDelta::days(7));
@@ -57,7 +60,8 @@ fn what_changed_since_the_plan_is_spared() {
     let committed = bench.take(b"2\n");
     bench.store.hold(None, "1", true).expect("holds");
     // The plan was made before the hold, and while the commit was under way.
-    let removed = bench.store.discard(&[held.id], &[committed.id]).expect("discards");
+    let removed =
+        bench.store.discard(&[held.id], &[committed.id], bench.store.now()).expect("discards");
     assert!(removed.items.is_empty());
     assert_eq!(bench.store.catalog(None).expect("lists").entries.len(), 2);
     assert!(bench.names("store/trash").is_empty());
@@ -67,7 +71,7 @@ fn what_changed_since_the_plan_is_spared() {
 fn forgetting_leaves_nothing_of_a_session_and_all_of_the_others() {
     let bench = Bench::new();
     let trashed = bench.take(b"1\n");
-    bench.store.discard(&[trashed.id], &[]).expect("discards");
+    bench.store.discard(&[trashed.id], &[], bench.store.now()).expect("discards");
     bench.take(b"2\n");
     let live = bench.file("s.jsonl", b"other\n");
     let other = "other".parse().expect("an id");
