@@ -69,6 +69,25 @@ impl Store {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
+
+    /// Keeps the bytes of a memory file that are about to be replaced by others than longer ones:
+    /// as `history/STEM-TIME-SHA256.md`, once.
+    pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let folder = self.memory().join(FOLDER);
+        if is_kept(&folder, name, bytes) {
+            return Ok(());
+        }
+        make_dirs(&folder)?;
+        let time = self.now().format(TIME);
+        let stem = name.trim_end_matches(".md");
+        let path = folder.join(format!("{stem}-{time}{}", end(bytes)));
+        let mut temp = self.temp(stem, 0o600)?;
+        temp.write_all(bytes).or_not_written(&path)?;
+        os::sync(&temp.file).or_not_written(&path)?;
+        // Nothing is replaced yet: a copy that may not last does not count as kept.
+        let kept = create(temp, &path).and_then(|()| sync_name(&path));
+        kept.map_err(StoreError::before)
+    }
 }
 
 impl SharedFolder {
@@ -257,27 +276,6 @@ fn replace(
 const FOLDER: &str = "history";
 /// Digits of the sha256 in their names.
 const DIGITS: usize = 16;
-
-impl Store {
-    /// Keeps the bytes of a memory file that are about to be replaced by others than longer ones:
-    /// as `history/STEM-TIME-SHA256.md`, once.
-    pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let folder = self.memory().join(FOLDER);
-        if is_kept(&folder, name, bytes) {
-            return Ok(());
-        }
-        make_dirs(&folder)?;
-        let time = self.now().format(TIME);
-        let stem = name.trim_end_matches(".md");
-        let path = folder.join(format!("{stem}-{time}{}", end(bytes)));
-        let mut temp = self.temp(stem, 0o600)?;
-        temp.write_all(bytes).or_not_written(&path)?;
-        os::sync(&temp.file).or_not_written(&path)?;
-        // Nothing is replaced yet: a copy that may not last does not count as kept.
-        let kept = create(temp, &path).and_then(|()| sync_name(&path));
-        kept.map_err(StoreError::before)
-    }
-}
 
 /// Whether the old version of a file is kept in the folder of old versions.
 fn is_kept(folder: &Path, name: &str, bytes: &[u8]) -> bool {

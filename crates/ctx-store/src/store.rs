@@ -236,41 +236,7 @@ impl Store {
     pub fn now(&self) -> DateTime<Utc> {
         (self.clock)().trunc_subsecs(6)
     }
-}
 
-/// Whether a path belongs to the tools and is not a session: a store, or a replaced file that is
-/// kept next to its successor for a while.
-pub fn is_kept_aside(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy());
-    let is_retained =
-        |name: &str| name.starts_with('.') && name.contains(crate::snapshot::meta::RETAINED);
-    name.is_some_and(|name| is_retained(&name)) || is_store(path)
-}
-
-/// Whether a directory is a store: what is always in one tells, so that also a store of
-/// another format, or one that lost its FORMAT, is known.
-pub fn is_store(dir: &Path) -> bool {
-    let has = |name| dir.join(name).is_dir();
-    let is_whole = || has("locks") && has("memory/session-summaries");
-    has("context") && (dir.join("FORMAT").is_file() || is_whole())
-}
-
-/// `{id}.jsonl`.
-pub(crate) fn data_name(id: &SnapshotId) -> String {
-    format!("{id}.jsonl")
-}
-
-/// `{id}.jsonl.zst`.
-pub(crate) fn packed_name(id: &SnapshotId) -> String {
-    data_name(id) + PACKED
-}
-
-/// `{id}.meta.json`.
-pub(crate) fn meta_name(id: &SnapshotId) -> String {
-    format!("{id}.meta.json")
-}
-
-impl Store {
     /// The index of the sessions on this machine.
     pub fn session_index(&self) -> PathBuf {
         self.root().join("index/sessions.jsonl")
@@ -304,6 +270,38 @@ impl Store {
         temp.keep();
         Ok(())
     }
+}
+
+/// Whether a path belongs to the tools and is not a session: a store, or a replaced file that is
+/// kept next to its successor for a while.
+pub fn is_kept_aside(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let is_retained =
+        |name: &str| name.starts_with('.') && name.contains(crate::snapshot::meta::RETAINED);
+    name.is_some_and(|name| is_retained(&name)) || is_store(path)
+}
+
+/// Whether a directory is a store: what is always in one tells, so that also a store of
+/// another format, or one that lost its FORMAT, is known.
+pub fn is_store(dir: &Path) -> bool {
+    let has = |name| dir.join(name).is_dir();
+    let is_whole = || has("locks") && has("memory/session-summaries");
+    has("context") && (dir.join("FORMAT").is_file() || is_whole())
+}
+
+/// `{id}.jsonl`.
+pub(crate) fn data_name(id: &SnapshotId) -> String {
+    format!("{id}.jsonl")
+}
+
+/// `{id}.jsonl.zst`.
+pub(crate) fn packed_name(id: &SnapshotId) -> String {
+    data_name(id) + PACKED
+}
+
+/// `{id}.meta.json`.
+pub(crate) fn meta_name(id: &SnapshotId) -> String {
+    format!("{id}.meta.json")
 }
 
 #[cfg(test)]

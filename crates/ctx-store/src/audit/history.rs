@@ -112,34 +112,7 @@ impl Store {
         });
         Ok(events)
     }
-}
 
-/// Without what another event tells.
-fn told(mut events: Vec<Event>) -> Vec<Event> {
-    let ids_of = |is_it: &dyn Fn(&Event) -> bool| -> BTreeSet<String> {
-        let events = events.iter().filter(|event| is_it(event));
-        events.flat_map(|event| event.snapshots.clone()).collect()
-    };
-    let is_replacement =
-        |event: &Event| ["compact", "rollback", "output"].contains(&event.op.as_str());
-    let replaced = ids_of(&is_replacement);
-    let withdrawn = ids_of(&|event| event.op == "withdraw");
-    let is_among = |event: &Event, ids: &BTreeSet<String>| {
-        event.op == "snapshot" && event.snapshots.iter().any(|id| ids.contains(id))
-    };
-    events.retain(|event| {
-        // A compaction writes its summary down as well.
-        let is_of_compaction = event.op == "summary" && event.tool == "ctx-compact";
-        let is_part = is_among(event, &replaced) || is_among(event, &withdrawn);
-        !(event.op == "withdraw" || is_of_compaction || is_part)
-    });
-    events
-}
-
-/// A longer line is foreign: it is skipped in bounded memory.
-const LONGEST_LINE: u64 = 1 << 20;
-
-impl Store {
     /// Calls `see` with each record of the audit log, oldest first. Returns the number of lines
     /// that are not records: torn ones, and lines that other programs wrote.
     pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64, StoreError> {
@@ -174,6 +147,31 @@ impl Store {
         }
     }
 }
+
+/// Without what another event tells.
+fn told(mut events: Vec<Event>) -> Vec<Event> {
+    let ids_of = |is_it: &dyn Fn(&Event) -> bool| -> BTreeSet<String> {
+        let events = events.iter().filter(|event| is_it(event));
+        events.flat_map(|event| event.snapshots.clone()).collect()
+    };
+    let is_replacement =
+        |event: &Event| ["compact", "rollback", "output"].contains(&event.op.as_str());
+    let replaced = ids_of(&is_replacement);
+    let withdrawn = ids_of(&|event| event.op == "withdraw");
+    let is_among = |event: &Event, ids: &BTreeSet<String>| {
+        event.op == "snapshot" && event.snapshots.iter().any(|id| ids.contains(id))
+    };
+    events.retain(|event| {
+        // A compaction writes its summary down as well.
+        let is_of_compaction = event.op == "summary" && event.tool == "ctx-compact";
+        let is_part = is_among(event, &replaced) || is_among(event, &withdrawn);
+        !(event.op == "withdraw" || is_of_compaction || is_part)
+    });
+    events
+}
+
+/// A longer line is foreign: it is skipped in bounded memory.
+const LONGEST_LINE: u64 = 1 << 20;
 
 #[cfg(test)]
 mod history_tests {

@@ -48,6 +48,22 @@ impl Store {
             bytes: 0,
         }
     }
+
+    /// What was moved out of the results of a session.
+    pub fn taken(&self, session: &SessionId) -> Result<TakenResults, StoreError> {
+        let mut taken = TakenResults::default();
+        let Some(folder) = if_there(Folder::of_session(self, session))? else {
+            return Ok(taken);
+        };
+        let text = read_text(&folder, TAKEN)?;
+        // A torn line describes results that never were in a session.
+        let lines = text.lines().map(serde_json::from_str::<TakenLine>);
+        for line in lines.filter_map(Result::ok) {
+            let calls = taken.calls.entry(line.file).or_default();
+            calls.entry(line.call).or_default().taken += line.times;
+        }
+        Ok(taken)
+    }
 }
 
 impl OffloadWriter<'_> {
@@ -175,24 +191,6 @@ fn read_text(folder: &Folder, name: &str) -> Result<String, StoreError> {
         file.read_to_string(&mut text).or_cannot("read", &folder.path.join(name))?;
     }
     Ok(text)
-}
-
-impl Store {
-    /// What was moved out of the results of a session.
-    pub fn taken(&self, session: &SessionId) -> Result<TakenResults, StoreError> {
-        let mut taken = TakenResults::default();
-        let Some(folder) = if_there(Folder::of_session(self, session))? else {
-            return Ok(taken);
-        };
-        let text = read_text(&folder, TAKEN)?;
-        // A torn line describes results that never were in a session.
-        let lines = text.lines().map(serde_json::from_str::<TakenLine>);
-        for line in lines.filter_map(Result::ok) {
-            let calls = taken.calls.entry(line.file).or_default();
-            calls.entry(line.call).or_default().taken += line.times;
-        }
-        Ok(taken)
-    }
 }
 
 impl TakenResults {

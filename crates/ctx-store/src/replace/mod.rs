@@ -10,9 +10,6 @@
 //! is withdrawn, so a job that fails every night does not fill the disk.
 
 pub(crate) mod append;
-pub(crate) mod carry_over;
-pub(crate) mod idle;
-pub(crate) mod interrupted;
 pub(crate) mod restore;
 pub(crate) mod retained;
 pub(crate) mod session_file;
@@ -35,8 +32,8 @@ use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
 use crate::lock::SessionLock;
 use crate::os;
-use crate::replace::idle::MinIdle;
 use crate::replace::retained::SweepReport;
+use crate::replace::session_file::MinIdle;
 use crate::replace::session_file::SessionFile;
 use crate::replace::swap::{NewFile, Swap};
 use crate::snapshot::Entry;
@@ -163,6 +160,82 @@ impl Store {
         self.done(&operation, &facts)?;
         Ok(ReplaceOutcome::Created)
     }
+
+    /// Commits the snapshot of what is in a file, then calls `first`, then changes the file: `change`
+    /// returns how many bytes were carried over, and the old file when it stays. If one of them
+    /// fails, no snapshot is left. The copy that a killed run left of the same bytes goes.
+    pub(crate) fn change<E>(
+        &self,
+        session: &SessionId,
+        path: &Path,
+        (draft, kind): (Draft<'_>, SnapshotKind),
+        first: impl FnOnce() -> Result<(), E>,
+        change: impl FnOnce(&Snapshot) -> Result<(u64, Option<PathBuf>), StoreError>,
+    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+        let superseded = self.superseded(session, &draft, kind);
+        let taken = draft.take(session, kind);
+        let (before, failed) = taken.map_err(|error| not_saved(path, error))?;
+        if let Some(error) = failed {
+            self.withdraw_failed(&before);
+            return Err(not_saved(path, error));
+        }
+        if let Some(id) = superseded {
+            // It does no harm if it remains.
+            let _ = self.withdraw(&id);
+        }
+        if let Err(error) = first() {
+            self.withdraw_failed(&before);
+            return Ok(Err(error));
+        }
+        match change(&before) {
+            Ok((late_bytes, retained)) => {
+                Ok(Ok(ReplaceOutcome::New { before: Box::new(before), late_bytes, retained }))
+            }
+            Err(error) => {
+                if error.severity() != Severity::Uncertain {
+                    self.withdraw_failed(&before);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// After a failed replacement: checks the file that was to get the name of the replaced one,
+    /// and withdraws the snapshot unless it is needed to find that file.
+    pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
+        let mut swept = SweepReport::default();
+        let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
+        if judged.is_ok() && !before.meta.has_retained() {
+            // It does no harm if it remains.
+            let _ = self.withdraw(&before.id);
+        }
+    }
+
+    /// Deletes a snapshot for good, the commit record first.
+    pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let item = StoreItem::Snapshot(id.clone());
+        let items = [item.clone()];
+        let mut removal = Removal::begin(self, "withdraw", Some(&id.session), &items)?;
+        removal.each([item], |item| Some((item, self.remove_snapshot(id))));
+        sync_removal(&self.snapshots())?;
+        removal.done()?;
+        self.lock()?.forget_withdrawn(id)
+    }
+
+    /// The newest snapshot of a session, when it was taken of the same bytes for the same
+    /// purpose: that run was killed, or what it did was undone by hand.
+    fn superseded(
+        &self,
+        session: &SessionId,
+        draft: &Draft<'_>,
+        kind: SnapshotKind,
+    ) -> Option<SnapshotId> {
+        let Entry { id, meta: Ok(meta) } = self.newest(session)? else {
+            return None;
+        };
+        let is_same = meta.sha256 == draft.sha256 && meta.source == draft.source;
+        (is_same && meta.kind == kind && !meta.held && !meta.has_retained()).then_some(id)
+    }
 }
 
 impl<'s> Replacement<'s> {
@@ -209,58 +282,11 @@ impl<'s> Replacement<'s> {
         let Self { store, session, lock: _lock, live, mut draft, may_grow } = self;
         let file = NewFile::write(&live, new)?;
         draft.replaced_by = Some(file.content.clone());
-        let saved = save(store, &session, draft, new.kind);
-        let before = saved.map_err(|error| not_saved(&live.path, error))?;
-        if let Err(error) = first() {
-            store.withdraw_failed(&before);
-            return Ok(Err(error));
-        }
-        let swap = Swap::of(store, &live, &before, file, may_grow);
-        let done = exchange(store, &before, swap, new);
-        store.end(before, done).map(Ok)
+        store.change(&session, &live.path, (draft, new.kind), first, |before| {
+            let swap = Swap::of(store, &live, before, file, may_grow);
+            exchange(store, before, swap, new)
+        })
     }
-}
-
-impl Store {
-    /// Ends a change of a file: if it failed, no snapshot is left.
-    pub(crate) fn end(
-        &self,
-        before: Snapshot,
-        done: Result<(u64, Option<PathBuf>), StoreError>,
-    ) -> Result<ReplaceOutcome, StoreError> {
-        match done {
-            Ok((late_bytes, retained)) => {
-                Ok(ReplaceOutcome::New { before: Box::new(before), late_bytes, retained })
-            }
-            Err(error) => {
-                if error.severity() != Severity::Uncertain {
-                    self.withdraw_failed(&before);
-                }
-                Err(error)
-            }
-        }
-    }
-}
-
-/// Commits the snapshot of what is replaced; the copy that a killed run left of the same
-/// bytes goes then.
-pub(crate) fn save(
-    store: &Store,
-    session: &SessionId,
-    draft: Draft<'_>,
-    kind: SnapshotKind,
-) -> Result<Snapshot, StoreError> {
-    let superseded = store.superseded(session, &draft, kind);
-    let (before, failed) = draft.take(session, kind)?;
-    if let Some(error) = failed {
-        store.withdraw_failed(&before);
-        return Err(error);
-    }
-    if let Some(id) = superseded {
-        // It does no harm if it remains.
-        let _ = store.withdraw(&id);
-    }
-    Ok(before)
 }
 
 /// Puts the new file in place; returns how many bytes were carried over, and the old file
@@ -288,7 +314,7 @@ fn exchange(
     Ok((late_bytes, retained))
 }
 
-pub(crate) fn not_saved(path: &Path, error: StoreError) -> StoreError {
+fn not_saved(path: &Path, error: StoreError) -> StoreError {
     StoreError::NotSaved { path: path.to_owned(), source: Box::new(error) }
 }
 
@@ -324,45 +350,6 @@ impl NewContent<'_> {
             id: path.display().to_string(),
             why: format!("the new content has sha256 {found} instead of {expected}"),
         })
-    }
-}
-
-impl Store {
-    /// After a failed replacement: checks the file that was to get the name of the replaced one,
-    /// and withdraws the snapshot unless it is needed to find that file.
-    pub(crate) fn withdraw_failed(&self, before: &Snapshot) {
-        let mut swept = SweepReport::default();
-        let judged = self.sweep_one(&before.id, &before.meta, &mut swept);
-        if judged.is_ok() && !before.meta.has_retained() {
-            // It does no harm if it remains.
-            let _ = self.withdraw(&before.id);
-        }
-    }
-
-    /// Deletes a snapshot for good, the commit record first.
-    pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
-        let item = StoreItem::Snapshot(id.clone());
-        let items = [item.clone()];
-        let mut removal = Removal::begin(self, "withdraw", Some(&id.session), &items)?;
-        removal.each([item], |item| Some((item, self.remove_snapshot(id))));
-        sync_removal(&self.snapshots())?;
-        removal.done()?;
-        self.lock()?.forget_withdrawn(id)
-    }
-
-    /// The newest snapshot of a session, when it was taken of the same bytes for the same
-    /// purpose: that run was killed, or what it did was undone by hand.
-    pub(crate) fn superseded(
-        &self,
-        session: &SessionId,
-        draft: &Draft<'_>,
-        kind: SnapshotKind,
-    ) -> Option<SnapshotId> {
-        let Entry { id, meta: Ok(meta) } = self.newest(session)? else {
-            return None;
-        };
-        let is_same = meta.sha256 == draft.sha256 && meta.source == draft.source;
-        (is_same && meta.kind == kind && !meta.held && !meta.has_retained()).then_some(id)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::audit::Figures;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::is_there;
 use crate::id::{SessionId, real_path};
-use crate::replace::idle::MinIdle;
+use crate::replace::session_file::MinIdle;
 use crate::replace::session_file::{SessionFile, refuse_replacement};
 use crate::replace::undo::PrefixHashes;
 use crate::replace::{NewContent, ReplaceOutcome};
@@ -122,6 +122,42 @@ impl Store {
             file,
         })
     }
+
+    /// The snapshots of a file: of the session that its agent has written into it; of its path,
+    /// whatever name they were saved under; else, for a file that was moved or copied, of the
+    /// session that has a snapshot, or wrote a file, of the same bytes or of its beginning.
+    pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile, StoreError> {
+        let real = real_path(path).or_cannot("read", path)?;
+        // Older versions of the tools named all sessions by their path.
+        let own = [SessionId::of_file(path)?, SessionId::of_path(path)?];
+        let mut catalog = self.catalog(None)?;
+        let is_own = |entry: &Entry| {
+            let meta = entry.meta.as_ref();
+            own.contains(&entry.id.session) || meta.is_ok_and(|meta| meta.is_of(&real))
+        };
+        if catalog.entries.iter().any(is_own) {
+            catalog.entries.retain(is_own);
+            catalog.uncommitted.retain(|id| own.contains(&id.session));
+            return Ok(OfFile { catalog, by_content: None });
+        }
+        let fitting = fitting_sessions(&catalog, path)?;
+        let mut sessions = fitting.iter();
+        let (Some(session), None) = (sessions.next(), sessions.next()) else {
+            if fitting.is_empty() {
+                return Err(StoreError::NoSnapshotOf(path.to_owned()));
+            }
+            return Err(StoreError::SeveralSessions {
+                path: path.to_owned(),
+                sessions: fitting.iter().map(ToString::to_string).collect(),
+            });
+        };
+        catalog.entries.retain(|entry| entry.id.session == *session);
+        catalog.uncommitted.retain(|id| id.session == *session);
+        let metas = catalog.entries.iter().rev();
+        let mut metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        let source = metas.find_map(|meta| meta.source.clone());
+        Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
+    }
 }
 
 impl Restore<'_> {
@@ -180,44 +216,6 @@ pub struct OfFile {
     pub catalog: Catalog,
     /// The path that they were taken of, where only the content tells that they are its own.
     pub by_content: Option<String>,
-}
-
-impl Store {
-    /// The snapshots of a file: of the session that its agent has written into it; of its path,
-    /// whatever name they were saved under; else, for a file that was moved or copied, of the
-    /// session that has a snapshot, or wrote a file, of the same bytes or of its beginning.
-    pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile, StoreError> {
-        let real = real_path(path).or_cannot("read", path)?;
-        // Older versions of the tools named all sessions by their path.
-        let own = [SessionId::of_file(path)?, SessionId::of_path(path)?];
-        let mut catalog = self.catalog(None)?;
-        let is_own = |entry: &Entry| {
-            let meta = entry.meta.as_ref();
-            own.contains(&entry.id.session) || meta.is_ok_and(|meta| meta.is_of(&real))
-        };
-        if catalog.entries.iter().any(is_own) {
-            catalog.entries.retain(is_own);
-            catalog.uncommitted.retain(|id| own.contains(&id.session));
-            return Ok(OfFile { catalog, by_content: None });
-        }
-        let fitting = fitting_sessions(&catalog, path)?;
-        let mut sessions = fitting.iter();
-        let (Some(session), None) = (sessions.next(), sessions.next()) else {
-            if fitting.is_empty() {
-                return Err(StoreError::NoSnapshotOf(path.to_owned()));
-            }
-            return Err(StoreError::SeveralSessions {
-                path: path.to_owned(),
-                sessions: fitting.iter().map(ToString::to_string).collect(),
-            });
-        };
-        catalog.entries.retain(|entry| entry.id.session == *session);
-        catalog.uncommitted.retain(|id| id.session == *session);
-        let metas = catalog.entries.iter().rev();
-        let mut metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
-        let source = metas.find_map(|meta| meta.source.clone());
-        Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
-    }
 }
 
 /// The sessions of whose bytes the longest beginning of the file is.

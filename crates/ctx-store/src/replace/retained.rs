@@ -131,9 +131,7 @@ impl Store {
         swept.removed += 1;
         Ok(())
     }
-}
 
-impl Store {
     /// Takes a snapshot of what others have written to a file that takes, or took, the place of the
     /// session file `live`; errors of reading call it `name`.
     pub(crate) fn save_late(

@@ -25,6 +25,62 @@ impl Store {
         let found = self.catalog(session)?.find(wanted).cloned();
         found.map_err(|error| self.explained(error))
     }
+
+    /// The same failure with what the rest of the store says of the name.
+    pub(crate) fn explained(&self, error: StoreError) -> StoreError {
+        let StoreError::NoSnapshot(mut missing) = error else {
+            return error;
+        };
+        if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
+            if let Some(id) = self.elsewhere(&missing.wanted) {
+                missing.reason = MissingReason::Elsewhere(id);
+            } else if let Ok(StoreItem::Snapshot(id)) = self.find_deleted(None, &missing.wanted) {
+                missing.reason = MissingReason::InTrash(id.to_string());
+            }
+        }
+        StoreError::NoSnapshot(missing)
+    }
+
+    /// A snapshot of any session that has this number, or this id.
+    fn elsewhere(&self, wanted: &str) -> Option<String> {
+        let number = Query::new(wanted).number();
+        let entries = self.catalog(None).ok()?.entries;
+        let mut ids = entries.into_iter().map(|entry| entry.id);
+        let is_it = |id: &crate::SnapshotId| match number {
+            Some(number) => id.stamp.sequence == number,
+            None => id.to_string() == wanted,
+        };
+        ids.find(is_it).map(|id| id.to_string())
+    }
+
+    /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded
+    /// files, with names that are near: a name with a typing error must not look as if all were
+    /// well.
+    pub fn require_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.require(session, false)
+    }
+
+    /// The same where what is in the trash, or was set aside as damaged, is enough.
+    pub fn require_session_or_trash(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.require(session, true)
+    }
+
+    fn require(&self, session: &SessionId, trash_is_enough: bool) -> Result<(), StoreError> {
+        let known = self.sessions()?;
+        if known.contains(session) {
+            return Ok(());
+        }
+        let is_of = |item: &StoreItem| item.session() == session;
+        let in_trash = self.trashed(None)?.keys().any(is_of);
+        if trash_is_enough && (in_trash || self.set_aside()?.keys().any(is_of)) {
+            return Ok(());
+        }
+        Err(StoreError::NoSession {
+            session: session.to_string(),
+            near: near(session.as_str(), known.iter().map(SessionId::as_str)),
+            in_trash,
+        })
+    }
 }
 
 impl Catalog {
@@ -208,64 +264,6 @@ impl MissingReason {
             _ if digits.len() >= DIGITS_OF_A_HASH => Self::HashInDigits,
             _ => Self::Unknown,
         }
-    }
-}
-
-impl Store {
-    /// The same failure with what the rest of the store says of the name.
-    pub(crate) fn explained(&self, error: StoreError) -> StoreError {
-        let StoreError::NoSnapshot(mut missing) = error else {
-            return error;
-        };
-        if missing.reason == MissingReason::Unknown && missing.wanted != "latest" {
-            if let Some(id) = self.elsewhere(&missing.wanted) {
-                missing.reason = MissingReason::Elsewhere(id);
-            } else if let Ok(StoreItem::Snapshot(id)) = self.find_deleted(None, &missing.wanted) {
-                missing.reason = MissingReason::InTrash(id.to_string());
-            }
-        }
-        StoreError::NoSnapshot(missing)
-    }
-
-    /// A snapshot of any session that has this number, or this id.
-    fn elsewhere(&self, wanted: &str) -> Option<String> {
-        let number = Query::new(wanted).number();
-        let entries = self.catalog(None).ok()?.entries;
-        let mut ids = entries.into_iter().map(|entry| entry.id);
-        let is_it = |id: &crate::SnapshotId| match number {
-            Some(number) => id.stamp.sequence == number,
-            None => id.to_string() == wanted,
-        };
-        ids.find(is_it).map(|id| id.to_string())
-    }
-
-    /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded
-    /// files, with names that are near: a name with a typing error must not look as if all were
-    /// well.
-    pub fn require_session(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.require(session, false)
-    }
-
-    /// The same where what is in the trash, or was set aside as damaged, is enough.
-    pub fn require_session_or_trash(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.require(session, true)
-    }
-
-    fn require(&self, session: &SessionId, trash_is_enough: bool) -> Result<(), StoreError> {
-        let known = self.sessions()?;
-        if known.contains(session) {
-            return Ok(());
-        }
-        let is_of = |item: &StoreItem| item.session() == session;
-        let in_trash = self.trashed(None)?.keys().any(is_of);
-        if trash_is_enough && (in_trash || self.set_aside()?.keys().any(is_of)) {
-            return Ok(());
-        }
-        Err(StoreError::NoSession {
-            session: session.to_string(),
-            near: near(session.as_str(), known.iter().map(SessionId::as_str)),
-            in_trash,
-        })
     }
 }
 

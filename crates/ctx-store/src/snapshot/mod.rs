@@ -8,7 +8,6 @@ pub(crate) mod meta;
 pub(crate) mod pack;
 pub(crate) mod recent;
 pub(crate) mod repair;
-pub(crate) mod reuse;
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -160,6 +159,21 @@ impl Store {
         }
         Ok(false)
     }
+
+    /// How much room it takes, by the lengths of its files. What vanishes meanwhile takes none.
+    pub fn usage(&self) -> Result<Usage, StoreError> {
+        let snapshots = snapshot_files(&self.snapshots())?;
+        let committed = snapshots.iter().filter(|file| file.is_meta);
+        let lengths = snapshots.iter();
+        let lengths = lengths.filter_map(|file| fs::symlink_metadata(&file.path).ok());
+        Ok(Usage {
+            sessions: self.sessions()?.len() as u64,
+            snapshots: committed.count() as u64,
+            bytes: length_of(self.root())?,
+            snapshot_bytes: lengths.map(|meta| meta.len()).sum(),
+            trash_bytes: length_of(&self.trash())?,
+        })
+    }
 }
 
 /// One of the files of a snapshot.
@@ -280,23 +294,6 @@ pub struct Usage {
     pub snapshot_bytes: u64,
     /// Bytes of the files in the trash.
     pub trash_bytes: u64,
-}
-
-impl Store {
-    /// How much room it takes, by the lengths of its files. What vanishes meanwhile takes none.
-    pub fn usage(&self) -> Result<Usage, StoreError> {
-        let snapshots = snapshot_files(&self.snapshots())?;
-        let committed = snapshots.iter().filter(|file| file.is_meta);
-        let lengths = snapshots.iter();
-        let lengths = lengths.filter_map(|file| fs::symlink_metadata(&file.path).ok());
-        Ok(Usage {
-            sessions: self.sessions()?.len() as u64,
-            snapshots: committed.count() as u64,
-            bytes: length_of(self.root())?,
-            snapshot_bytes: lengths.map(|meta| meta.len()).sum(),
-            trash_bytes: length_of(&self.trash())?,
-        })
-    }
 }
 
 /// The bytes of all files in a folder, links not followed; what vanishes meanwhile takes none.

@@ -22,8 +22,8 @@ use crate::fs::{HashingReader, each_block, file_names, hash, hex, if_there, is_t
 use crate::id::SnapshotId;
 use crate::os;
 use crate::snapshot::bytes::SnapshotBytes;
+use crate::snapshot::draft::EqualBytes;
 use crate::snapshot::meta::{Meta, Packed};
-use crate::snapshot::reuse::EqualBytes;
 use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::{Store, data_name};
 use crate::trash::{remove, sync_removal};

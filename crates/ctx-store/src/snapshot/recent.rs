@@ -116,6 +116,40 @@ impl Store {
         // If it remains, it names missing snapshots.
         let _ = fs::remove_file(self.recent_dir().join(session.as_str()));
     }
+
+    /// The notes about a session that pass on to its next snapshot.
+    pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
+        let key = COMPACTION_STRIKES;
+        let goes_on = kind == SnapshotKind::Snapshot;
+        let value = goes_on.then(|| self.note(session, key)).flatten();
+        value.map(|value| (key.to_owned(), value)).into_iter().collect()
+    }
+
+    /// Holds a snapshot, or releases it; does nothing when it is held, or released, already.
+    pub fn hold(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+        held: bool,
+    ) -> Result<SnapshotId, StoreError> {
+        let mut locked = self.lock()?;
+        let entry = self.find_snapshot(session, wanted)?;
+        let mut meta = entry.trusted_meta()?;
+        if meta.held != held {
+            meta.held = held;
+            let facts = Facts { snapshots: vec![meta.id.clone()], ..Facts::of(&entry.id.session) };
+            let operation = locked.begin(if held { "hold" } else { "release" }, &facts)?;
+            locked.write_meta(&entry.id, &meta)?;
+            locked.done(&operation, &facts)?;
+        }
+        Ok(entry.id.clone())
+    }
+
+    /// The member `key` of the session's newest meta.json, if it has one.
+    pub fn note(&self, session: &SessionId, key: &str) -> Option<Value> {
+        let meta = self.newest(session).and_then(|entry| entry.meta.ok());
+        meta.and_then(|mut meta| meta.others.remove(key))
+    }
 }
 
 /// The state by the snapshots themselves.
@@ -171,42 +205,6 @@ impl StoreLock<'_> {
 /// A note about the session rather than its bytes: it passes on to the next snapshot, and a change
 /// by our own tools resets it.
 pub const COMPACTION_STRIKES: &str = "compaction_strikes";
-
-impl Store {
-    /// The notes about a session that pass on to its next snapshot.
-    pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
-        let key = COMPACTION_STRIKES;
-        let goes_on = kind == SnapshotKind::Snapshot;
-        let value = goes_on.then(|| self.note(session, key)).flatten();
-        value.map(|value| (key.to_owned(), value)).into_iter().collect()
-    }
-
-    /// Holds a snapshot, or releases it; does nothing when it is held, or released, already.
-    pub fn hold(
-        &self,
-        session: Option<&SessionId>,
-        wanted: &str,
-        held: bool,
-    ) -> Result<SnapshotId, StoreError> {
-        let mut locked = self.lock()?;
-        let entry = self.find_snapshot(session, wanted)?;
-        let mut meta = entry.trusted_meta()?;
-        if meta.held != held {
-            meta.held = held;
-            let facts = Facts { snapshots: vec![meta.id.clone()], ..Facts::of(&entry.id.session) };
-            let operation = locked.begin(if held { "hold" } else { "release" }, &facts)?;
-            locked.write_meta(&entry.id, &meta)?;
-            locked.done(&operation, &facts)?;
-        }
-        Ok(entry.id.clone())
-    }
-
-    /// The member `key` of the session's newest meta.json, if it has one.
-    pub fn note(&self, session: &SessionId, key: &str) -> Option<Value> {
-        let meta = self.newest(session).and_then(|entry| entry.meta.ok());
-        meta.and_then(|mut meta| meta.others.remove(key))
-    }
-}
 
 impl Replacement<'_> {
     /// Gives up the replacement and records why: `change` computes the member `key` of the

@@ -116,21 +116,7 @@ impl Store {
         };
         Some(Trashed { item, removed, meta, bytes })
     }
-}
 
-/// How many things come back while the store is locked once.
-const AT_A_TIME: usize = 100;
-
-/// How it ended, when several things were to come back.
-#[derive(Debug, Default)]
-pub struct UndeleteReport {
-    /// Restored items.
-    pub back: Vec<StoreItem>,
-    /// Failures.
-    pub failed: Vec<StoreError>,
-}
-
-impl Store {
     /// All in the trash that `wanted` names: `all`; what [`Store::find_deleted`] finds; or all
     /// that was removed at a time or later. What was never committed is no snapshot, and
     /// nothing to come back unless it is named. What was removed first comes first.
@@ -262,6 +248,18 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// How many things come back while the store is locked once.
+const AT_A_TIME: usize = 100;
+
+/// How it ended, when several things were to come back.
+#[derive(Debug, Default)]
+pub struct UndeleteReport {
+    /// Restored items.
+    pub back: Vec<StoreItem>,
+    /// Failures.
+    pub failed: Vec<StoreError>,
 }
 
 #[cfg(test)]
