@@ -114,7 +114,7 @@ pub(crate) fn project_root(path: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+mod agents_tests {
     use std::path::{Path, PathBuf};
 
     use super::{AgentFolder, is_of_helper, is_session_name};

@@ -98,7 +98,7 @@ impl Index {
 }
 
 #[cfg(test)]
-mod tests {
+mod index_tests {
     use std::path::Path;
 
     use super::{Index, VERSION};

@@ -59,7 +59,7 @@ pub use snapshot::meta::{BadLine, Meta, Packed, SnapshotKind, Successor, Tally, 
 pub use snapshot::pack::{PackReport, Packing};
 pub use snapshot::recent::COMPACTION_STRIKES;
 pub use snapshot::repair::Repaired;
-pub use snapshot::{Catalog, Entry, Flaw, Usage, Verdict, Verdicts};
+pub use snapshot::{Catalog, Entry, Flaw, Usage, Verdicts};
 pub use store::{Actor, Clock, Store, is_kept_aside, is_store};
 pub use trash::list::{Trashed, UndeleteReport};
 pub use trash::removal::{RemovalReport, StoreItem};

@@ -123,10 +123,6 @@ const UNITS: [&str; 24] = [
     "years",
 ];
 
-fn is_unit(word: &str) -> bool {
-    UNITS.contains(&word)
-}
-
 /// The letters and digits of a text, in words.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
@@ -137,7 +133,7 @@ fn ago(span: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, WhenErro
     if unit == "m" {
         return Err(WhenError::Minutes);
     }
-    if !is_unit(unit) {
+    if !UNITS.contains(&unit) {
         return Err(WhenError::Malformed);
     }
     let span = parse_duration(span).map_err(|_| WhenError::Malformed)?;
@@ -164,7 +160,7 @@ fn day_in_words(text: &str, now: DateTime<Utc>) -> Result<NaiveDate, WhenError> 
         return Err(WhenError::Weekday);
     } else if weekday.is_some() || (words(text).count() == 1 && words(text).all(is_month)) {
         format!("last {named}")
-    } else if words(text).any(is_unit) {
+    } else if words(text).any(|word| UNITS.contains(&word)) {
         return Err(WhenError::NotAgo);
     } else {
         return Err(WhenError::Malformed);

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, json_line, printable};
-use ctx_store::{BrokenLink, Repaired, SessionId, Store, Verdict, Verdicts};
+use ctx_store::{BrokenLink, Flaw, Repaired, SessionId, Store, Verdicts};
 use serde::Serialize;
 
 use super::list::warn_uncommitted;
@@ -55,7 +55,7 @@ impl Verification<'_> {
         let catalog = self.store.catalog(self.session).map_err(failure)?;
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
-            let verdict = Verdict::of(self.store.verify(entry, self.read_data));
+            let verdict = self.store.verify(entry, self.read_data).map_err(Flaw::of_check);
             self.print("snapshot", &entry.id, &verdict, io)?;
             count.add(&verdict);
         }
@@ -69,7 +69,8 @@ impl Verification<'_> {
         match self.store.all_offloaded(self.session) {
             Ok(files) => {
                 for file in &files {
-                    let verdict = Verdict::of(self.store.read_offloaded(file).map(drop));
+                    let read = self.store.read_offloaded(file).map(drop);
+                    let verdict = read.map_err(Flaw::of_check);
                     self.print("offloaded", file, &verdict, io)?;
                     count.add(&verdict);
                 }
@@ -87,22 +88,24 @@ impl Verification<'_> {
         &self,
         kind: &'static str,
         name: &impl Display,
-        verdict: &Verdict,
+        verdict: &Result<(), Flaw>,
         io: &mut Io,
     ) -> Result<(), Failure> {
         if !self.json {
             // Under cron, intact items are not worth a mail, as with `sha256sum --check --quiet`.
-            if matches!(verdict, Verdict::Sound) && io.verbosity() == Verbosity::Quiet {
-                return Ok(());
-            }
+            let text = match verdict {
+                Ok(()) if io.verbosity() == Verbosity::Quiet => return Ok(()),
+                Ok(()) => "OK".to_owned(),
+                Err(Flaw::Damaged(why)) => format!("FAILED: {why}"),
+                Err(Flaw::Unread(why)) => format!("FAILED open or read: {why}"),
+            };
             // Out of a tampered meta.json it could drive the terminal.
-            let text = printable(&verdict.to_string());
-            return io.write(format!("{name}: {text}\n").as_bytes());
+            return io.write(format!("{name}: {}\n", printable(&text)).as_bytes());
         }
         let (verdict, why) = match verdict {
-            Verdict::Sound => ("sound", None),
-            Verdict::Damaged(why) => ("damaged", Some(why.as_str())),
-            Verdict::Unread(why) => ("unread", Some(why.as_str())),
+            Ok(()) => ("sound", None),
+            Err(Flaw::Damaged(why)) => ("damaged", Some(why.as_str())),
+            Err(Flaw::Unread(why)) => ("unread", Some(why.as_str())),
         };
         let report = VerifyReport { kind, id: &name.to_string(), line: None, verdict, why };
         io.write(json_line(&report).as_bytes())

@@ -99,7 +99,10 @@ fn summaries_follow_each_other_and_are_not_repeated() {
     let store = store(&dir.path().join("s"));
     let session: SessionId = "demo".parse().expect("an id");
     let append = |messages, text| {
-        let figures = Figures { summing: Some(Summing::default()), ..Figures::default() };
+        let figures = Figures {
+            summing: Some(Summing { method: "none", ..Summing::default() }),
+            ..Figures::default()
+        };
         let appended = append_summary(&store, &session, messages, text, figures);
         appended.expect("written")
     };

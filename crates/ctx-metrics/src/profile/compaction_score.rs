@@ -10,7 +10,7 @@ use ctx_summary::ledger::score::{After, Class, Row, Score, Scored, Scorer, Stand
 use serde_json::Value;
 
 use super::Step;
-use crate::fidelity::{counts_of, fidelity};
+use crate::{counts_of, fidelity};
 
 /// So many of the lost identifiers are listed: there are many, and other things say more.
 const MOST_NAMES: usize = 15;

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use chrono::{DateTime, Utc};
@@ -25,13 +26,8 @@ pub(crate) fn none_before() -> String {
     "0".repeat(DIGITS)
 }
 
-/// The last line of a log, without its end.
-struct LastLine {
-    start: u64,
-    end: u64,
-}
-
-fn last_line(log: &File) -> io::Result<Option<LastLine>> {
+/// Where the last line of a log is, without its end.
+fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
     let length = log.metadata()?.len();
     let mut byte = [0];
     if length == 0 {
@@ -51,13 +47,13 @@ fn last_line(log: &File) -> io::Result<Option<LastLine>> {
         }
         start = from;
     }
-    Ok(Some(LastLine { start, end }))
+    Ok(Some(start..end))
 }
 
 /// sha256 of the last line of a log, for the record that is to follow it. A run that was
 /// killed may have left half a record: that is a line like any other.
 pub(crate) fn hash_of_last(log: &File) -> io::Result<String> {
-    let Some(LastLine { mut start, end }) = last_line(log)? else {
+    let Some(Range { mut start, end }) = last_line(log)? else {
         return Ok(none_before());
     };
     let mut hasher = Sha256::new();
@@ -73,7 +69,7 @@ pub(crate) fn hash_of_last(log: &File) -> io::Result<String> {
 
 /// The time of the last record of a log.
 pub(crate) fn time_of_last(log: &File) -> Option<DateTime<Utc>> {
-    let LastLine { start, end } = last_line(log).ok()??;
+    let Range { start, end } = last_line(log).ok()??;
     let mut head = vec![0; usize::try_from(end - start).map_or(HEAD, |left| left.min(HEAD))];
     log.read_exact_at(&mut head, start).ok()?;
     let key = b"\"time\":\"";

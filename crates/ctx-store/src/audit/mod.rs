@@ -74,7 +74,7 @@ pub struct Compaction {
 }
 
 /// How a summary was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
     /// `extractive`, `rule`, `llm`, or `none` without a summary.
     pub method: &'static str,
@@ -88,19 +88,6 @@ pub struct Summing {
     pub model_tokens_out: Option<u64>,
     /// How long it was waited for the model, pauses between tries included.
     pub model_ms: u64,
-}
-
-impl Default for Summing {
-    fn default() -> Self {
-        Self {
-            method: "none",
-            fell_back: false,
-            model_calls: 0,
-            model_tokens_in: None,
-            model_tokens_out: None,
-            model_ms: 0,
-        }
-    }
 }
 
 /// How many items of each class (asks, constraints, …) survived a compaction.

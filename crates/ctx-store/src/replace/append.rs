@@ -104,14 +104,10 @@ fn add(
     bytes: &[u8],
     addition: Addition<'_>,
 ) -> Result<(), StoreError> {
-    let new = before.meta.replaced_by.as_ref();
     let mut facts = Facts {
-        snapshots: vec![before.id.to_string()],
-        sha256_before: Some(before.meta.sha256.clone()),
-        sha256: new.map(|new| new.sha256.clone()),
-        bytes: new.map(|new| new.bytes),
+        bytes: before.meta.replaced_by.as_ref().map(|new| new.bytes),
         added_bytes: Some(bytes.len() as u64),
-        ..Facts::of(&before.id.session)
+        ..before.facts_of_change()
     };
     let note = store.note_addition(before, &live, bytes)?;
     let written = || {
@@ -412,7 +408,8 @@ impl Store {
             }
             AppendState::PartAndMore(part) => {
                 let draft = live.draft(self)?;
-                let replacement = Replacement::new(self, session, lock, live, draft);
+                let (store, session) = (self, session.clone());
+                let replacement = Replacement { store, session, lock, live, draft, may_grow: true };
                 replace_without(replacement, part)?;
             }
         }

@@ -115,7 +115,8 @@ impl Store {
         for link in live.second_names()? {
             fs::remove_file(&link).or_cannot("remove", &link)?;
         }
-        Ok(Replacement::new(self, session, lock, live, draft))
+        let session = session.clone();
+        Ok(Replacement { store: self, session, lock, live, draft, may_grow: true })
     }
 
     /// Locks a session and its file, and cleans up after a killed run.
@@ -238,17 +239,7 @@ impl Store {
     }
 }
 
-impl<'s> Replacement<'s> {
-    pub(crate) fn new(
-        store: &'s Store,
-        session: &SessionId,
-        lock: SessionLock,
-        live: SessionFile,
-        draft: Draft<'s>,
-    ) -> Self {
-        Self { store, session: session.clone(), lock, live, draft, may_grow: true }
-    }
-
+impl Replacement<'_> {
     /// The bytes of the file.
     pub fn bytes(&self) -> Result<File, StoreError> {
         self.draft.reader()
@@ -297,12 +288,7 @@ fn exchange(
     swap: Swap<'_>,
     new: &mut NewContent<'_>,
 ) -> Result<(u64, Option<PathBuf>), StoreError> {
-    let mut facts = Facts {
-        snapshots: vec![before.id.to_string()],
-        sha256_before: Some(before.meta.sha256.clone()),
-        sha256: Some(new.sha256.to_owned()),
-        ..Facts::of(&before.id.session)
-    };
+    let mut facts = before.facts_of_change();
     let operation = store.begin(new.operation, &facts)?;
     let (late_bytes, retained) = swap.commit()?;
     facts.late_bytes = Some(late_bytes);

@@ -46,11 +46,13 @@ impl Store {
         let mut newest = None;
         for entry in entries {
             let Ok(meta) = &entry.meta else {
-                if self.may_be_of_replacement(entry) {
-                    let damaged = entry.trusted_meta().expect_err("it is damaged");
-                    return Err(damaged.in_undo());
+                // The commit record of a damaged one may still be good.
+                let sealed = self.read_sealed(&entry.id);
+                if sealed.is_ok_and(|meta| !meta.kind.is_of_replacement()) {
+                    continue;
                 }
-                continue;
+                let damaged = entry.trusted_meta().expect_err("it is damaged");
+                return Err(damaged.in_undo());
             };
             if !meta.kind.is_of_replacement() || now.is(meta) {
                 continue;
@@ -65,12 +67,6 @@ impl Store {
         }
         let newest = newest.ok_or(StoreError::NothingToUndo)?;
         Ok((newest, now))
-    }
-
-    /// For a damaged snapshot; its commit record may still be good.
-    fn may_be_of_replacement(&self, entry: &Entry) -> bool {
-        let sealed = self.read_sealed(&entry.id);
-        sealed.map_or(true, |meta| meta.kind.is_of_replacement())
     }
 }
 

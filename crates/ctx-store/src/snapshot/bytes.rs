@@ -11,7 +11,7 @@ use std::path::Path;
 use zstd::stream::read::Decoder;
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::{hash, open_plain};
+use crate::fs::{hash, if_there, open_plain};
 use crate::id::SnapshotId;
 use crate::snapshot::meta::Meta;
 use crate::snapshot::{Entry, Flaw};
@@ -135,19 +135,11 @@ impl Store {
     /// Opens the bytes of a snapshot after checking them against their hash.
     pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta), StoreError> {
         let meta = entry.trusted_meta()?;
-        let plain = open_checked(entry, &self.data_path(&entry.id), &meta);
-        let bytes = match plain {
-            Ok(bytes) => bytes,
+        let bytes = match open_checked(entry, &self.data_path(&entry.id), &meta) {
+            Ok(plain) => plain,
             Err(error) => {
                 let packed = open_checked(entry, &self.packed_path(&entry.id), &meta);
-                match packed {
-                    Err(StoreError::Io { source, .. })
-                        if source.kind() == io::ErrorKind::NotFound =>
-                    {
-                        return Err(error);
-                    }
-                    other => other?,
-                }
+                if_there(packed)?.ok_or(error)?
             }
         };
         Ok((bytes, meta))

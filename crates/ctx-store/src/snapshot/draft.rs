@@ -59,6 +59,18 @@ pub struct Snapshot {
     pub(crate) fingerprint: u128,
 }
 
+impl Snapshot {
+    /// What the audit log says of the change of the file that it was taken before.
+    pub(crate) fn facts_of_change(&self) -> Facts {
+        Facts {
+            snapshots: vec![self.id.to_string()],
+            sha256_before: Some(self.meta.sha256.clone()),
+            sha256: self.meta.replaced_by.as_ref().map(|new| new.sha256.clone()),
+            ..Facts::of(&self.id.session)
+        }
+    }
+}
+
 /// The tally of the bytes that pass.
 pub(crate) struct Measured {
     /// Has read all of them, also for the hash of what is to follow them.

@@ -1,5 +1,4 @@
-//! The snapshots of a store: the list, the search by name, the checks with their results in the
-//! words of sha256sum, and the size of a store.
+//! The snapshots of a store: the list, the search by name, the checks, and the size of a store.
 
 pub(crate) mod bytes;
 pub(crate) mod draft;
@@ -10,9 +9,9 @@ pub(crate) mod recent;
 pub(crate) mod repair;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -59,6 +58,16 @@ pub enum Flaw {
 }
 
 impl Flaw {
+    /// Why the check of an item failed.
+    pub fn of_check(error: StoreError) -> Self {
+        match error {
+            StoreError::Damaged { why, .. } => Self::Damaged(why),
+            StoreError::Unread { why, .. } => Self::Unread(why),
+            error @ StoreError::Io { .. } => Self::Unread(error.to_string()),
+            error => Self::Damaged(error.to_string()),
+        }
+    }
+
     /// The meaning of a failed call for a snapshot.
     pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
@@ -212,17 +221,6 @@ impl Entry {
     }
 }
 
-/// The result of checking one item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is intact.
-    Sound,
-    /// It is damaged, for this reason.
-    Damaged(String),
-    /// It may be intact, but could not be read, for this reason.
-    Unread(String),
-}
-
 /// How many things were found in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdicts {
@@ -234,36 +232,13 @@ pub struct Verdicts {
     pub unread: usize,
 }
 
-impl Verdict {
-    /// The result of a check.
-    pub fn of(checked: Result<(), StoreError>) -> Self {
-        match checked {
-            Ok(()) => Self::Sound,
-            Err(StoreError::Damaged { why, .. }) => Self::Damaged(why),
-            Err(StoreError::Unread { why, .. }) => Self::Unread(why.clone()),
-            Err(error @ StoreError::Io { .. }) => Self::Unread(error.to_string()),
-            Err(error) => Self::Damaged(error.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sound => f.write_str("OK"),
-            Self::Damaged(why) => write!(f, "FAILED: {why}"),
-            Self::Unread(why) => write!(f, "FAILED open or read: {why}"),
-        }
-    }
-}
-
 impl Verdicts {
     /// One more thing was found so.
-    pub fn add(&mut self, verdict: &Verdict) {
-        *match verdict {
-            Verdict::Sound => &mut self.sound,
-            Verdict::Damaged(_) => &mut self.damaged,
-            Verdict::Unread(_) => &mut self.unread,
+    pub fn add(&mut self, checked: &Result<(), Flaw>) {
+        *match checked {
+            Ok(()) => &mut self.sound,
+            Err(Flaw::Damaged(_)) => &mut self.damaged,
+            Err(Flaw::Unread(_)) => &mut self.unread,
         } += 1;
     }
 
@@ -312,7 +287,7 @@ fn length_of(folder: &Path) -> Result<u64, StoreError> {
 mod verdict_tests {
     use std::io;
 
-    use super::{Verdict, Verdicts};
+    use super::{Flaw, Verdicts};
     use crate::StoreError;
 
     #[test]
@@ -323,8 +298,8 @@ mod verdict_tests {
             source: io::ErrorKind::PermissionDenied.into(),
         };
         let damaged = StoreError::NotAStore("x".into());
-        let verdicts = [Ok(()), Err(denied), Err(damaged)].map(Verdict::of);
-        assert!(matches!(verdicts, [Verdict::Sound, Verdict::Unread(_), Verdict::Damaged(_)]));
+        let verdicts = [Ok(()), Err(denied), Err(damaged)].map(|it| it.map_err(Flaw::of_check));
+        assert!(matches!(verdicts, [Ok(()), Err(Flaw::Unread(_)), Err(Flaw::Damaged(_))]));
         let mut count = Verdicts::default();
         for verdict in &verdicts {
             count.add(verdict);
