@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::find::Mark;
 use crate::read::{Content, Reading};
 
-/// Another one where a reading would say something else of the same file.
-const VERSION: &str = concat!("3 ", env!("CARGO_PKG_VERSION"));
+/// The first line, with a version: another one where a reading would say something else of the same
+/// file.
+const HEAD: &str = concat!("{\"sessions\":\"3 ", env!("CARGO_PKG_VERSION"), "\"}");
 
 /// The readings of files, by their paths.
 #[derive(Debug, Default)]
@@ -19,11 +20,6 @@ pub struct Index {
     /// Their marks and contents; without one the file is not a session.
     entries: HashMap<PathBuf, (Mark, Option<Content>)>,
     is_changed: bool,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Head<'a> {
-    sessions: &'a str,
 }
 
 /// A line of the file.
@@ -38,8 +34,7 @@ impl Index {
     /// The index in `text`; an empty one for another version.
     pub fn parse(text: &str) -> Self {
         let mut lines = text.lines();
-        let head = lines.next().map(serde_json::from_str::<Head<'_>>);
-        if !matches!(head, Some(Ok(Head { sessions: VERSION }))) {
+        if lines.next() != Some(HEAD) {
             return Self::default();
         }
         let entries = lines.filter_map(|line| {
@@ -81,7 +76,6 @@ impl Index {
 
     /// The text of it: the same for the same readings. A path that is no text is left out.
     pub fn to_text(&self) -> String {
-        let head = Head { sessions: VERSION };
         let mut lines: Vec<String> = self
             .entries
             .iter()
@@ -91,7 +85,7 @@ impl Index {
             })
             .collect();
         lines.sort_unstable();
-        lines.insert(0, serde_json::to_string(&head).unwrap_or_default());
+        lines.insert(0, HEAD.to_owned());
         lines.push(String::new());
         lines.join("\n")
     }
@@ -101,7 +95,7 @@ impl Index {
 mod index_tests {
     use std::path::Path;
 
-    use super::{Index, VERSION};
+    use super::{HEAD, Index};
     use crate::{Content, Mark, Reading};
 
     fn reading(size: u64, is_settled: bool) -> Reading {
@@ -135,7 +129,7 @@ mod index_tests {
         let mut index = Index::default();
         index.put(Path::new("/b"), &reading(7, true));
         let text = index.to_text();
-        let other = text.replacen(VERSION, "0 0", 1);
+        let other = text.replacen(HEAD, "{\"sessions\":\"0 0\"}", 1);
         assert_ne!(other, text);
         for bad in ["", "\0\0", "{", "[]\n", &other] {
             let index = Index::parse(bad);

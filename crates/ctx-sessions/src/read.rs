@@ -89,25 +89,21 @@ pub fn read(
         return Err(io::Error::other("it is not a regular file"));
     }
     let mark = Mark::of(&meta);
-    let mut content = read_content(&file, temp, counter)?;
+    let options = Options { temp: Some(temp.to_owned()), ..Options::default() };
+    let again = Box::new(FromStart::new(file.try_clone()?));
+    let mut records = Records::open_twice(&file, again, &options)?;
+    let mut content = None;
+    if let Some(dialect) = records.dialect() {
+        let mut reader = ContentReader::new(dialect, counter);
+        while let Some(record) = records.next()? {
+            reader.push(&record);
+        }
+        content = Some(reader.finish());
+    }
     if let Some(content) = content.as_mut().filter(|it| it.folder.is_none()) {
         content.folder = project_root(path);
     }
     Ok(Reading { mark, is_settled: mark.is_settled(now), content })
-}
-
-fn read_content(file: &File, temp: &Path, counter: MessageCounter) -> io::Result<Option<Content>> {
-    let options = Options { temp: Some(temp.to_owned()), ..Options::default() };
-    let again = Box::new(FromStart::new(file.try_clone()?));
-    let mut records = Records::open_twice(file, again, &options)?;
-    let Some(dialect) = records.dialect() else {
-        return Ok(None);
-    };
-    let mut reader = ContentReader::new(dialect, counter);
-    while let Some(record) = records.next()? {
-        reader.push(&record);
-    }
-    Ok(Some(reader.finish()))
 }
 
 /// Collects the facts about a session from its records.

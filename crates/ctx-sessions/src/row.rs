@@ -77,7 +77,9 @@ impl Row {
             content: content.cloned(),
             tokens,
             window,
-            share: share(tokens, window),
+            share: tokens
+                .zip(window.filter(|window| *window > 0))
+                .map(|(tokens, window)| tokens as f64 / window as f64),
             bytes: found.mark.size,
             modified: modified.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
             age: found.mark.age(question.now).map_or(0, |age| age.as_secs()),
@@ -103,11 +105,6 @@ fn is_agents_own(agent: &str, dialect: Option<&str>) -> bool {
         "openclaw" => dialect.is_none_or(|dialect| dialect == "pi"),
         agent => dialect.is_none_or(|dialect| dialect == agent),
     }
-}
-
-fn share(tokens: Option<u64>, window: Option<u64>) -> Option<f64> {
-    let window = window.filter(|window| *window > 0)?;
-    Some(tokens? as f64 / window as f64)
 }
 
 fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -151,8 +148,11 @@ pub struct Form {
 impl Form {
     /// The list in this format, tables fitted to `io`.
     pub fn of(self, rows: &[Row], io: &Io) -> Vec<u8> {
-        if self.null || self.paths_only {
-            rows.iter().flat_map(|row| self.path(&row.path)).collect()
+        let paths = rows.iter().map(|row| &row.path);
+        if self.null {
+            paths.flat_map(|it| [operand(it).as_os_str().as_bytes(), b"\0"].concat()).collect()
+        } else if self.paths_only {
+            paths.flat_map(|it| [path_to_show(it).as_bytes(), b"\n"].concat()).collect()
         } else if self.json {
             rows.iter().map(json_line).collect::<String>().into_bytes()
         } else if rows.is_empty() {
@@ -160,13 +160,6 @@ impl Form {
         } else {
             table(rows, self.list, io).into_bytes()
         }
-    }
-
-    fn path(self, path: &Path) -> Vec<u8> {
-        if self.null {
-            return [operand(path).as_os_str().as_bytes(), b"\0"].concat();
-        }
-        [path_to_show(path).as_bytes(), b"\n"].concat()
     }
 }
 

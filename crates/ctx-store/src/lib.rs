@@ -32,9 +32,10 @@ mod tests;
 mod trash;
 mod when;
 
-pub use audit::chain::BrokenLink;
 pub use audit::history::Event;
-pub use audit::{ClassCounts, Compaction, Facts, Figures, Operation, Summing, Survived};
+pub use audit::{
+    BrokenLink, ClassCounts, Compaction, Facts, Figures, Operation, Summing, Survived,
+};
 pub use error::{MissingReason, MissingSnapshot, Severity, StoreError};
 pub use fs::atomic::{AtomicFile, OutputTarget};
 pub use fs::{HashingReader, file_names, hash, open_plain};
@@ -44,12 +45,12 @@ pub use offload::folder::OffloadFolder;
 pub use offload::write::{OffloadWriter, TakenResults};
 pub use offload::{Content, Form, OffloadName, OffloadedFile};
 pub use replace::append::Addition;
+pub use replace::restore::Appended;
 pub use replace::restore::{OfFile, Restore, SnapshotChoice};
 pub use replace::retained::SweepReport;
 pub use replace::session_file::MinIdle;
 pub use replace::session_file::{SessionFile, refuse_replacement};
 pub use replace::target::{Destination, Growth, PendingReplacement};
-pub use replace::undo::Appended;
 pub use replace::{NewContent, ReplaceOutcome, Replacement};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use snapshot::bytes::SnapshotBytes;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::audit::chain::time_of_last;
+use crate::audit::time_of_last;
 use crate::error::StoreError;
 use crate::fs::open_plain;
 use crate::id::Stamp;

@@ -127,32 +127,25 @@ fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u
 impl PartBrief {
     fn of(part: &Part<'_>, hasher: &RandomState) -> Self {
         let id = |id: Option<&str>| id.map_or(0, |id| hasher.hash_one(id));
+        let of_result;
         let (kind, id, text) = match part {
             Part::Text(text) | Part::Refusal(text) => (PartKind::Text, 0, text.as_ref()),
             Part::Reasoning(text) => (PartKind::Reasoning, 0, text.as_ref()),
             Part::Call(call) => (PartKind::Call, id(call.id.as_deref()), call.arguments.as_ref()),
             Part::Result(result) => {
-                let text = result.text().unwrap_or_default();
-                let mut brief =
-                    Self::new(PartKind::Result, id(result.id.as_deref()), &text, hasher);
-                // Also what no text can stand for.
-                brief.hash = hasher.hash_one(format!("{:?}", result.parts));
-                return brief;
+                of_result = result.text().unwrap_or_default();
+                (PartKind::Result, id(result.id.as_deref()), of_result.as_ref())
             }
             Part::Media(media) => (PartKind::Other, 0, media.raw.as_ref()),
             Part::Opaque(raw) => (PartKind::Other, 0, raw.as_ref()),
         };
-        Self::new(kind, id, text, hasher)
-    }
-
-    fn new(kind: PartKind, id: u64, text: &str, hasher: &RandomState) -> Self {
-        Self {
-            kind,
-            id,
-            characters: text.chars().count(),
-            hash: hasher.hash_one(text),
-            has_handle: Handle::split(text).is_some(),
-        }
+        let hash = match part {
+            // Also what no text can stand for.
+            Part::Result(result) => hasher.hash_one(format!("{:?}", result.parts)),
+            _ => hasher.hash_one(text),
+        };
+        let has_handle = Handle::split(text).is_some();
+        Self { kind, id, characters: text.chars().count(), hash, has_handle }
     }
 }
 

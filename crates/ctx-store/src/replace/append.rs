@@ -77,7 +77,28 @@ impl Replacement<'_> {
         let Self { store, session, lock: _lock, live, draft, .. } = self;
         let path = live.path.clone();
         store.change(&session, &path, (draft, addition.kind), first, |before| {
-            add(store, before, live, &bytes, addition).map(|()| (0, None))
+            let mut facts = Facts {
+                bytes: before.meta.replaced_by.as_ref().map(|new| new.bytes),
+                added_bytes: Some(bytes.len() as u64),
+                ..before.facts_of_change()
+            };
+            let note = store.note_addition(before, &live, &bytes)?;
+            let write = || {
+                let operation = store.begin(addition.operation, &facts)?;
+                #[cfg(test)]
+                crate::tests::moments::moment();
+                Tail::open(live)?.append(&bytes)?;
+                #[cfg(test)]
+                crate::tests::moments::moment();
+                facts.figures = addition.figures;
+                store.done(&operation, &facts)
+            };
+            let written = write();
+            // If the content of the file is uncertain, the next run checks it.
+            if !matches!(&written, Err(error) if error.severity() == Severity::Uncertain) {
+                Store::remove_note(&note);
+            }
+            written.map(|()| (0, None))
         })
     }
 
@@ -94,38 +115,6 @@ impl Replacement<'_> {
         }
         bytes
     }
-}
-
-/// Writes the lines, between two records of the audit log.
-fn add(
-    store: &Store,
-    before: &Snapshot,
-    live: SessionFile,
-    bytes: &[u8],
-    addition: Addition<'_>,
-) -> Result<(), StoreError> {
-    let mut facts = Facts {
-        bytes: before.meta.replaced_by.as_ref().map(|new| new.bytes),
-        added_bytes: Some(bytes.len() as u64),
-        ..before.facts_of_change()
-    };
-    let note = store.note_addition(before, &live, bytes)?;
-    let written = || {
-        let operation = store.begin(addition.operation, &facts)?;
-        #[cfg(test)]
-        crate::tests::moments::moment();
-        Tail::open(live)?.append(bytes)?;
-        #[cfg(test)]
-        crate::tests::moments::moment();
-        facts.figures = addition.figures;
-        store.done(&operation, &facts)
-    };
-    let done = written();
-    // If the content of the file is uncertain, the next run checks it.
-    if !matches!(&done, Err(error) if error.severity() == Severity::Uncertain) {
-        Store::remove_note(&note);
-    }
-    done
 }
 
 const OTHER_CONTENT: &str = "does not end with what was written: another process has written it over, or the disk is at fault";

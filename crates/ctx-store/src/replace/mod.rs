@@ -15,7 +15,6 @@ pub(crate) mod retained;
 pub(crate) mod session_file;
 pub(crate) mod swap;
 pub(crate) mod target;
-pub(crate) mod undo;
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -274,30 +273,19 @@ impl Replacement<'_> {
         let file = NewFile::write(&live, new)?;
         draft.replaced_by = Some(file.content.clone());
         store.change(&session, &live.path, (draft, new.kind), first, |before| {
+            let mut facts = before.facts_of_change();
+            let operation = store.begin(new.operation, &facts)?;
             let swap = Swap::of(store, &live, before, file, may_grow);
-            exchange(store, before, swap, new)
+            let (late_bytes, retained) = swap.commit()?;
+            facts.late_bytes = Some(late_bytes);
+            facts.figures = std::mem::take(&mut new.figures);
+            store.done(&operation, &facts)?;
+            if retained.is_none() {
+                store.forget_retained(&session, std::slice::from_ref(&before.id));
+            }
+            Ok((late_bytes, retained))
         })
     }
-}
-
-/// Puts the new file in place; returns how many bytes were carried over, and the old file
-/// when it stays.
-fn exchange(
-    store: &Store,
-    before: &Snapshot,
-    swap: Swap<'_>,
-    new: &mut NewContent<'_>,
-) -> Result<(u64, Option<PathBuf>), StoreError> {
-    let mut facts = before.facts_of_change();
-    let operation = store.begin(new.operation, &facts)?;
-    let (late_bytes, retained) = swap.commit()?;
-    facts.late_bytes = Some(late_bytes);
-    facts.figures = std::mem::take(&mut new.figures);
-    store.done(&operation, &facts)?;
-    if retained.is_none() {
-        store.forget_retained(&before.id.session, std::slice::from_ref(&before.id));
-    }
-    Ok((late_bytes, retained))
 }
 
 fn not_saved(path: &Path, error: StoreError) -> StoreError {

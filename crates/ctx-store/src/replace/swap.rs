@@ -56,8 +56,6 @@ impl NewFile {
 /// A replacement up to its commit; dropped before that, it leaves nothing.
 pub(crate) struct Swap<'a> {
     store: &'a Store,
-    live: &'a SessionFile,
-    before: &'a Snapshot,
     new: NewFile,
     /// The name that the old file will have: that of what was replaced, which the next run
     /// finds by the snapshot.
@@ -77,16 +75,17 @@ impl<'a> Swap<'a> {
         let aside = before.meta.retained.as_deref().unwrap_or_default();
         let aside = live.path.with_file_name(aside);
         let carry_over = CarryOver::since(live, before);
-        Self { store, live, before, new, aside, carry_over, may_grow }
+        Self { store, new, aside, carry_over, may_grow }
     }
 
     /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
     /// not grow must be unchanged. With leases, no process can write to it before the lease is
     /// dropped.
     fn catch_up(&mut self) -> Result<Option<Lease<'a>>, StoreError> {
+        let live = self.carry_over.live;
         for round in 0..ROUNDS {
-            let alone = self.live.keep_writers_out()?;
-            let now = self.live.metadata_now()?;
+            let alone = live.keep_writers_out()?;
+            let now = live.metadata_now()?;
             let modified = (now.mtime(), now.mtime_nsec());
             if now.len() == self.carry_over.covered && modified == self.carry_over.modified {
                 return Ok(alone);
@@ -95,7 +94,7 @@ impl<'a> Swap<'a> {
             if (!self.may_grow && now.len() != self.carry_over.covered)
                 || !self.carry_over.are_all()?
             {
-                return Err(StoreError::Changed(self.live.path.clone()));
+                return Err(StoreError::Changed(live.path.clone()));
             }
             self.carry_over.modified = modified;
             self.carry_over.carry(now.len(), &self.new.temp.file)?;
@@ -106,15 +105,15 @@ impl<'a> Swap<'a> {
                 synced.or_cannot("sync", self.new.temp.path())?;
             }
         }
-        let name = self.live.path.display();
-        Err(StoreError::Busy(format!("{name} keeps growing")))
+        Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
     }
 
     /// The exchange, and what comes before and after it. Returns the bytes carried over, and
     /// the old file when it may still be in use, or holds what is nowhere else.
     pub(crate) fn commit(mut self) -> Result<(u64, Option<PathBuf>), StoreError> {
         let writers_wait = self.catch_up()?;
-        let Self { store, live, before, new, aside: old, mut carry_over, may_grow: _ } = self;
+        let Self { store, new, aside: old, mut carry_over, may_grow: _ } = self;
+        let (live, before) = (carry_over.live, carry_over.before);
         let NewFile { temp: TempFile { mut name, file }, content } = new;
         let path = &live.path;
         let carried = carry_over.late;
