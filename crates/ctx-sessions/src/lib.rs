@@ -4,16 +4,12 @@
 //! A session's tokens are counted and calibrated by the engine, so a list shows the same figures as
 //! every other tool.
 
-mod agents;
 mod find;
-mod index;
 mod query;
 mod read;
 mod row;
 
 pub use find::Mark;
-pub use index::Index;
 pub use query::{Listed, Query};
-pub use read::{Content, Reading, read};
-pub use row::Form;
-pub use row::{Question, Row};
+pub use read::{Content, Index, Reading, read};
+pub use row::{Form, Question, Row};

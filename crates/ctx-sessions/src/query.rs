@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ctx_cli::{in_parallel, jobs_of};
 
-use crate::agents::AgentFolder;
-use crate::find::{Finds, SessionFile, find};
-use crate::index::Index;
-use crate::read::{Reading, read};
+use crate::find::{AgentFolder, Finds, SessionFile, find};
+use crate::read::{Index, Reading, read};
 use crate::row::{Question, Row, sort};
 
 /// Which sessions. A `project` that is no absolute path is a name.
@@ -48,7 +46,7 @@ pub struct Query {
 fn agents() -> Vec<&'static str> {
     let dialects = ctx_format::dialect::ALL;
     let mut names: Vec<&str> = dialects.map(ctx_format::Dialect::name).into();
-    names.extend(crate::agents::AGENTS);
+    names.extend(crate::find::AGENTS);
     names.sort_unstable();
     names.dedup();
     names

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::temp::is_left;
+use crate::fs::atomic::is_left;
 use crate::fs::{careful, lock_now, open_plain, sync_dir, wait_for_lock};
 use crate::id::{SessionId, Stamp};
 use crate::os;

@@ -14,9 +14,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::atomic::{create, inherit, take_the_place};
+use crate::fs::atomic::{
+    TempFile, create, inherit, marked, marked_in, never_used, reap, reap_beside, take_the_place,
+};
 use crate::fs::folder::make_dirs;
-use crate::fs::temp::{TempFile, marked, marked_in, never_used, reap, reap_beside};
 use crate::fs::{
     file_names, hash, if_there, is_same_file, only_regular, open_careful, parent, sync_name,
     wait_for_lock,

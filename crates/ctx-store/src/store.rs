@@ -11,9 +11,8 @@ use chrono::{DateTime, SubsecRound, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::atomic::persist;
+use crate::fs::atomic::{TempFile, persist, reap, reap_beside};
 use crate::fs::folder::{Entries, make_dirs};
-use crate::fs::temp::{TempFile, reap, reap_beside};
 use crate::fs::{if_there, only_regular, open_careful, parent};
 use crate::id::SnapshotId;
 use crate::lock::read_json;

@@ -6,8 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
-use super::{Finds, Mark, find};
-use crate::agents::AgentFolder;
+use super::{AgentFolder, Finds, Mark, find};
 
 fn tree(files: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");

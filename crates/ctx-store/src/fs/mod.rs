@@ -4,7 +4,6 @@
 
 pub(crate) mod atomic;
 pub(crate) mod folder;
-pub(crate) mod temp;
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};

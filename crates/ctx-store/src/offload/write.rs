@@ -20,8 +20,7 @@ use crate::audit::{Facts, Operation};
 use crate::error::{OrCannot, StoreError};
 use crate::fs::{ends_line, if_there};
 use crate::id::SessionId;
-use crate::offload::folder::Folder;
-use crate::offload::{Content, OffloadName, OffloadedFile};
+use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
 use crate::os;
 use crate::store::Store;
 

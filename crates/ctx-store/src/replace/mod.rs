@@ -25,8 +25,7 @@ use sha2::{Digest, Sha256};
 
 use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Severity, StoreError};
-use crate::fs::atomic::create;
-use crate::fs::temp::{TempFile, reap_beside};
+use crate::fs::atomic::{TempFile, create, reap_beside};
 use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
 use crate::lock::SessionLock;

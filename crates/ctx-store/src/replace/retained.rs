@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::temp::{reap, reap_all, reap_beside};
+use crate::fs::atomic::{reap, reap_all, reap_beside};
 use crate::fs::{file_id, hash, id_of, is_unchanged, open_plain, parent};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::Writers;

@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ctx_format::{Dialect, Options, Records, dialect_of_lines};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::temp::marked_in;
+use crate::fs::atomic::marked_in;
 use crate::fs::{
     file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
     try_lock,

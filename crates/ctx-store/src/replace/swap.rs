@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::{OrCannot, Severity, StoreError};
-use crate::fs::atomic::{inherit, take_the_place};
-use crate::fs::temp::{TempFile, TempName};
+use crate::fs::atomic::{TempFile, TempName, inherit, take_the_place};
 use crate::fs::{
     Fingerprint, begins_line, ends_line, file_id, hash, id_of, is_unchanged, open_plain, parent,
     sync_dir,
@@ -418,7 +417,7 @@ impl<'a> CarryOver<'a> {
 mod exchange_tests {
     use super::exchange_with_live;
     use crate::StoreError;
-    use crate::fs::temp::TempFile;
+    use crate::fs::atomic::TempFile;
     use crate::replace::session_file::SessionFile;
     use std::ffi::OsStr;
     use std::fs;

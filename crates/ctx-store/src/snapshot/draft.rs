@@ -15,8 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
-use crate::fs::atomic::persist;
-use crate::fs::temp::TempFile;
+use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{Fingerprint, file_id, hex, open_plain, sync_name};
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::lock::StoreLock;

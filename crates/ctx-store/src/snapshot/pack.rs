@@ -16,8 +16,7 @@ use zstd::stream::write::Encoder;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
-use crate::fs::atomic::persist;
-use crate::fs::temp::TempFile;
+use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{HashingReader, each_block, file_names, hash, hex, if_there, is_there, open_plain};
 use crate::id::SnapshotId;
 use crate::os;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
-use crate::fs::temp::reap;
+use crate::fs::atomic::reap;
 use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
 use crate::id::{SessionId, SnapshotId};
 use crate::snapshot::meta::{Meta, SnapshotKind};
