@@ -4,7 +4,7 @@
 //! The modules are layers; each uses only those above it:
 //!
 //! - [`error`], `os` (what differs by operating system), `fs` (files that appear whole or not at all),
-//!   `id`, `store` (the layout of the directory), `lock`, `audit` (two records of every change, one
+//!   `id`, `store` (the layout of the directory, the locks), `audit` (two records of every change, one
 //!   before and one after it);
 //! - `snapshot`: the catalog, the commit records, the bytes, plain or packed;
 //! - `replace`: new content for a session file, so that nothing that an agent writes meanwhile is
@@ -19,7 +19,6 @@ pub mod compare;
 pub mod error;
 mod fs;
 mod id;
-mod lock;
 mod offload;
 mod os;
 mod replace;
@@ -40,7 +39,6 @@ pub use error::{MissingReason, MissingSnapshot, Severity, StoreError};
 pub use fs::atomic::{AtomicFile, OutputTarget};
 pub use fs::{HashingReader, file_names, hash, open_plain};
 pub use id::{SessionId, SnapshotId, Stamp, real_path};
-pub use lock::SessionLock;
 pub use offload::write::{OffloadWriter, TakenResults};
 pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadedFile};
 pub use replace::append::Addition;
@@ -58,7 +56,7 @@ pub use snapshot::pack::{PackReport, Packing};
 pub use snapshot::recent::COMPACTION_STRIKES;
 pub use snapshot::repair::Repaired;
 pub use snapshot::{Catalog, Entry, Flaw, Usage, Verdicts};
-pub use store::{Actor, Clock, Store, is_kept_aside, is_store};
+pub use store::{Actor, Clock, SessionLock, Store, is_kept_aside, is_store};
 pub use trash::list::{Trashed, UndeleteReport};
 pub use trash::removal::{RemovalReport, StoreItem};
 pub use when::{When, WhenError};

@@ -23,10 +23,9 @@ use sha2::{Digest, Sha256};
 use crate::error::{OrCannot, StoreError};
 use crate::fs::{careful, ends_line, hex, if_there, open_plain};
 use crate::id::{SessionId, SnapshotId, TIME};
-use crate::lock::StoreLock;
 use crate::os;
 use crate::snapshot::meta::Meta;
-use crate::store::Store;
+use crate::store::{Store, StoreLock};
 
 /// The measured effects of a change of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

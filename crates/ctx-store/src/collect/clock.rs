@@ -17,9 +17,8 @@ use crate::audit::time_of_last;
 use crate::error::StoreError;
 use crate::fs::open_plain;
 use crate::id::Stamp;
-use crate::lock::read_json;
 use crate::snapshot::snapshot_files;
-use crate::store::Store;
+use crate::store::{Store, read_json};
 use crate::trash::bins;
 
 /// A day, and two hours for a run that begins late and for the change to summer time.

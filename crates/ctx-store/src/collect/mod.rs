@@ -10,11 +10,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::collect::clock::ClockRecord;
 use crate::error::{Severity, StoreError};
 use crate::id::{SessionId, SnapshotId};
-use crate::lock::SessionLock;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::snapshot::Entry;
 use crate::snapshot::pack::PackReport;
-use crate::store::Store;
+use crate::store::{SessionLock, Store};
 use crate::trash::removal::{RemovalReport, StoreItem};
 
 pub(crate) mod clock;

@@ -35,13 +35,12 @@ use crate::fs::atomic::persist;
 use crate::fs::folder::make_dirs;
 use crate::fs::{careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain};
 use crate::id::{SessionId, SnapshotId};
-use crate::lock::SessionLock;
 use crate::os::{self, Lease};
 use crate::replace::session_file::SessionFile;
 use crate::replace::{NewContent, ReplaceOutcome, Replacement};
 use crate::snapshot::draft::Snapshot;
 use crate::snapshot::meta::{SnapshotKind, Successor};
-use crate::store::Store;
+use crate::store::{SessionLock, Store};
 
 /// Lines to append to a session file.
 pub struct Addition<'a> {

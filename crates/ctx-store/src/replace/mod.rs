@@ -28,7 +28,6 @@ use crate::error::{OrCannot, Severity, StoreError};
 use crate::fs::atomic::{TempFile, create, reap_beside};
 use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
-use crate::lock::SessionLock;
 use crate::os;
 use crate::replace::retained::SweepReport;
 use crate::replace::session_file::MinIdle;
@@ -37,7 +36,7 @@ use crate::replace::swap::{NewFile, Swap};
 use crate::snapshot::Entry;
 use crate::snapshot::draft::{Draft, Snapshot};
 use crate::snapshot::meta::SnapshotKind;
-use crate::store::Store;
+use crate::store::{SessionLock, Store};
 use crate::trash::removal::{Removal, StoreItem};
 use crate::trash::sync_removal;
 

@@ -18,14 +18,13 @@ use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{Fingerprint, file_id, hex, open_plain, sync_name};
 use crate::id::{SessionId, SnapshotId, Stamp};
-use crate::lock::StoreLock;
 use crate::os;
 use crate::snapshot::Entry;
 use crate::snapshot::bytes::SnapshotBytes;
 use crate::snapshot::meta::{
     BadLine, META_FORMAT, Meta, Packed, SnapshotKind, Successor, Tally, Tokens, retained_name,
 };
-use crate::store::Store;
+use crate::store::{Store, StoreLock};
 
 const OTHER_BYTES: &str = "what is read back is not what was written";
 

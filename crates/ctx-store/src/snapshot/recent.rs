@@ -16,11 +16,10 @@ use crate::error::StoreError;
 use crate::fs::folder::make_dirs;
 use crate::fs::{file_names, open_plain};
 use crate::id::{SessionId, SnapshotId};
-use crate::lock::{StoreLock, read_json};
 use crate::replace::Replacement;
 use crate::snapshot::Entry;
 use crate::snapshot::meta::{Meta, SnapshotKind};
-use crate::store::Store;
+use crate::store::{Store, StoreLock, read_json};
 
 /// Content of `recent/{session}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
