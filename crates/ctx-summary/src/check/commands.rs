@@ -127,17 +127,14 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);
     }
-    let support = source.support(&words(clause));
+    let (known, close) = source.support(&words(clause));
     match force {
-        Force::Address => {
-            (support.words < 60 || support.pairs < 50).then_some(CommandVerdict::Gone)
-        }
-        Force::Danger => {
-            (support.words < 60 || support.pairs < 25).then_some(CommandVerdict::Marked)
-        }
+        Force::Address => (known < 60 || close < 50).then_some(CommandVerdict::Gone),
+        Force::Danger => (known < 60 || close < 25).then_some(CommandVerdict::Marked),
         // A next step may use words that only tools printed.
-        Force::Work => (support.words < 35 && source.phrases().share(clause) < 60)
-            .then_some(CommandVerdict::Marked),
+        Force::Work => {
+            (known < 35 && source.phrases.share(clause) < 60).then_some(CommandVerdict::Marked)
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::numbers;
-use super::words::Phrases;
-use super::words::{HashedSet, hash, is_chinese, pair};
+use super::words::{HashedSet, Phrases, is_chinese};
+use ctx_text::{hash_lowercase, hash_pair};
 
 /// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,22 +26,22 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
         if !token.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'.')) {
             continue;
         }
-        seen.insert(hash(token));
+        seen.insert(hash_lowercase(token));
         for piece in pieces(token) {
-            seen.insert(hash(bare(piece)));
+            seen.insert(hash_lowercase(bare(piece)));
             for short in short_hashes(piece).chain(last_names(piece)) {
-                seen.insert(hash(short));
+                seen.insert(hash_lowercase(short));
             }
             numbers::gather(piece, seen);
         }
         // Files may be named by the end of their names: `_test.go`.
         for part in segments(token) {
             if let Some(at) = part.rfind('_') {
-                seen.insert(hash(&part[at..]));
+                seen.insert(hash_lowercase(&part[at..]));
             }
         }
         for (first, second) in steps(token) {
-            seen.insert(pair(hash(first), hash(second)));
+            seen.insert(hash_pair(hash_lowercase(first), hash_lowercase(second)));
         }
     }
 }
@@ -79,7 +79,7 @@ fn is_rounded(before: &str) -> bool {
 }
 
 fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
-    if seen.has(hash(token)) {
+    if seen.has(hash_lowercase(token)) {
         return true;
     }
     match kind {
@@ -90,23 +90,20 @@ fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
         }
         IdentifierKind::Id => pieces(token).filter(|piece| has_digit(piece)).all(|piece| {
             let whole = bare(piece);
-            seen.has(hash(whole)) || is_number(whole) && numbers::is_known(whole, seen)
+            seen.has(hash_lowercase(whole))
+                || whole.bytes().all(|b| b.is_ascii_digit()) && numbers::is_known(whole, seen)
         }),
         IdentifierKind::Number => numbers::is_known(token, seen),
     }
-}
-
-fn is_number(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether each part of a path or an address follows the one before it.
 fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     let mut steps = steps(path).peekable();
     if steps.peek().is_none() {
-        return segments(path).all(|part| seen.has(hash(part)));
+        return segments(path).all(|part| seen.has(hash_lowercase(part)));
     }
-    steps.all(|(first, second)| seen.has(pair(hash(first), hash(second))))
+    steps.all(|(first, second)| seen.has(hash_pair(hash_lowercase(first), hash_lowercase(second))))
 }
 
 /// A path and the lines after it: `a.rs:3-7`, `a.rs#L3`.

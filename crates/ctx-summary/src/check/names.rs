@@ -18,7 +18,7 @@ pub(super) fn invented(
     let is_heading = |word: &str| headings.iter().any(|heading| heading.contains(word));
     // In another language than the record's any word may be capitalized.
     let has_proper = phrases.share(line) >= SAME_LANGUAGE;
-    words(line)
+    ctx_text::words(line, |_| false)
         .filter(|range| {
             let word = &line[range.clone()];
             let is_call = line[range.end..].starts_with('(');
@@ -85,17 +85,6 @@ fn humps(word: &str) -> usize {
 fn ends_with_word(word: &str) -> bool {
     let head = word.bytes().take_while(u8::is_ascii_lowercase).count();
     head > 2 && word.ends_with(|c: char| c.is_ascii_lowercase())
-}
-
-fn words(line: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let start = at + line[at..].find(is_word)?;
-        let end = line[start..].find(|c| !is_word(c));
-        at = end.map_or(line.len(), |end| start + end);
-        Some(start..at)
-    })
 }
 
 /// Every word of a record, with its places.

@@ -1,6 +1,8 @@
 //! Numbers, however they are written.
 
-use super::words::{HashedSet, hash, pair};
+use ctx_text::{hash_lowercase, hash_pair};
+
+use super::words::HashedSet;
 
 /// Shorter numbers, such as sums and counts, are too common to be checked.
 const LEAST_DIGITS: usize = 4;
@@ -11,22 +13,22 @@ pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     if whole.is_empty() {
         return;
     }
-    seen.insert(hash(&whole));
+    seen.insert(hash_lowercase(&whole));
     let mut last = None;
     for run in runs(word) {
-        seen.insert(hash(run));
-        seen.insert(hash(plain(run)));
+        seen.insert(hash_lowercase(run));
+        seen.insert(hash_lowercase(plain(run)));
         if let Some(last) = last {
-            seen.insert(pair(last, hash(run)));
+            seen.insert(hash_pair(last, hash_lowercase(run)));
         }
-        last = Some(hash(run));
+        last = Some(hash_lowercase(run));
     }
 }
 
 /// Whether the record has a number, a date or a range.
 pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     let whole = digits(word);
-    if whole.len() < LEAST_DIGITS || seen.has(hash(&whole)) {
+    if whole.len() < LEAST_DIGITS || seen.has(hash_lowercase(&whole)) {
         return true;
     }
     let runs: Vec<&str> = runs(word).collect();
@@ -36,14 +38,16 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     }
     // A moment or a range is known by its parts, a fraction by both of its sides.
     if word.contains('.') {
-        return runs.windows(2).all(|two| seen.has(pair(hash(two[0]), hash(two[1]))));
+        return runs
+            .windows(2)
+            .all(|two| seen.has(hash_pair(hash_lowercase(two[0]), hash_lowercase(two[1]))));
     }
     are_ends_known(word, seen)
 }
 
 /// Whether the record has both ends of a range, or each part of a date.
 pub(super) fn are_ends_known(range: &str, seen: &HashedSet) -> bool {
-    runs(range).all(|run| seen.has(hash(plain(run))))
+    runs(range).all(|run| seen.has(hash_lowercase(plain(run))))
 }
 
 /// `02` is 2.

@@ -10,8 +10,7 @@ use super::Area;
 use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
 use super::words::{has_chinese, lower};
-use ctx_text::one_line;
-use ctx_text::regex;
+use ctx_text::{one_line, regex};
 
 /// Words of headings over what users want.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {

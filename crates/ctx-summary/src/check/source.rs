@@ -8,9 +8,8 @@ use ctx_redact::redact;
 use super::identifiers;
 use super::shape::unescaped;
 use super::spans::Spans;
-use super::words::Phrases;
-use super::words::{HashedSet, has_chinese, is_chinese, pair, words};
-use ctx_text::one_line;
+use super::words::{HashedSet, Phrases, has_chinese, is_chinese, words};
+use ctx_text::{hash_pair, one_line};
 
 /// Follows what an answer says and the record does not.
 pub const UNVERIFIED: &str = "(unverified)";
@@ -34,8 +33,8 @@ pub struct Source {
     chinese: usize,
     other_words: usize,
     /// From all texts, whoever wrote them.
-    identifiers: HashedSet,
-    phrases: Phrases,
+    pub(super) identifiers: HashedSet,
+    pub(super) phrases: Phrases,
 }
 
 const USERS_MOST: usize = 16 << 20;
@@ -121,7 +120,7 @@ impl Source {
             for (at, word) in words.iter().enumerate() {
                 self.said.insert(*word);
                 for next in words[at + 1..].iter().take(2) {
-                    self.neighbours.insert(pair(*word, *next));
+                    self.neighbours.insert(hash_pair(*word, *next));
                 }
             }
         }
@@ -130,14 +129,6 @@ impl Source {
     fn add_language(&mut self, text: &str) {
         self.chinese += text.chars().filter(|c| is_chinese(*c)).count();
         self.other_words += text.split_whitespace().count();
-    }
-
-    pub(super) fn identifiers(&self) -> &HashedSet {
-        &self.identifiers
-    }
-
-    pub(super) fn phrases(&self) -> &Phrases {
-        &self.phrases
     }
 
     /// The users' messages, latest first.
@@ -154,24 +145,18 @@ impl Source {
     }
 
     /// Shares of the words, and of the pairs of neighbours, that people or the
-    /// model wrote as well.
-    pub(super) fn support(&self, words: &[u64]) -> Support {
+    /// model wrote as well, in percent.
+    pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {
             0 => 100,
             all => known * 100 / all,
         };
         let known = words.iter().filter(|word| self.said.has(**word)).count();
         let pairs = words.windows(2);
-        let close = pairs.clone().filter(|two| self.neighbours.has(pair(two[0], two[1]))).count();
-        Support { words: share(known, words.len()), pairs: share(close, pairs.count()) }
+        let close =
+            pairs.clone().filter(|two| self.neighbours.has(hash_pair(two[0], two[1]))).count();
+        (share(known, words.len()), share(close, pairs.count()))
     }
-}
-
-/// In percent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Support {
-    pub(super) words: usize,
-    pub(super) pairs: usize,
 }
 
 /// The start of the quote, code, sentence or word that the mark at the end of the line refers to.

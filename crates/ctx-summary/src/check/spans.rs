@@ -43,11 +43,6 @@ impl Spans {
     pub(super) fn quote_around(&self, at: usize) -> Option<&Range<usize>> {
         around(&self.quotes, at)
     }
-
-    /// All quotes, with their marks.
-    pub(super) fn quotes(&self) -> &[Range<usize>] {
-        &self.quotes
-    }
 }
 
 fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
@@ -152,8 +147,8 @@ pub(super) fn repaired(
             places.insert(range.start + line[range].trim_end().len());
         }
     }
-    let names = names::invented(&line, &spans, source.phrases(), headings);
-    let identifiers = identifiers::invented(&line, source.identifiers(), source.phrases());
+    let names = names::invented(&line, &spans, &source.phrases, headings);
+    let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
     for range in names.into_iter().chain(identifiers) {
         // A quote is known as a whole, or unknown as a whole.
         if !is_quoted(range.start, &quoted) {
@@ -257,7 +252,7 @@ pub(super) fn check<'s>(
     area: Area,
     source: &'s Source,
 ) -> Vec<(Range<usize>, Quoted<'s>)> {
-    let long = spans.quotes().iter().filter(|span| is_long(inner(line, span)));
+    let long = spans.quotes.iter().filter(|span| is_long(inner(line, span)));
     long.map(|span| {
         let quote = inner(line, span);
         let quoted = if is_exact(quote, source) {
@@ -292,7 +287,7 @@ fn is_exact(quote: &str, source: &Source) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     LEFT_OUT
         .split(&quote)
-        .all(|part| source.phrases().has(part) || source.phrases().has(&unescaped(part)))
+        .all(|part| source.phrases.has(part) || source.phrases.has(&unescaped(part)))
 }
 
 /// The sentence of a user that was meant: it has all of the quote's words that carry meaning,

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use ctx_text::{hash_lowercase, hash_pair};
 use regex::Regex;
 
 use super::names::Places;
@@ -29,22 +30,6 @@ impl HashedSet {
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }
-}
-
-/// FNV-1a over the text in lower case: the same on every machine.
-pub(super) fn hash(text: &str) -> u64 {
-    text.chars()
-        .flat_map(char::to_lowercase)
-        .fold(0xcbf2_9ce4_8422_2325, |hash, c| mix(hash, u64::from(c)))
-}
-
-/// One hash of two, in their order.
-pub(super) fn pair(first: u64, second: u64) -> u64 {
-    mix(mix(0x9e37_79b9_7f4a_7c15, first), second)
-}
-
-fn mix(hash: u64, value: u64) -> u64 {
-    (hash ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
 }
 
 /// Words that say nothing alone.
@@ -86,20 +71,17 @@ pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t
 /// The words that carry meaning, in order; each Chinese character is one.
 pub(super) fn words(text: &str) -> Vec<u64> {
     let mut words = Vec::new();
-    let mut word = String::new();
-    for c in text.chars().chain([' ']) {
-        if c.is_alphanumeric() && !is_chinese(c) || c == '_' {
-            word.extend(c.to_lowercase());
-            continue;
-        }
-        if !word.is_empty() {
-            if !EMPTY.contains(&word.as_str()) {
-                words.push(hash(stem(&word)));
-            }
-            word.clear();
-        }
-        if is_chinese(c) && !EMPTY_CHINESE.contains(c) {
-            words.push(hash(c.encode_utf8(&mut [0; 4])));
+    let mut lower = String::new();
+    for word in texts_of(text) {
+        lower.clear();
+        lower.extend(word.chars().flat_map(char::to_lowercase));
+        let is_empty = if word.starts_with(is_chinese) {
+            EMPTY_CHINESE.contains(word)
+        } else {
+            EMPTY.contains(&lower.as_str())
+        };
+        if !is_empty {
+            words.push(hash_lowercase(stem(&lower)));
         }
     }
     words
@@ -140,16 +122,16 @@ impl Phrases {
         let (mut before, mut last) = (None, None);
         for line in text.lines() {
             for text in texts_of(without_line_number(line)) {
-                let word = hash(text);
+                let word = hash_lowercase(text);
                 self.words.insert(word);
                 for beginning in beginnings(text) {
-                    self.beginnings.insert(hash(beginning));
+                    self.beginnings.insert(hash_lowercase(beginning));
                 }
                 if let Some(last) = last {
-                    let two = pair(last, word);
+                    let two = hash_pair(last, word);
                     self.pairs.insert(two);
                     if let Some(before) = before {
-                        self.threes.insert(pair(before, two));
+                        self.threes.insert(hash_pair(before, two));
                     }
                 }
                 (before, last) = (last, Some(word));
@@ -160,12 +142,12 @@ impl Phrases {
 
     /// Whether names of the record begin with all humps of this one.
     pub(super) fn has_beginning(&self, name: &str) -> bool {
-        self.beginnings.has(hash(name))
+        self.beginnings.has(hash_lowercase(name))
     }
 
     /// Whether a text is a word of the record.
     pub(super) fn has_word(&self, word: &str) -> bool {
-        self.words.has(hash(word))
+        self.words.has(hash_lowercase(word))
     }
 
     /// How many of 100 words of a text the record has, somewhere.
@@ -187,10 +169,10 @@ impl Phrases {
         match words[..] {
             [] => true,
             [word] => self.words.has(word),
-            [first, second] => self.pairs.has(pair(first, second)),
+            [first, second] => self.pairs.has(hash_pair(first, second)),
             _ => words
                 .windows(3)
-                .all(|three| self.threes.has(pair(three[0], pair(three[1], three[2])))),
+                .all(|three| self.threes.has(hash_pair(three[0], hash_pair(three[1], three[2])))),
         }
     }
 }
@@ -207,24 +189,11 @@ fn beginnings(name: &str) -> impl Iterator<Item = &str> {
 
 /// Whole words, in lower case; none is left out.
 fn words_of(text: &str) -> impl Iterator<Item = u64> {
-    texts_of(text).map(hash)
+    texts_of(text).map(hash_lowercase)
 }
 
 fn texts_of(text: &str) -> impl Iterator<Item = &str> {
-    let is_word = |c: char| (c.is_alphanumeric() || c == '_') && !is_chinese(c);
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        rest = rest.trim_start_matches(|c| !is_word(c) && !is_chinese(c));
-        let first = rest.chars().next()?;
-        let end = if is_chinese(first) {
-            first.len_utf8()
-        } else {
-            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
-        };
-        let (word, behind) = rest.split_at(end);
-        rest = behind;
-        Some(word)
-    })
+    ctx_text::words(text, is_chinese).map(|word| &text[word])
 }
 
 /// A line of a listing without its number: `  12→text`, so that sentences go on across lines.
@@ -239,7 +208,9 @@ fn without_line_number(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{HashedSet, hash, pair, words};
+    use ctx_text::{hash_lowercase, hash_pair};
+
+    use super::{HashedSet, words};
 
     #[test]
     fn forms_of_a_word_are_one() {
@@ -255,10 +226,13 @@ mod tests {
 
     #[test]
     fn order_matters_in_a_pair() {
-        assert_ne!(pair(hash("a"), hash("b")), pair(hash("b"), hash("a")));
+        assert_ne!(
+            hash_pair(hash_lowercase("a"), hash_lowercase("b")),
+            hash_pair(hash_lowercase("b"), hash_lowercase("a"))
+        );
         let mut seen = HashedSet::default();
-        seen.insert(pair(1, 2));
-        assert!(seen.has(pair(1, 2)) && !seen.has(pair(2, 1)));
+        seen.insert(hash_pair(1, 2));
+        assert!(seen.has(hash_pair(1, 2)) && !seen.has(hash_pair(2, 1)));
     }
 }
 

@@ -57,9 +57,9 @@ impl Terms {
 
 /// Calls `found` for each word; a Chinese character is one.
 fn words(text: &str, found: &mut dyn FnMut(&str)) {
-    let mut start = None;
     let mut lower = String::new();
-    let mut push = |word: &str| {
+    for word in ctx_text::words(text, is_wide) {
+        let word = &text[word];
         if word.is_ascii() {
             lower.clear();
             lower.push_str(word);
@@ -70,23 +70,6 @@ fn words(text: &str, found: &mut dyn FnMut(&str)) {
         if says_something(&lower) {
             found(&lower);
         }
-    };
-    for (at, c) in text.char_indices() {
-        let is_letter = (c.is_alphanumeric() || c == '_') && !is_wide(c);
-        match start {
-            None if is_letter => start = Some(at),
-            Some(from) if !is_letter => {
-                push(&text[from..at]);
-                start = None;
-            }
-            _ => {}
-        }
-        if is_wide(c) {
-            push(&text[at..at + c.len_utf8()]);
-        }
-    }
-    if let Some(from) = start {
-        push(&text[from..]);
     }
 }
 
