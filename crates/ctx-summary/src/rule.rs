@@ -100,7 +100,7 @@ impl RuleSummary {
         let Some(limit) = limit else {
             return self.write(cut);
         };
-        let most = [self.carried.lines(), self.tools.len(), self.topics.len()];
+        let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
         // Each stage cuts as little as is enough, and all of it when it is not.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
@@ -250,10 +250,6 @@ impl Carried {
         self.lines.is_empty() && self.left_out == 0
     }
 
-    fn lines(&self) -> usize {
-        self.lines.len()
-    }
-
     /// Without the `skip` oldest lines.
     fn write(&self, skip: usize) -> String {
         let count = |lines: &[String]| lines.iter().filter(|line| !line.is_empty()).count() as u64;
@@ -266,11 +262,6 @@ impl Carried {
         }
         format!("{}{left_out}{}\n{text}", LEFT_OUT.0, LEFT_OUT.1)
     }
-}
-
-/// `+7`: tools that had no room.
-fn is_count(tool: &str) -> bool {
-    tool.trim_start_matches('+').parse::<u64>().is_ok()
 }
 
 fn left_out(line: &str) -> Option<u64> {
@@ -314,6 +305,8 @@ impl<'t> OwnSummary<'t> {
                 own.topics = Some(topics);
             } else {
                 let tools = line.strip_prefix(TOOLS)?.split(", ");
+                // `+7`: tools that had no room.
+                let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
                 own.tools = tools.filter(|tool| !is_count(tool)).collect();
             }
         }

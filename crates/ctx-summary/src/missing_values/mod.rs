@@ -15,7 +15,6 @@ const LEAST: u64 = 30;
 /// The speaker counts: the user's own words come first, however likely they are to be needed, since
 /// nobody can look them up.
 const OWN: f64 = 1_000.0;
-const WEIGHTS: [(Origin, f64); 2] = [(Origin::Said, 1.5), (Origin::Result, 0.8)];
 /// A message of the user with more bytes was hardly written for this session.
 const PASTED: usize = 2_000;
 
@@ -47,7 +46,10 @@ pub fn missing_values(
     limit: ListLimit,
     counter: &dyn TokenCounter,
 ) -> String {
-    let mut list = heading(answered.language).to_owned();
+    let mut list = match answered.language {
+        Language::Chinese => "## 上文没有的值".to_owned(),
+        Language::English | Language::Other => "## Values not named above".to_owned(),
+    };
     let mut left = limit.tokens.saturating_sub(counter.count(&list) + 1);
     if left < LEAST {
         return String::new();
@@ -71,13 +73,6 @@ pub fn missing_values(
         list.push_str(&line);
     }
     list
-}
-
-fn heading(language: Language) -> &'static str {
-    match language {
-        Language::Chinese => "## 上文没有的值",
-        Language::English | Language::Other => "## Values not named above",
-    }
 }
 
 /// Candidates, each with its segment number, and what is said already.
@@ -135,12 +130,13 @@ impl<'i> Chooser<'i> {
         let mut ids: Vec<usize> = ids.into_iter().filter(|id| self.told[*id] == 0).collect();
         ids.sort_unstable();
         let all: f64 = ids.into_iter().map(|id| self.chances[id]).sum();
-        let weight = WEIGHTS.iter().find(|(origin, _)| *origin == segment.origin);
-        if self.is_own(segment) {
-            all * OWN
-        } else {
-            all * weight.map_or(1.0, |(_, weight)| *weight)
-        }
+        let weight = match segment.origin {
+            Origin::User if self.is_own(segment) => OWN,
+            Origin::Said => 1.5,
+            Origin::Result => 0.8,
+            _ => 1.0,
+        };
+        all * weight
     }
 
     /// The best one that fits.
@@ -177,52 +173,20 @@ impl<'i> Chooser<'i> {
 /// A statement with who made it; a quote of a tool with the call that it answers.
 fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String {
     let text = index.text(segment).replace('\n', " ");
-    let source = (answered.source_of)(segment.line);
-    if segment.origin == Origin::User {
-        format!("user: {text}")
-    } else if segment.origin == Origin::Said {
-        format!("agent: {text}")
-    } else if segment.origin == Origin::Call {
-        format!("call: {text}")
-    } else if let Some(source) = source {
-        format!("> {text} ({source})")
-    } else {
-        format!("> {text}")
+    match (segment.origin, (answered.source_of)(segment.line)) {
+        (Origin::User, _) => format!("user: {text}"),
+        (Origin::Said, _) => format!("agent: {text}"),
+        (Origin::Call, _) => format!("call: {text}"),
+        (_, Some(source)) => format!("> {text} ({source})"),
+        (_, None) => format!("> {text}"),
     }
 }
 
 /// Marks of code, of diffs and of listings with line numbers.
+#[rustfmt::skip]
 const CODE: [&str; 30] = [
-    "()",
-    "::",
-    "->",
-    "=>",
-    ":=",
-    "==",
-    "!=",
-    "&&",
-    "||",
-    " = ",
-    "+=",
-    "self.",
-    "});",
-    "*/",
-    "/*",
-    "\\n",
-    "</",
-    "/>",
-    "${",
-    "{}",
-    "[]",
-    "@@",
-    "//",
-    " | ",
-    "old_string",
-    "new_string",
-    "`json:",
-    "timeout",
-    "import ",
-    "return ",
+    "()", "::", "->", "=>", ":=", "==", "!=", "&&", "||", " = ", "+=", "self.", "});", "*/", "/*",
+    "\\n", "</", "/>", "${", "{}", "[]", "@@", "//", " | ", "old_string", "new_string", "`json:", "timeout", "import ", "return ",
 ];
 
 /// Whether a reader understands it alone: a sentence, or a name with its value; no line of code.

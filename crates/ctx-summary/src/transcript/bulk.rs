@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use ctx_tokens::TokenCounter;
 
 use super::noise::cut;
-use super::{Record, Spoken, whole, written};
+use super::{Record, Spoken, Transcript, whole, written};
 use crate::is_shell;
 
 /// A text with fewer characters is never cut: it is an outcome.
@@ -65,36 +65,38 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
     COMMANDS.contains(&first)
 }
 
-pub(super) fn within(
-    pieces: &[Vec<Spoken>],
-    room: u64,
-    counter: &dyn TokenCounter,
-) -> Option<Record> {
-    let tokens = |pieces: &[String]| -> u64 {
-        pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()
-    };
-    let all: Vec<String> = pieces.iter().map(|piece| written(piece, whole)).collect();
-    let needed = tokens(&all);
-    if needed <= room {
-        return Some(Record { pieces: all, cuts: 0 });
-    }
-    let later = later(pieces);
-    let bulks = bulks(pieces, &later, counter);
-    let mut least = limit(&bulks, needed, room)?;
-    while least >= LEAST {
-        let record = shortened(pieces, &bulks, &later, least);
-        if tokens(&record.pieces) <= room {
-            return Some(record);
+impl Transcript {
+    /// All of it, if it has no more than `room` tokens, else with texts of tools cut as far as
+    /// that takes; `None` where a moderate cut is not enough.
+    pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
+        let tokens = |pieces: &[String]| -> u64 {
+            pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()
+        };
+        let pieces = self.pieces.as_slice();
+        let all: Vec<String> = pieces.iter().map(|piece| written(piece, whole)).collect();
+        let needed = tokens(&all);
+        if needed <= room {
+            return Some(Record { pieces: all, cuts: 0 });
         }
-        least = least * 9 / 10;
+        let later = later(pieces);
+        let bulks = bulks(pieces, &later, counter);
+        let mut least = limit(&bulks, needed, room)?;
+        while least >= LEAST {
+            let record = shortened(pieces, &bulks, &later, least);
+            if tokens(&record.pieces) <= room {
+                return Some(record);
+            }
+            least = least * 9 / 10;
+        }
+        None
     }
-    None
-}
 
-pub(super) fn shortest(pieces: &[Vec<Spoken>]) -> Record {
-    let later = later(pieces);
-    let bulks = bulks(pieces, &later, ctx_tokens::Encoding::Chars4.counter());
-    shortened(pieces, &bulks, &later, LEAST)
+    /// All of it, with the texts of tools cut as far as that is moderate.
+    pub(crate) fn shortest(&self) -> Record {
+        let later = later(&self.pieces);
+        let bulks = bulks(&self.pieces, &later, ctx_tokens::Encoding::Chars4.counter());
+        shortened(&self.pieces, &bulks, &later, LEAST)
+    }
 }
 
 /// The greatest length for texts of the usual worth with which the record has about `room`

@@ -24,7 +24,7 @@ pub(crate) use pack::{pack, shorten};
 ///
 /// Arguments and results are held whole up to some megabytes, so the memory is bounded by what
 /// people and the model said.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
     redacted: usize,
@@ -38,8 +38,8 @@ pub struct Transcript {
     results: HashMap<u64, (usize, usize)>,
     /// Bytes of the texts of tools.
     held: usize,
-    /// Characters of such a text, at most.
-    most: usize,
+    /// Whether such a text has at most [`SHORT`] characters, not [`LONGEST`].
+    is_full: bool,
 }
 
 /// A part of a message.
@@ -77,22 +77,6 @@ const SHORT: usize = 2_000;
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
-impl Default for Transcript {
-    fn default() -> Self {
-        Self {
-            pieces: Vec::new(),
-            redacted: 0,
-            languages: Languages::default(),
-            kept: Vec::new(),
-            calls: HashMap::new(),
-            sources: HashMap::new(),
-            results: HashMap::new(),
-            held: 0,
-            most: LONGEST,
-        }
-    }
-}
-
 /// The record as it is sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -125,8 +109,8 @@ impl Transcript {
             let parts = message.parts.iter();
             parts.for_each(|part| it.add_part(line, message, part));
         });
-        if self.held > HELD && self.most > SHORT {
-            self.most = SHORT;
+        if self.held > HELD && !self.is_full {
+            self.is_full = true;
             let tools = self.pieces.iter_mut().flatten();
             for spoken in tools.filter(|spoken| spoken.tool.is_some()) {
                 spoken.text = shorten(&spoken.text, SHORT);
@@ -158,17 +142,6 @@ impl Transcript {
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
         let pieces = self.pieces.iter();
         pieces.map(|piece| counter.count(&written(piece, whole))).sum()
-    }
-
-    /// All of it, if it has no more than `room` tokens, else with texts of tools cut as far as
-    /// that takes; `None` where a moderate cut is not enough.
-    pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
-        bulk::within(&self.pieces, room, counter)
-    }
-
-    /// All of it, with the texts of tools cut as far as that is moderate.
-    pub(crate) fn shortest(&self) -> Record {
-        bulk::shortest(&self.pieces)
     }
 
     /// A piece of what `add` says, if it says anything.
@@ -245,7 +218,7 @@ impl Transcript {
     }
 
     fn add_of_tool(&mut self, label: String, text: &str, tool: Tool) {
-        let text = shorten(text, self.most);
+        let text = shorten(text, if self.is_full { SHORT } else { LONGEST });
         self.held += text.len();
         self.say(label, &text, Some(tool));
     }
