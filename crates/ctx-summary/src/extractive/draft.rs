@@ -5,9 +5,7 @@ use memchr::memmem;
 
 use super::page;
 use super::page::CITES;
-use super::pick::Greedy;
-use super::pick::Picker;
-use super::pick::Teller;
+use super::pick::{Greedy, Picker, Teller};
 use super::sections::sections;
 use super::worth::{has_files, has_tools};
 use crate::ledger::form::left_out;

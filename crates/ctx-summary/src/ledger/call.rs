@@ -10,10 +10,8 @@ use ctx_text::{ascii_regex, first_chars, one_line, plain_line, shorten};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::ledger::items::Items;
-use crate::ledger::items::{Item, ItemKind, State};
+use crate::ledger::items::{Item, ItemKind, Items, State};
 use crate::ledger::json::Leaf;
-use crate::ledger::runtime;
 
 /// Longest digest, in characters.
 pub const DIGEST_MAX: usize = 160;
@@ -197,7 +195,7 @@ impl Action {
         };
         Self {
             id: call.id.as_ref().map(ToString::to_string),
-            digest: runtime::digest_of(call, clean),
+            digest: digest_of(call, clean),
             target,
             tasks: leaves.and_then(|leaves| tasks(call, leaves)),
         }
@@ -215,10 +213,10 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn of(result: &ToolResult<'_>) -> Self {
-        let error = runtime::error(result);
         Self {
             id: result.id.as_ref().map(ToString::to_string),
-            error: error.map(|error| first_chars(&one_line(&error), ERROR_CHARS).to_owned()),
+            error: error(result)
+                .map(|error| first_chars(&one_line(&error), ERROR_CHARS).to_owned()),
         }
     }
 }
@@ -226,7 +224,7 @@ impl Outcome {
 /// Tools that run what they are given.
 fn is_shell(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
-    ["bash", "shell", "exec", "terminal", "command", "run"].iter().any(|word| tool.contains(word))
+    crate::is_shell(&tool) || tool.contains("run")
 }
 
 /// A task of a list, and how it stands.
@@ -278,23 +276,14 @@ pub(crate) struct Calls {
     waiting: HashMap<Option<String>, Waiting>,
 }
 
+/// A call, open or answered.
 #[derive(Debug)]
-struct Waiting {
-    action: Action,
-    /// The segment that tells it.
-    segment: Option<usize>,
-    /// Whether it wrote down a list of tasks.
-    is_list: bool,
-}
-
-/// An open call.
-#[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct Waiting {
+    pub(crate) action: Action,
     /// The segment that tells it.
     pub(crate) segment: Option<usize>,
-    /// Whether it is about a file.
-    pub(crate) is_file: bool,
-    /// Whether its result only confirms receipt, so that the list of tasks is shown instead.
+    /// Whether it wrote down a list of tasks, so that its result only confirms receipt and the
+    /// list is shown instead.
     pub(crate) is_list: bool,
 }
 
@@ -334,11 +323,12 @@ impl Calls {
     /// Ends a call; `None` if it is unknown.
     pub(crate) fn end(
         &mut self,
-        outcome: Outcome,
+        outcome: &Outcome,
         line: u64,
         items: &mut Items,
-    ) -> Option<Answered> {
-        let Waiting { action, segment, is_list } = self.waiting.remove(&outcome.id)?;
+    ) -> Option<Waiting> {
+        let mut call = self.waiting.remove(&outcome.id)?;
+        let action = &call.action;
         if action.target == Target::Command {
             let mut item = Item::new(ItemKind::Command, action.digest.clone(), line);
             item.changed = outcome.error.is_none();
@@ -349,12 +339,12 @@ impl Calls {
             Target::File { path, .. } => path,
             Target::Command | Target::Other => &action.digest,
         };
-        let is_list = is_list && outcome.error.is_none();
-        match outcome.error {
-            Some(error) => items.failed(subject, &action.digest, &error, line),
+        match &outcome.error {
+            Some(error) => items.failed(subject, &action.digest, error, line),
             None => items.succeeded(subject),
         }
-        Some(Answered { segment, is_file: matches!(action.target, Target::File { .. }), is_list })
+        call.is_list &= outcome.error.is_none();
+        Some(call)
     }
 }
 
@@ -594,12 +584,12 @@ mod calls_tests {
         fn result(&mut self, id: Option<&str>, error: Option<&str>) {
             self.line += 1;
             let outcome = Outcome { id: id.map(str::to_owned), error: error.map(str::to_owned) };
-            self.calls.end(outcome, self.line, &mut self.items);
+            self.calls.end(&outcome, self.line, &mut self.items);
         }
 
         /// Kind, text, line, state and `changed` of each item.
         fn items(&self) -> Vec<(ItemKind, &str, u64, State, bool)> {
-            let items = self.items.all().iter();
+            let items = self.items.list.iter();
             items
                 .map(|item| (item.kind, item.text.as_str(), item.line, item.state, item.changed))
                 .collect()

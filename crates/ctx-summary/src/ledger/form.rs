@@ -2,6 +2,7 @@
 //! session that is summarized again.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use crate::ledger::{Item, ItemKind, Origin, SegmentKind, State};
 
@@ -82,12 +83,8 @@ pub fn heading(kind: ItemKind) -> &'static str {
     }
 }
 
-/// Lines of the session, as a summary cites them.
-pub fn citation(first: u64, last: u64) -> String {
-    if first == last { format!("⟦{first}⟧") } else { format!("⟦{first}-{last}⟧") }
-}
-
-/// A text without the citation it ends with, and the first line that names.
+/// A text without the citation it ends with (`⟦12⟧`, or `⟦12-15⟧` of older summaries), and the first
+/// line that names.
 pub fn cited(text: &str) -> (&str, Option<u64>) {
     let parse = || {
         let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;
@@ -126,8 +123,7 @@ pub fn line_of(item: &Item, cite: bool) -> String {
     };
     let mut line = format!("- {before}{}{after}", item.text);
     if cite && item.line > 0 {
-        line.push(' ');
-        line.push_str(&citation(item.line, item.line));
+        let _ = write!(line, " ⟦{}⟧", item.line);
     }
     line
 }
@@ -276,7 +272,7 @@ fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{DETAILS, Label, Line, citation, cited, item_of, left_out, line_of, read};
+    use super::{DETAILS, Label, Line, cited, item_of, left_out, line_of, read};
     use crate::ledger::{Item, ItemKind, State};
 
     #[test]
@@ -311,7 +307,7 @@ mod tests {
 
     #[test]
     fn citations_are_read() {
-        assert_eq!(cited(&format!("a {}", citation(3, 9))), ("a", Some(3)));
+        assert_eq!(cited("a ⟦3-9⟧"), ("a", Some(3)));
         assert_eq!(cited("a ⟦x⟧"), ("a ⟦x⟧", None));
         assert_eq!(cited("a"), ("a", None));
     }

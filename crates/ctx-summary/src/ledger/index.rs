@@ -13,8 +13,7 @@ use crate::ledger::items::Identifier;
 use crate::ledger::reading::{Id, Mark, Mention, Quote, Reading, Source};
 use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
-use crate::ledger::segment::Origin;
-use crate::ledger::segment::{Segment, SegmentKind, segments};
+use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
 
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]

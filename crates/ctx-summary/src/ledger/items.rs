@@ -20,27 +20,19 @@ const LOOKED_BACK: usize = 200;
 /// All items.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
-    list: Vec<Item>,
+    /// In the order of the session.
+    pub(crate) list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
     /// The last unrepaired error, by what failed.
     failing: HashMap<String, usize>,
     counts: [usize; ItemKind::ALL.len()],
     /// Items that left because there were too many.
-    crowded_out: [usize; ItemKind::ALL.len()],
+    pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
     /// Errors out of an earlier summary that are not repaired yet.
     carried_errors: Vec<usize>,
 }
 
 impl Items {
-    pub(crate) fn all(&self) -> &[Item] {
-        &self.list
-    }
-
-    /// Items of a kind that left because there were too many.
-    pub(crate) fn crowded_out(&self, kind: ItemKind) -> usize {
-        self.crowded_out[kind as usize]
-    }
-
     /// A stated item, perhaps from an earlier summary; it may supersede an earlier decision.
     pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
         if takes_back {
@@ -383,11 +375,11 @@ mod tests {
     }
 
     fn texts(items: &Items) -> Vec<&str> {
-        items.all().iter().map(|item| item.text.as_str()).collect()
+        items.list.iter().map(|item| item.text.as_str()).collect()
     }
 
     fn states(items: &Items) -> Vec<State> {
-        items.all().iter().map(|item| item.state).collect()
+        items.list.iter().map(|item| item.state).collect()
     }
 
     fn decide(items: &mut Items, text: &str, takes_back: bool) {
@@ -402,9 +394,9 @@ mod tests {
     fn nothing_and_empty_texts_are_no_items() {
         let mut items = Items::default();
         items.add(item(ItemKind::Ask, "", 1));
-        assert!(items.all().is_empty());
+        assert!(items.list.is_empty());
         for kind in ItemKind::ALL {
-            assert_eq!(items.crowded_out(kind), 0);
+            assert_eq!(items.crowded_out[kind as usize], 0);
         }
     }
 
@@ -417,7 +409,7 @@ mod tests {
         items.add(Item { state: done, ..item(ItemKind::Ask, "做完它", 9) });
         assert_eq!(texts(&items), ["做完它", "做完它"]);
         assert_eq!(states(&items), [State::Done, State::Current]);
-        assert_eq!(items.all()[0].line, 1);
+        assert_eq!(items.list[0].line, 1);
     }
 
     #[test]
@@ -428,7 +420,7 @@ mod tests {
                 items.add(Item { changed, ..item(kind, "a", 1) });
             }
         }
-        let changed: Vec<bool> = items.all().iter().map(|item| item.changed).collect();
+        let changed: Vec<bool> = items.list.iter().map(|item| item.changed).collect();
         assert_eq!(changed, [true, false]);
     }
 
@@ -515,10 +507,10 @@ mod tests {
             let state = if number >= MOST - 100 { State::Done } else { State::Current };
             items.add(Item { state, ..item(ItemKind::Open, &format!("task {number}"), 1) });
         }
-        assert_eq!(items.crowded_out(ItemKind::Open), 0);
+        assert_eq!(items.crowded_out[ItemKind::Open as usize], 0);
         items.add(item(ItemKind::Open, "one more", 2));
-        assert_eq!(items.crowded_out(ItemKind::Open), MOST / 2);
-        assert_eq!(items.crowded_out(ItemKind::Ask), 0);
+        assert_eq!(items.crowded_out[ItemKind::Open as usize], MOST / 2);
+        assert_eq!(items.crowded_out[ItemKind::Ask as usize], 0);
         let left = texts(&items);
         assert_eq!(left.len(), 1 + MOST / 2 + 1);
         let oldest = format!("task {}", MOST / 2 - 100);
@@ -528,7 +520,7 @@ mod tests {
         // The rest is still known.
         let count = left.len();
         items.add(item(ItemKind::Open, &newest, 3));
-        assert_eq!(items.all().len(), count);
+        assert_eq!(items.list.len(), count);
     }
 
     fn supersedes(later: &str, earlier: &str) -> bool {

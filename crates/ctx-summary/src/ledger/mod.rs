@@ -34,8 +34,7 @@ mod term;
 pub use call as runtime;
 pub use harness::{OpenCalls, Speech, is_observation, speech, users_words, without_reminders};
 pub use index::Index;
-pub use items::Decision;
-pub use items::{Identifier, Item, ItemKind, State};
+pub use items::{Decision, Identifier, Item, ItemKind, State};
 pub use output::is_frame;
 pub use own_words::own_words;
 pub use reading::{Id, Mark, Reading};
@@ -43,7 +42,7 @@ pub use segment::{Origin, Segment, SegmentKind};
 
 use ctx_format::{Message, Zone};
 
-use call::Calls;
+use call::{Calls, Target};
 use items::Items;
 use reading::{Event, Source};
 
@@ -111,13 +110,14 @@ impl Ledger {
                 self.calls.begin(action, segment, line, &mut self.items);
             }
             Event::Result(outcome, quotes) => {
-                let Some(call) = self.calls.end(outcome, line, &mut self.items) else {
+                let Some(call) = self.calls.end(&outcome, line, &mut self.items) else {
                     return;
                 };
                 if call.is_list {
                     self.index.hide(&numbers[quotes]);
                 } else if let Some(segment) = call.segment {
-                    self.index.answer(segment, &numbers[quotes], call.is_file);
+                    let is_file = matches!(call.action.target, Target::File { .. });
+                    self.index.answer(segment, &numbers[quotes], is_file);
                 }
             }
             Event::LeftOut(counts) => self.left_out.extend(counts),
@@ -134,7 +134,7 @@ impl Ledger {
         for (kind, count) in counts {
             let before = self.left_out.iter().filter(|(of, _)| of == kind);
             *count += before.map(|(_, count)| count).sum::<usize>();
-            *count += self.items.crowded_out(*kind);
+            *count += self.items.crowded_out[*kind as usize];
         }
     }
 
@@ -152,7 +152,7 @@ impl Ledger {
     /// Requests, decisions, open items, errors, and files read and changed, in the order of the
     /// session.
     pub fn items(&self) -> &[Item] {
-        self.items.all()
+        &self.items.list
     }
 
     /// Each identifier with the line that had it last and the chance that it is

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use crate::ledger::identifier;
 use crate::ledger::identifier::{LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run};
-use crate::ledger::{identifier, term};
+use crate::ledger::term::{self, HAN_BYTES, is_han};
 
 /// An identifier in a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,8 +57,6 @@ impl Scan {
 const SPAN: usize = 70;
 /// How many words are enough to say what an identifier is.
 pub(crate) const ENOUGH: u8 = 2;
-/// Bytes of a Chinese character of the basic plane.
-const HAN_BYTES: usize = 3;
 /// Shorter words are articles and prepositions.
 const SHORTEST_WORD: usize = 4;
 const SHORTEST_KEY: usize = 3;
@@ -143,10 +142,6 @@ fn han_end(text: &str, at: usize) -> usize {
         0 => at + chars().next().map_or(1, char::len_utf8),
         han => at + HAN_BYTES * han,
     }
-}
-
-fn is_han(c: char) -> bool {
-    ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
 /// Whether an ASCII word says something about its surroundings: it is no part of a path, of a name

@@ -91,7 +91,12 @@ pub fn without_marker(line: &str) -> (bool, &str) {
 pub fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for paragraph in paragraphs(text) {
-        split(&paragraph, &mut found);
+        for sentence in ends(&paragraph) {
+            let line = plain_line(&paragraph[sentence]);
+            if line.contains(char::is_alphanumeric) {
+                found.push(line);
+            }
+        }
     }
     found
 }
@@ -158,12 +163,6 @@ const ABBREVIATIONS: &[&str] = &[
     "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 
-fn split(paragraph: &str, found: &mut Vec<String>) {
-    for sentence in ends(paragraph) {
-        push(&paragraph[sentence], found);
-    }
-}
-
 /// The sentences of a paragraph. One ends after 。！？； and after . ! ? at the end of a word.
 pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -192,13 +191,6 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     }
     found.push(start..paragraph.len());
     found
-}
-
-fn push(sentence: &str, found: &mut Vec<String>) {
-    let line = plain_line(sentence);
-    if line.chars().any(char::is_alphanumeric) {
-        found.push(line);
-    }
 }
 
 /// Marks that belong to the sentence they follow.

@@ -35,7 +35,8 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
                 cutter.quoted(line.trim_end());
             }
         } else if bare.is_empty() {
-            cutter.blank();
+            cutter.end_paragraph();
+            cutter.after_blank = true;
         } else if let Some(level) = heading(bare) {
             cutter.heading(bare, level);
         } else if let Some(indent) = item(line) {
@@ -116,11 +117,6 @@ impl<'t> Cutter<'t> {
     /// The statement above the next one, apart from items.
     fn head(&self) -> Option<usize> {
         self.lead.or(self.headings.last().map(|(_, at)| *at))
-    }
-
-    fn blank(&mut self) {
-        self.end_paragraph();
-        self.after_blank = true;
     }
 
     fn heading(&mut self, line: &'t str, level: usize) {

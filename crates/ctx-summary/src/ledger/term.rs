@@ -119,12 +119,17 @@ const BEFORE: &str = "的了是在去到有我你他她它们这那吗呢吧啊�
 /// Characters of a place name, with its ending.
 const SHORTEST_NAME: usize = 3;
 const LONGEST_NAME: usize = 14;
-/// Bytes of the Chinese characters that names have.
-const HAN_BYTES: usize = 3;
+
+/// Bytes of the characters of [`is_han`].
+pub(crate) const HAN_BYTES: usize = 3;
+
+/// Whether a character is a Chinese one of the basic plane, as names and words are.
+pub(crate) fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
 
 /// The Chinese name that ends with `last` at `end`.
 fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
-    let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     if !is_han(last) {
         return None;
     }

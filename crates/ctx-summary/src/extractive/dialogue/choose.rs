@@ -8,11 +8,8 @@ use ctx_tokens::TokenCounter;
 
 use super::super::Candidate;
 use super::super::pick::{Greedy, Judge, PER_LINE};
-use super::talk::Talk;
-use super::talk::needs;
-use super::worth::CHOICE;
-use super::worth::Words;
-use super::worth::{LEAST, is_question, worths};
+use super::talk::{Talk, needs};
+use super::worth::{CHOICE, LEAST, Words, is_question, worths};
 
 /// What a statement is worth in addition to its new words.
 const ALONE: f64 = 0.1;

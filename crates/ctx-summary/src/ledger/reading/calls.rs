@@ -11,13 +11,11 @@ use serde_json::{Map, Value};
 use crate::ledger::call::{Action, Target};
 use crate::ledger::identifier;
 use crate::ledger::identifier::Shape;
-use crate::ledger::json::with_short_values;
-use crate::ledger::json::{Arguments, Leaf};
+use crate::ledger::json::{Arguments, Leaf, with_short_values};
 use crate::ledger::output::names_something;
 use crate::ledger::reading::Event;
 use crate::ledger::reading::quotes::Reader;
-use crate::ledger::segment::Origin;
-use crate::ledger::segment::{SegmentKind, segments};
+use crate::ledger::segment::{Origin, SegmentKind, segments};
 
 /// Arguments up to this length, in bytes, share a line with their call.
 const SHORT_ARGUMENT: usize = 120;

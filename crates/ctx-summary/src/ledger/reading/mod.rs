@@ -16,8 +16,7 @@ use hashbrown::HashTable;
 use crate::ledger::call::{Action, Outcome};
 use crate::ledger::identifier::Shape;
 use crate::ledger::items::{Item, ItemKind};
-use crate::ledger::segment::SegmentKind;
-use crate::ledger::segment::{Origin, Origins};
+use crate::ledger::segment::{Origin, Origins, SegmentKind};
 
 /// One message, read.
 #[derive(Debug)]

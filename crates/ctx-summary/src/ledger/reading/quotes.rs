@@ -6,14 +6,12 @@ use ctx_format::Message;
 use ctx_redact::redact;
 use ctx_text::{hash, head_and_tail};
 
-use crate::ledger::items::takes_back;
-use crate::ledger::items::{Item, ItemKind};
+use crate::ledger::items::{Item, ItemKind, takes_back};
 use crate::ledger::json::Arguments;
 use crate::ledger::output::pieces;
 use crate::ledger::reading::{Event, Mark, Quote, Reading, Source};
 use crate::ledger::scan::Scan;
-use crate::ledger::segment::Origin;
-use crate::ledger::segment::{SegmentKind, segments};
+use crate::ledger::segment::{Origin, SegmentKind, segments};
 use crate::ledger::statement::statements;
 
 /// Reads a message part by part.

@@ -124,7 +124,8 @@ impl Scorer {
         let identifiers = ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            standing: if self.after.knows(identifier.text) {
+            // Its ledger also tells one from what it is written together with.
+            standing: if self.after.ledger.index().knows(identifier.text) {
                 Standing::Retained
             } else {
                 search.text(identifier.text)
@@ -217,12 +218,6 @@ impl After {
         let starts = self.text.match_indices("⟦ctx:").map(|(at, _)| &self.text[at..]);
         let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
         starts.filter_map(handle).collect()
-    }
-
-    /// Whether it has an identifier, also one that only its ledger tells from what
-    /// it is written together with.
-    fn knows(&self, identifier: &str) -> bool {
-        self.ledger.index().knows(identifier)
     }
 
     fn items(&self) -> HashSet<(ItemKind, &str)> {
@@ -380,7 +375,7 @@ mod after_tests {
             "one two 三\nRead\npath\nrange\nfrom\na.rs\n3\nfn a()\nBash\nnot JSON\n"
         );
         assert!(after.items().contains(&(ItemKind::File, "a.rs")));
-        assert!(after.knows("a.rs") && !after.knows("b.rs"));
+        assert!(after.ledger.index().knows("a.rs") && !after.ledger.index().knows("b.rs"));
     }
 
     #[test]

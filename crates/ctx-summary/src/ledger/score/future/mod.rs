@@ -264,7 +264,7 @@ fn words<'t>(before: &'t str, behind: &'t str) -> HashSet<&'t str> {
         let keys = KEY.captures_iter(text).filter_map(|found| found.get(1));
         found.extend(keys.map(|key| key.as_str()));
     }
-    found.retain(|word| !is_stop(word));
+    found.retain(|word| !contains(STOP, word));
     found
 }
 
@@ -310,11 +310,6 @@ const STOP: &[&str] = &[
 /// Whether a value tells nothing.
 fn is_common(value: &str) -> bool {
     contains(COMMON, value)
-}
-
-/// Whether a word says nothing about what is next to it.
-fn is_stop(word: &str) -> bool {
-    contains(STOP, word)
 }
 
 fn contains(list: &[&str], word: &str) -> bool {
@@ -406,7 +401,7 @@ mod tests {
 
 #[cfg(test)]
 mod context_tests {
-    use super::{COMMON, STOP, is_common, is_stop, keeps_context, words};
+    use super::{COMMON, STOP, contains, is_common, keeps_context, words};
 
     #[test]
     fn words_and_keys_but_no_pieces() {
@@ -440,6 +435,6 @@ mod context_tests {
     fn the_lists_can_be_searched() {
         assert!(COMMON.is_sorted() && STOP.is_sorted());
         assert!(is_common("True") && !is_common("HAT030"));
-        assert!(is_stop("With") && !is_stop("order"));
+        assert!(contains(STOP, "With") && !contains(STOP, "order"));
     }
 }
