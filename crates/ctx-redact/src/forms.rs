@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::name::{NAME_MAX, name_before};
-use crate::rules::{FlagValue, SecretKind, is_in, rules, words};
+use crate::rules::{FlagValue, RULES, SecretKind, is_in, words};
 use crate::value::{
     VALUE_MAX, Value, has_sign, is_no_value, is_phrase, is_random, is_value, line_end, looks_random,
 };
@@ -21,7 +21,7 @@ pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !may_be_flag {
         return None;
     }
-    let mut flags = rules().flags.iter().filter(|flag| cursor.starts_with(flag.text)).peekable();
+    let mut flags = RULES.flags.iter().filter(|flag| cursor.starts_with(flag.text)).peekable();
     flags.peek()?;
     let command = command_before(before);
     let has_word = |wanted: &dyn Fn(&[u8]) -> bool| {

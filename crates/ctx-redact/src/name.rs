@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::Cursor;
-use crate::rules::{Name, SecretKind, rules};
+use crate::rules::{Name, RULES, SecretKind};
 
 /// Longest name looked at, in characters.
 pub(super) const NAME_MAX: usize = 64;
@@ -36,13 +36,13 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         _ => name,
     };
     let last = letters_back(name).next();
-    let mut names = rules().names.iter().filter(|known| known.end.chars().next_back() == last);
+    let mut names = RULES.names.iter().filter(|known| known.end.chars().next_back() == last);
     let long = names.find(|known| ends_in(name, known.end));
     let found = long.or_else(|| {
         // `PASS: test` is a result of tests.
         let is_verdict = name.bytes().all(|b| b.is_ascii_uppercase())
             && cursor.bytes().get(cursor.at) != Some(&b'=');
-        let mut names = rules().short_names.iter();
+        let mut names = RULES.short_names.iter();
         names.find(|known| !is_verdict && is_last_word(name, known.end))
     })?;
     let plain = name.to_lowercase().replace(['-', '_'], "");
@@ -100,7 +100,7 @@ fn is_last_word(name: &str, word: &str) -> bool {
 /// Whether a name ends in a short one, as constants of code do: `DEVICE_TYPE_PASS`.
 pub(super) fn may_be_constant(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or_default();
-    rules().short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
+    RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
 }
 
 /// Whether a name may end at the bracket at `at`. Most words and all other signs fail here.
@@ -115,7 +115,7 @@ pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
 }
 
 fn names() -> impl Iterator<Item = &'static Name> {
-    rules().names.iter().chain(&rules().short_names)
+    RULES.names.iter().chain(&RULES.short_names)
 }
 
 /// Whether a name ends in this character, which is not ASCII or follows one that is not.

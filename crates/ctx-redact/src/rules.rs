@@ -4,7 +4,8 @@
 
 use std::sync::LazyLock;
 
-static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::parse(include_str!("rules.txt")));
+pub(super) static RULES: LazyLock<Rules> =
+    LazyLock::new(|| Rules::parse(include_str!("rules.txt")));
 
 /// All rules.
 pub(super) struct Rules {
@@ -85,11 +86,6 @@ pub(super) enum FlagValue {
     Both,
     /// `-U user%VALUE`
     After(u8),
-}
-
-/// All rules.
-pub(super) fn rules() -> &'static Rules {
-    &RULES
 }
 
 /// Keys whose prefix begins with a byte.

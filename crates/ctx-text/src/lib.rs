@@ -14,5 +14,4 @@ pub use line::{
 };
 pub use pattern::{HintedMatcher, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries};
 pub use prose::{is_joining, is_prose};
-pub use words::{is_cjk, is_han, is_unspaced};
-pub use words::{words, words_and_pairs};
+pub use words::{is_cjk, is_han, is_unspaced, words, words_and_pairs};
