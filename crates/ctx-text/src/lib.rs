@@ -13,5 +13,5 @@ pub use line::{
     comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
 };
 pub use pattern::{HintedMatcher, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries};
-pub use prose::{is_joining, is_prose};
+pub use prose::{has_word, is_joining, is_prose};
 pub use words::{is_cjk, is_han, is_unspaced, words, words_and_pairs};

@@ -14,18 +14,24 @@ const JOINING: [&str; 88] = [
     "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// The longest of them, in bytes.
+/// The longest of them, and of other such lists, in bytes.
 const LONGEST: usize = 6;
 
 /// Whether a word only joins others, whatever its case.
 pub fn is_joining(word: &str) -> bool {
+    has_word(&JOINING, word.as_bytes())
+}
+
+/// Whether a list has a word, whatever its case. The list is in alphabetical order, and its words
+/// have at most six bytes.
+pub fn has_word(list: &[&str], word: &[u8]) -> bool {
     let mut lower = [0; LONGEST];
     let Some(lower) = lower.get_mut(..word.len()) else {
         return false;
     };
-    lower.copy_from_slice(word.as_bytes());
+    lower.copy_from_slice(word);
     lower.make_ascii_lowercase();
-    JOINING.binary_search_by(|joining| joining.as_bytes().cmp(lower)).is_ok()
+    list.binary_search_by(|other| other.as_bytes().cmp(lower)).is_ok()
 }
 
 /// Whether a text is prose: at least a quarter of its words of two bytes and more only join

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use ctx_text::has_word;
+
 use crate::ledger::identifier;
 use crate::ledger::identifier::{LETTER, LOWER, Shape, UNDERSCORE, WORD, class, classes, run};
 use crate::ledger::term::{self, HAN_BYTES, is_han};
@@ -69,8 +71,6 @@ const STOP: &[&str] = &[
     "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "time", "very", "want",
     "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ];
-
-const LONGEST_STOP: usize = 6;
 
 /// The words of a text that say something about what they surround, as ranges.
 #[derive(Debug, Default)]
@@ -166,22 +166,12 @@ fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
     let dotted =
         after == Some(b'.') && bytes.get(range.end + 1).is_some_and(u8::is_ascii_alphanumeric);
     let glued = joined(before) || before == Some(b'.') || joined(after) || dotted;
-    !glued && !is_stop(word)
-}
-
-fn is_stop(word: &[u8]) -> bool {
-    let mut lower = [0; LONGEST_STOP];
-    let Some(lower) = lower.get_mut(..word.len()) else {
-        return false;
-    };
-    lower.copy_from_slice(word);
-    lower.make_ascii_lowercase();
-    STOP.binary_search_by(|stop| stop.as_bytes().cmp(lower)).is_ok()
+    !glued && !has_word(STOP, word)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_STOP, STOP, Scan, Words};
+    use super::{STOP, Scan, Words};
 
     fn found(text: &str, prose: bool) -> Vec<(&str, u8)> {
         let mut scan = Scan::default();
@@ -221,7 +211,7 @@ mod tests {
     #[test]
     fn stop_words_are_in_order() {
         assert!(STOP.is_sorted());
-        assert_eq!(STOP.iter().map(|word| word.len()).max(), Some(LONGEST_STOP));
+        assert_eq!(STOP.iter().map(|word| word.len()).max(), Some(6));
     }
 
     #[test]
