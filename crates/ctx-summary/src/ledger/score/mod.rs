@@ -99,9 +99,10 @@ impl Scorer {
 
     /// The score of the old session, whose ledger this is.
     pub fn finish(self, ledger: &Ledger) -> Score {
+        let items = self.after.ledger.items().iter();
         let search = Search {
             new: Hay::of(self.after.as_str()),
-            items: self.after.items(),
+            items: items.map(|item| (item.kind, item.text.as_str())).collect(),
             referred: Hay::of(&self.referred),
             referred_lines: &self.referred_lines,
             saved: self.saved,
@@ -219,11 +220,6 @@ impl After {
         let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
         starts.filter_map(handle).collect()
     }
-
-    fn items(&self) -> HashSet<(ItemKind, &str)> {
-        let items = self.ledger.items().iter();
-        items.map(|item| (item.kind, item.text.as_str())).collect()
-    }
 }
 
 /// One more text, on one line, without secrets: as the ledger has its items.
@@ -280,10 +276,6 @@ impl<'t> Hay<'t> {
             known.push(word.start);
         }
         Self { text, places }
-    }
-
-    fn text(&self) -> &'t str {
-        self.text
     }
 
     /// Whether it contains `needle`, not as a part of longer words.
@@ -374,7 +366,8 @@ mod after_tests {
             after.as_str(),
             "one two 三\nRead\npath\nrange\nfrom\na.rs\n3\nfn a()\nBash\nnot JSON\n"
         );
-        assert!(after.items().contains(&(ItemKind::File, "a.rs")));
+        let mut items = after.ledger.items().iter();
+        assert!(items.any(|item| item.kind == ItemKind::File && item.text == "a.rs"));
         assert!(after.ledger.index().knows("a.rs") && !after.ledger.index().knows("b.rs"));
     }
 
@@ -383,7 +376,7 @@ mod after_tests {
         let hidden = Message::new(Role::Assistant, vec![Part::Reasoning("hidden".into())]);
         let after = after(&[hidden, Message::new(Role::User, vec![])]);
         assert_eq!(after.as_str(), "");
-        assert!(after.handles().is_empty() && after.items().is_empty());
+        assert!(after.handles().is_empty() && after.ledger.items().is_empty());
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Future {
         let mut needed = Needed::default();
         for value in needed_values(&self.calls, &given, &old, &told) {
             let is_kept = new.has(&value);
-            let in_context = is_kept && keeps_context(old.text(), new.text(), &value);
+            let in_context = is_kept && keeps_context(old.text, new.text, &value);
             let is_far = !window.has(&value);
             needed.total += 1;
             needed.kept += u64::from(is_kept);
