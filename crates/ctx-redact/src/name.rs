@@ -42,8 +42,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
         // `PASS: test` is a result of tests.
         let is_verdict = name.bytes().all(|b| b.is_ascii_uppercase())
             && cursor.bytes().get(cursor.at) != Some(&b'=');
-        let mut names = RULES.short_names.iter();
-        names.find(|known| !is_verdict && is_last_word(name, known.end))
+        RULES.short_names.iter().find(|known| !is_verdict && is_last_word(name, known.end))
     })?;
     let plain = name.to_lowercase().replace(['-', '_'], "");
     (!plain.contains("public")).then_some((name, found.kind))

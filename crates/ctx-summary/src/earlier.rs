@@ -47,10 +47,7 @@ impl Recognizer {
             text.push_str(header.trim());
             text.push_str(if is_inline { " " } else { "\n\n" });
         }
-        let is_heading = |line| {
-            let mut known = self.known();
-            known.any(|header| behind(line, header).is_some())
-        };
+        let is_heading = |line| self.known().any(|header| behind(line, header).is_some());
         let (heading, body) = match summary.split_once('\n') {
             Some((heading, body)) if is_heading(heading) => (Some(heading), body.trim_start()),
             _ => (None, summary),

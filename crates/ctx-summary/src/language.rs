@@ -14,11 +14,7 @@ pub enum Language {
 
 /// Messages of people, counted by their language.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Languages {
-    english: usize,
-    chinese: usize,
-    other: usize,
-}
+pub struct Languages([usize; 3]);
 
 /// Small words of English.
 const ENGLISH: &[&str] = &[
@@ -105,19 +101,17 @@ fn is_foreign(c: char) -> bool {
 impl Languages {
     /// One more message.
     pub fn push(&mut self, text: &str) {
-        match Language::of(text) {
-            Some(Language::English) => self.english += 1,
-            Some(Language::Chinese) => self.chinese += 1,
-            Some(Language::Other) => self.other += 1,
-            None => {}
+        if let Some(language) = Language::of(text) {
+            self.0[language as usize] += 1;
         }
     }
 
     /// That of most messages.
     pub fn most(self) -> Language {
-        if self.chinese > self.english && self.chinese >= self.other {
+        let [english, chinese, other] = self.0;
+        if chinese > english && chinese >= other {
             Language::Chinese
-        } else if self.other > self.english {
+        } else if other > english {
             Language::Other
         } else {
             Language::English

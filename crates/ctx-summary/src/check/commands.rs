@@ -144,8 +144,7 @@ fn force(clause: &str) -> Option<Force> {
     if clause.trim_end_matches([' ', '*', '_']) == "open:" {
         return None;
     }
-    let mut commands = COMMANDS.iter();
-    let (force, _) = commands.find(|(_, begins)| begins.is_match(&clause))?;
+    let (force, _) = COMMANDS.iter().find(|(_, begins)| begins.is_match(&clause))?;
     Some(*force)
 }
 

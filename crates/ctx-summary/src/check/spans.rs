@@ -212,8 +212,7 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
 /// Between the marks of a quote.
 fn inside(span: &Range<usize>, line: &str) -> Range<usize> {
     let inner = inner(line, span);
-    let start =
-        span.end - inner.len() - line[span.clone()].chars().next_back().map_or(0, char::len_utf8);
+    let start = span.start + line[span.clone()].chars().next().map_or(0, char::len_utf8);
     start..start + inner.len()
 }
 

@@ -16,7 +16,7 @@ use draft::written;
 use sections::all_sections;
 
 use crate::earlier::RECORD_HEADING;
-use crate::ledger::{Item, Ledger};
+use crate::ledger::Ledger;
 
 /// Writes the summary of `ledger`: at most `limit` tokens, without what kept texts say already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
@@ -35,8 +35,7 @@ pub fn is_talk(ledger: &Ledger) -> bool {
 
 /// The items that a summary must have, at most `limit` tokens of them.
 pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let items: Vec<&Item> = ledger.items().iter().collect();
-    all_sections(&items, limit, counter).trim_end().to_owned()
+    all_sections(ledger.items(), limit, counter).trim_end().to_owned()
 }
 
 /// How many tokens, up to `limit`, a summary needs to tell all that is worth telling. A long

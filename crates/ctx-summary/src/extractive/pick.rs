@@ -44,27 +44,23 @@ impl<'i> Picker<'i> {
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
         let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
-        let picker = Self::new(index, written, limit >= LITTLE, has_code);
-        let tells: Vec<bool> =
-            (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
-        let tokens = tokens_with_heads(index, &tells, counter);
-        Greedy::new(picker, tokens, chosen.to_vec(), &tells)
-    }
-
-    fn new(index: &'i Index, written: &str, has_heads: bool, has_code: bool) -> Self {
         let mut told = index.told().to_vec();
         index.tell_in(written, &mut told);
         let mut reads = prose_worths(index);
         if !has_code {
             reads.iter_mut().filter(|reads| **reads < 1.0).for_each(|reads| *reads = 0.0);
         }
-        Self {
+        let picker = Self {
             index,
             chances: index.chances(),
             told: told.iter().map(|words| TOLD[usize::from(*words).min(3)]).collect(),
             reads,
-            has_heads,
-        }
+            has_heads: limit >= LITTLE,
+        };
+        let tells: Vec<bool> =
+            (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
+        let tokens = tokens_with_heads(index, &tells, counter);
+        Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
     /// What a segment adds.

@@ -33,8 +33,8 @@ const LITTLE: u64 = 1_000;
 const LEAST: u64 = 30;
 
 /// The sections of all items, at most `limit` tokens of them.
-pub(super) fn all_sections(items: &[&Item], limit: u64, counter: &dyn TokenCounter) -> String {
-    let holding: Vec<&Item> = items.iter().copied().filter(|item| item.holds()).collect();
+pub(super) fn all_sections(items: &[Item], limit: u64, counter: &dyn TokenCounter) -> String {
+    let holding: Vec<&Item> = items.iter().filter(|item| item.holds()).collect();
     sections(&holding, limit * 100 / ALL_SHARES, limit, counter)
 }
 

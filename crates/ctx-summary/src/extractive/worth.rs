@@ -133,14 +133,10 @@ impl Places {
         } else {
             1.6
         };
-        if RULE.is_match(text) {
-            worth *= 1.3;
-        }
-        if WHY.is_match(text) {
-            worth *= 1.4;
-        }
-        if SETTLED.is_match(text) {
-            worth *= 1.5;
+        for (words, more) in [(&RULE, 1.3), (&WHY, 1.4), (&SETTLED, 1.5)] {
+            if words.is_match(text) {
+                worth *= more;
+            }
         }
         if segment.turn <= 1 || segment.turn == self.last_turn {
             worth *= 1.3;

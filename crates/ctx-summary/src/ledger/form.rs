@@ -183,8 +183,7 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
     let count = |part: &str| {
         let (count, name) = part.split_once(' ')?;
-        let mut kinds = ItemKind::ALL.into_iter();
-        let kind = kinds.find(|kind| kind.as_str() == name)?;
+        let kind = ItemKind::ALL.into_iter().find(|kind| kind.as_str() == name)?;
         Some((kind, count.parse().ok()?))
     };
     Some(counts.split(", ").filter_map(count).collect())
@@ -219,8 +218,7 @@ impl Section {
         if line == DETAILS {
             return Self::Quotes;
         }
-        let mut kinds = ItemKind::ALL.into_iter();
-        let kind = kinds.find(|kind| heading(*kind) == line);
+        let kind = ItemKind::ALL.into_iter().find(|kind| heading(*kind) == line);
         kind.map_or(Self::Foreign, Self::Items)
     }
 }

@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 
 use crate::ledger::identifier::Shape;
 use crate::ledger::items::Identifier;
-use crate::ledger::reading::{Id, Mark, Mention, Quote, Reading, Source};
+use crate::ledger::reading::{Id, Mark, Mention, Reading, Source};
 use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
@@ -98,8 +98,10 @@ impl Index {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
             self.turn += u32::from(quote.begins_turn);
-            if let Some(number) = self.known_segment(quote) {
-                numbers.push(number);
+            // A repeated text is known, except that a user who repeats himself means it again.
+            let known = self.seen.get(&quote.hash);
+            if let Some(number) = known.filter(|_| quote.origin != Origin::User) {
+                numbers.push(*number);
                 continue;
             }
             let number = self.segments.len();
@@ -124,12 +126,6 @@ impl Index {
             });
         }
         numbers
-    }
-
-    /// A repeated text is known, except that a user who repeats himself means it again.
-    fn known_segment(&self, quote: &Quote) -> Option<usize> {
-        let number = *self.seen.get(&quote.hash)?;
-        (quote.origin != Origin::User).then_some(number)
     }
 
     /// The segments of a result stand under its call; whether it changed or read a file, in

@@ -113,8 +113,7 @@ impl<'i> Chooser<'i> {
     fn is_likely(&self, segment: &Segment) -> bool {
         let least = if self.is_own(segment) { 0.0 } else { LEAST_CHANCE };
         let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
-        let mut untold = marks.filter(|id| self.told[*id] == 0);
-        untold.any(|id| self.chances[id] > least)
+        marks.filter(|id| self.told[*id] == 0).any(|id| self.chances[id] > least)
     }
 
     /// Whether the user wrote it himself.
@@ -223,8 +222,7 @@ fn is_code(text: &str) -> bool {
 fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`(),;<>[]{}=，。；、（）".contains(c);
     let words = text.split(is_end).map(|word| word.trim_matches(['.', ':', '?', '!', '：']));
-    let mut values = words.filter(|word| word.len() > 2 && !summary.contains(word));
-    values.any(|word| {
+    words.filter(|word| word.len() > 2 && !summary.contains(word)).any(|word| {
         let digits = word.chars().filter(char::is_ascii_digit).count();
         let is_path =
             word.contains('/') && word.rsplit('/').next().is_some_and(|name| name.contains('.'));

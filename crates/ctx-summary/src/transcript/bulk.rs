@@ -207,10 +207,8 @@ fn shortened(pieces: &[Vec<Spoken>], bulks: &[Bulk], later: &Later<'_>, least: u
             if limit >= bulk.chars {
                 return Cow::Borrowed(&spoken.text);
             }
-            let is_told = |line: &str| {
-                let mut names = names(line);
-                names.any(|name| later.get(name).is_some_and(|last| *last > at))
-            };
+            let is_told =
+                |line: &str| names(line).any(|name| later.get(name).is_some_and(|last| *last > at));
             Cow::Owned(cut(&spoken.text, limit, is_told))
         })
     };

@@ -9,7 +9,7 @@ use crate::ledger::harness::{
     without_reminders, writer,
 };
 use crate::ledger::items::Item;
-use crate::ledger::own_words::{Run, own_words_and_runs};
+use crate::ledger::own_words::own_words_and_runs;
 use crate::ledger::reading::quotes::Reader;
 use crate::ledger::reading::{Event, Reading, Source};
 use crate::ledger::segment::Origin;
@@ -133,7 +133,15 @@ impl Reader {
     fn own(&mut self, text: &str) {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
-        self.runs(&runs);
+        for run in runs {
+            // Passed-on text belongs to what he says about it.
+            let head = self.lead();
+            if run.is_own {
+                self.said(run.text, Origin::User, None);
+            } else {
+                self.lines(run.text, Origin::Pasted, head);
+            }
+        }
     }
 
     /// Requests, decisions and plans in this role's own words.
@@ -144,19 +152,6 @@ impl Reader {
         intent::read(own, role, |kind, text| {
             self.item(Item::new(kind, text.to_owned(), 0));
         });
-    }
-
-    /// A user's own text, and text that he passes on.
-    fn runs(&mut self, runs: &[Run<'_>]) {
-        for run in runs {
-            // Passed-on text belongs to what he says about it.
-            let head = self.lead();
-            if run.is_own {
-                self.said(run.text, Origin::User, None);
-            } else {
-                self.lines(run.text, Origin::Pasted, head);
-            }
-        }
     }
 }
 
