@@ -1,6 +1,5 @@
 //! Reading a context, and writing it in the other dialect.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -12,13 +11,12 @@ use crate::convert::pairing::{self, Unit};
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::{Context, Writing};
 use crate::convert::{ConvertError, Converter, LossKind, Report, SourceId};
-use crate::dialect::{Anthropic, Sealed, Sniff};
+use crate::dialect::{Anthropic, Sniff};
 use crate::record::json;
-use crate::repair::RepairDialect;
 use crate::view::{Outside, Presence};
 use crate::{
-    Denial, Dialect, HeldMessage, Log, Message, Object, Outline, Part, Portion, Record, Role,
-    Rules, Spool, Unread, Usage,
+    Denial, Dialect, HeldMessage, Message, Object, Outline, Part, Portion, Record, Role, Rules,
+    Spool, Unread,
 };
 
 /// A session while it is read. Its context waits in a spool, since the order of its messages
@@ -330,40 +328,8 @@ impl Dialect for Lowered {
         None
     }
 
-    fn sealed(&self, _: &Object<'_>) -> Sealed {
-        Sealed::default()
-    }
-
-    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
-        None
-    }
-
-    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn rules(&self) -> Rules {
         Anthropic.rules()
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        None
-    }
-
-    fn summary_role(&self, wanted: Role) -> Role {
-        Anthropic.summary_role(wanted)
-    }
-
-    fn summary_record(&self, role: Role, text: &str) -> String {
-        Anthropic.summary_record(role, text)
-    }
-
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        Anthropic.summary_text(object)
     }
 }
 

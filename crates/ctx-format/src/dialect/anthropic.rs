@@ -2,15 +2,15 @@
 //! API reference.
 
 use super::{
-    Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
-    summary_text, text_record, with_text,
+    Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text,
+    text_record, with_text,
 };
 use crate::dialect::{lessen, sum};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
-use crate::rules::{PairBy, Results};
+use crate::rules::Results;
 use crate::{
-    Denial, Edits, Log, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread,
-    Usage, json, unread as rest,
+    Denial, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage,
+    json, unread as rest,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -59,7 +59,6 @@ impl Dialect for Anthropic {
     fn rules(&self) -> Rules {
         Rules {
             results: Results::NextUserMessage,
-            pair_by: PairBy::Id,
             merges_roles: true,
             system_apart: true,
             user_first: true,
@@ -76,18 +75,6 @@ impl Dialect for Anthropic {
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        None
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        summary_by_line(text)
-    }
-
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        summary_text(object)
     }
 }
 

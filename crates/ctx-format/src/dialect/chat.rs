@@ -2,15 +2,15 @@
 //! Chat Completions API reference.
 
 use super::{
-    Dialect, SUMMARY_NAME, Sealed, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
+    Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
     text_record, with_text,
 };
 use crate::record::edit;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
-use crate::rules::{PairBy, Results};
+use crate::rules::Results;
 use crate::{
-    Call, Denial, Edits, Log, Member, Message, Object, Outline, Part, Role, Rules, Slot,
-    ToolResult, Unread, Usage, json, unread, within,
+    Call, Denial, Edits, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult,
+    Unread, json, unread, within,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -118,22 +118,9 @@ impl Dialect for Chat {
         unread_call(object).or_else(|| Unread::in_content(object.get("content"), is_read))
     }
 
-    fn sealed(&self, _: &Object<'_>) -> Sealed {
-        Sealed::default()
-    }
-
-    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
-        None
-    }
-
-    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn rules(&self) -> Rules {
         Rules {
             results: Results::BehindReply,
-            pair_by: PairBy::Id,
             merges_roles: false,
             system_apart: false,
             user_first: false,
@@ -142,10 +129,6 @@ impl Dialect for Chat {
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        None
     }
 
     fn summary_role(&self, wanted: Role) -> Role {
@@ -162,10 +145,6 @@ impl Dialect for Chat {
             role.as_str(),
             json::quoted(text)
         )
-    }
-
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        summary_text(object)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Which dialect a session is of.
 
-use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff, summary_by_line, summary_text};
+use super::{ALL, Anthropic, Chat, Dialect, Sealed, Sniff};
 use crate::repair::RepairDialect;
-use crate::{Foreign, Log, Message, Object, Outline, Role, Rules, Unread, Usage};
-use std::borrow::Cow;
+use crate::{Foreign, Message, Object, Outline, Rules, Unread};
 
 /// How many of the first records may show that the session is of a format that is not read.
 const FOREIGN_IN: usize = 64;
@@ -116,14 +115,6 @@ impl Dialect for Plain {
         Self::reader(object).sealed(object)
     }
 
-    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
-        None
-    }
-
-    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn rules(&self) -> Rules {
         Chat.rules()
     }
@@ -138,18 +129,6 @@ impl Dialect for Plain {
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Chat.repair()
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        None
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        summary_by_line(text)
-    }
-
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        summary_text(object)
     }
 }
 

@@ -122,25 +122,35 @@ pub trait Dialect: Sync {
     fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
     /// The parts of the record that only the vendor's server can read.
-    fn sealed(&self, object: &Object<'_>) -> Sealed;
+    fn sealed(&self, _object: &Object<'_>) -> Sealed {
+        Sealed::default()
+    }
 
     /// The tokens that the API counted for a reply, where the record has them; `None` also for
     /// numbers that are only placeholders.
-    fn usage(&self, object: &Object<'_>) -> Option<Usage>;
+    fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
+        None
+    }
 
     /// The model that wrote the record, or that will write the next reply.
-    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
+    fn model<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
 
     /// What the API requires of a sequence of messages.
     fn rules(&self) -> Rules;
 
     /// How a list of messages is repaired to obey [`Self::rules`]; `None` where records of the
     /// format cannot be repaired like that. Logs are repaired by the remedies of their flaws.
-    fn repair(&self) -> Option<&dyn RepairDialect>;
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        None
+    }
 
     /// The log, if the file is an agent's; `None` for a list of messages, which are all sent in
     /// order.
-    fn log(&self) -> Option<&dyn Log>;
+    fn log(&self) -> Option<&dyn Log> {
+        None
+    }
 
     /// The role of a summary for which `wanted` was requested. Every API accepts the user's role,
     /// and it is the only safe one if only its first line marks a summary, because a model could be
@@ -151,11 +161,15 @@ pub trait Dialect: Sync {
 
     /// A record, without line end, that holds a summary and that [`Self::summary_text`]
     /// recognises.
-    fn summary_record(&self, role: Role, text: &str) -> String;
+    fn summary_record(&self, _role: Role, text: &str) -> String {
+        text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
+    }
 
     /// The text of a summary that [`Self::summary_record`] wrote. A record with a role that no
     /// summary has, such as a tool's, is no summary, whatever it looks like.
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        summary_text(object)
+    }
 
     /// Whether this is the format of the session. It is not for [`Plain`], which stands for
     /// several.
@@ -240,11 +254,6 @@ const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this se
 
 /// The `name` of a message that is a summary, in dialects that have such a member.
 const SUMMARY_NAME: &str = "ctx_summary";
-
-/// A summary's record for every dialect that has messages of a role and a text.
-fn summary_by_line(text: &str) -> String {
-    text_record(Role::User, &format!("{SUMMARY_LINE}\n\n{text}"))
-}
 
 /// The text of a summary in either of our two forms: a session of texts alone gets one, and may
 /// later turn out to be a chat.

@@ -1,12 +1,9 @@
 //! OpenAI Responses, one item a record: what a program keeps that sends the whole input
 //! with each request.
 
-use std::borrow::Cow;
-
-use super::{Dialect, Sealed, Sniff, items, summary_by_line, summary_text};
-use crate::repair::RepairDialect;
-use crate::rules::{PairBy, Results};
-use crate::{Log, Message, Object, Outline, Role, Rules, Unread, Usage};
+use super::{Dialect, Sealed, Sniff, items, summary_text};
+use crate::rules::Results;
+use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
 pub struct Responses;
@@ -39,14 +36,6 @@ impl Dialect for Responses {
         items::sealed_in(std::slice::from_ref(object))
     }
 
-    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
-        None
-    }
-
-    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn is_linked(&self) -> bool {
         // A reasoning item and the one that follows it are refused without each other.
         true
@@ -55,27 +44,10 @@ impl Dialect for Responses {
     fn rules(&self) -> Rules {
         Rules {
             results: Results::Later,
-            pair_by: PairBy::Id,
             merges_roles: false,
             system_apart: true,
             user_first: false,
         }
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        None
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        summary_by_line(text)
-    }
-
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        summary_text(object)
     }
 }
 

@@ -4,7 +4,7 @@
 //! unanswered). A tool that removes or changes records compares the problems of its output with
 //! those of its input, and adds none.
 
-use super::rules::{OpenCall, PairBy, Pairs, Rules};
+use super::rules::{OpenCall, Pairs, Rules};
 use crate::Outline;
 use std::collections::{BTreeMap, HashSet};
 
@@ -124,12 +124,10 @@ impl Validator {
                 self.add(line, Rule::OrphanResult, id);
             }
         }
-        if self.rules.pair_by == PairBy::Id {
-            let mut ids = HashSet::with_hasher(RandomState::default());
-            for id in &outline.calls {
-                if !ids.insert(id) {
-                    self.add(line, Rule::RepeatedCallId, id);
-                }
+        let mut ids = HashSet::with_hasher(RandomState::default());
+        for id in &outline.calls {
+            if !ids.insert(id) {
+                self.add(line, Rule::RepeatedCallId, id);
             }
         }
     }

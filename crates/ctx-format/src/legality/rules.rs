@@ -15,8 +15,6 @@ use crate::{Outline, Role};
 pub struct Rules {
     /// Where the results of a reply's calls belong.
     pub results: Results,
-    /// How a result is matched to its call.
-    pub pair_by: PairBy,
     /// Adjacent messages of one role are one message.
     pub merges_roles: bool,
     /// System messages are not part of the sequence: one between a call and its result does not
@@ -40,16 +38,6 @@ pub enum Results {
     Later,
 }
 
-/// How a result is matched to its call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PairBy {
-    /// By the id of the call. When several calls have the id, the result answers the first one
-    /// of the nearest earlier reply.
-    Id,
-    /// By order, in formats without ids: a result answers the first call that waits.
-    Order,
-}
-
 impl Rules {
     /// Whether a session may begin with a message of that role.
     pub fn may_begin_with(self, role: Role) -> bool {
@@ -57,8 +45,9 @@ impl Rules {
     }
 }
 
-/// Matches calls and results over a sequence of messages. `T` is how the caller identifies a
-/// call.
+/// Matches calls and results over a sequence of messages, by the ids of the calls. When several
+/// calls have an id, the result answers the first one of the nearest earlier reply. `T` is how the
+/// caller identifies a call.
 pub(crate) struct Pairs<T> {
     rules: Rules,
     /// Whether results answer calls although other content of their message precedes them.
@@ -176,17 +165,11 @@ impl<T: Copy> Pairs<T> {
     fn open(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) {
         for (place, id) in outline.calls.iter().enumerate() {
             let id: Arc<str> = id.as_ref().into();
-            if self.rules.pair_by == PairBy::Id {
-                let groups = self.by_id.entry(id.clone()).or_default();
-                match groups.last_mut() {
-                    Some(last) if last.message == self.messages => {
-                        last.calls.push_back(self.calls);
-                    }
-                    _ => groups.push(SameId {
-                        message: self.messages,
-                        calls: VecDeque::from([self.calls]),
-                    }),
-                }
+            let groups = self.by_id.entry(id.clone()).or_default();
+            match groups.last_mut() {
+                Some(last) if last.message == self.messages => last.calls.push_back(self.calls),
+                _ => groups
+                    .push(SameId { message: self.messages, calls: VecDeque::from([self.calls]) }),
             }
             let open = OpenCall { id, call: call(place), turn: self.turns };
             self.waiting.insert(self.calls, open);
@@ -214,9 +197,6 @@ impl<T: Copy> Pairs<T> {
         if !self.results_may_come {
             return None;
         }
-        if self.rules.pair_by == PairBy::Order {
-            return self.waiting.pop_first().map(|(_, waiting)| waiting.call);
-        }
         let groups = self.by_id.get_mut(id)?;
         let nearest = groups.last_mut()?;
         let first = nearest.calls.pop_front()?;
@@ -234,7 +214,7 @@ impl<T: Copy> Pairs<T> {
 mod tests {
     use super::Pairs;
     use crate::dialect::{Chat, Dialect};
-    use crate::rules::{PairBy, Rules};
+    use crate::rules::Rules;
     use crate::{Outline, Role};
 
     /// `a`ssistant with calls, `t`ool with results, `u`ser; ids follow.
@@ -261,14 +241,6 @@ mod tests {
         let end = pairs.finish();
         left.extend(end.unanswered.into_iter().map(|waiting| waiting.call.0));
         (answers, left)
-    }
-
-    #[test]
-    fn without_ids_the_order_pairs() {
-        let rules = Rules { pair_by: PairBy::Order, ..Chat.rules() };
-        let messages = ["u", "a..", "t.", "t.", "t.", "a.", "u", "t."];
-        let answers = vec![Some((1, 0)), Some((1, 1)), None, None];
-        assert_eq!(pairs(rules, &messages), (answers, vec![5]));
     }
 
     #[test]

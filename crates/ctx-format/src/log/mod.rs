@@ -75,13 +75,17 @@ pub trait Log: Sync {
 
     /// Writes a compaction as the agent does; `None` if the agent has none, so that a compaction
     /// rewrites the whole session.
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>>;
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        None
+    }
 
     /// The messages of a record, in their order.
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>>;
 
     /// The text of a record that a later one gives another content, with that content.
-    fn edited(&self, object: &Object<'_>) -> Option<String>;
+    fn edited(&self, _object: &Object<'_>) -> Option<String> {
+        None
+    }
 
     /// The values in a record of the context that the model is sent, and their copies.
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a>;
@@ -91,15 +95,21 @@ pub trait Log: Sync {
 
     /// Why lines may only be removed if a later line replaces everything before it; `None` if the
     /// children of a line can be linked to its parent.
-    fn why_by_position(&self) -> Option<&'static str>;
+    fn why_by_position(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The second copies of the results in a record, for the agent's screen.
-    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy>;
+    fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
+        Vec::new()
+    }
 
     /// The changes of a record with a usage after which its request had at most `prompt` tokens:
     /// only these numbers change, and none grows. Nothing changes if the agent does not decide by
     /// them.
-    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits;
+    fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
+        Edits::new()
+    }
 
     /// The name, the title and the folder of the session, if the record has them.
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;

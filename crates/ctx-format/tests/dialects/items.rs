@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use ctx_format::dialect::{Dialect, Sealed, Sniff};
+use ctx_format::dialect::{Dialect, Sniff};
 use ctx_format::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
-use ctx_format::rules::{PairBy, Results, Rules};
+use ctx_format::rules::{Results, Rules};
 use ctx_format::{
-    Call, Denial, Edits, Log, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread, Usage,
+    Call, Denial, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread,
 };
 
 pub(crate) struct Items;
@@ -80,22 +80,9 @@ impl Dialect for Items {
         Some(Message::new(role, parts))
     }
 
-    fn sealed(&self, _: &Object<'_>) -> Sealed {
-        Sealed::default()
-    }
-
-    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
-        None
-    }
-
-    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn rules(&self) -> Rules {
         Rules {
             results: Results::Later,
-            pair_by: PairBy::Id,
             merges_roles: false,
             system_apart: true,
             user_first: false,
@@ -104,10 +91,6 @@ impl Dialect for Items {
 
     fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        None
     }
 
     fn summary_role(&self, wanted: Role) -> Role {

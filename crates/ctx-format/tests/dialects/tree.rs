@@ -5,14 +5,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use ctx_format::compaction::CompactionWriter;
-use ctx_format::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped};
-use ctx_format::repair::RepairDialect;
-use ctx_format::rules::{PairBy, Results, Rules};
+use ctx_format::dialect::{Dialect, HeldMessage, Sniff, Wrapped};
+use ctx_format::rules::{Results, Rules};
 use ctx_format::view::{Outside, View, ViewBuilder};
 use ctx_format::{
     About, Call, Class, Denial, Edits, Effect, Flaw, Links, Log, Message, Object, Outline, Part,
-    Role, SecondCopy, Slot, ToolResult, Unread, Usage,
+    Role, Slot, ToolResult, Unread,
 };
 
 pub(crate) struct Tree;
@@ -87,30 +85,13 @@ impl Dialect for Tree {
         Some(Message::new(role, part.into_iter().collect()))
     }
 
-    fn sealed(&self, _: &Object<'_>) -> Sealed {
-        Sealed::default()
-    }
-
-    fn usage(&self, _: &Object<'_>) -> Option<Usage> {
-        None
-    }
-
-    fn model<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn rules(&self) -> Rules {
         Rules {
             results: Results::BehindReply,
-            pair_by: PairBy::Id,
             merges_roles: false,
             system_apart: true,
             user_first: false,
         }
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
     }
 
     fn log(&self) -> Option<&dyn Log> {
@@ -137,10 +118,6 @@ impl Log for Tree {
         Box::<Entries>::default()
     }
 
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        None
-    }
-
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let held = |message| HeldMessage {
             message,
@@ -151,28 +128,12 @@ impl Log for Tree {
         self.message(object).map(held).into_iter().collect()
     }
 
-    fn edited(&self, _: &Object<'_>) -> Option<String> {
-        None
-    }
-
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         Wrapped { sent: vec![object.text()], copies: Vec::new() }
     }
 
     fn links<'a>(&self, _: &Object<'a>) -> Links<'a> {
         Links::default()
-    }
-
-    fn why_by_position(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn second_copies(&self, _: &Object<'_>) -> Vec<SecondCopy> {
-        Vec::new()
-    }
-
-    fn lessened(&self, _: &Object<'_>, _: u64) -> Edits {
-        Edits::new()
     }
 
     fn about<'a>(&self, _: &Object<'a>) -> About<'a> {

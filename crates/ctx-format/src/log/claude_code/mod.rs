@@ -15,9 +15,8 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
-use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
-use crate::repair::RepairDialect;
-use crate::rules::{PairBy, Results};
+use crate::dialect::{Anthropic, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
+use crate::rules::Results;
 use crate::{
     About, Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline,
     Part, ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
@@ -140,14 +139,8 @@ impl Dialect for ClaudeCode {
     }
 
     fn rules(&self) -> Rules {
-        Rules {
-            // The client puts results where the API wants them.
-            results: Results::Later,
-            pair_by: PairBy::Id,
-            merges_roles: true,
-            system_apart: true,
-            user_first: false,
-        }
+        // The client puts results where the API wants them.
+        Rules { results: Results::Later, user_first: false, ..Anthropic.rules() }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
@@ -171,10 +164,6 @@ impl Dialect for ClaudeCode {
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
     }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
-    }
 }
 
 impl Log for ClaudeCode {
@@ -189,10 +178,6 @@ impl Log for ClaudeCode {
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let raw = object.get("message").unwrap_or(object.text().trim());
         HeldMessage::alone(self, object, raw.into())
-    }
-
-    fn edited(&self, _: &Object<'_>) -> Option<String> {
-        None
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
@@ -230,10 +215,6 @@ impl Log for ClaudeCode {
             }
         }
         links
-    }
-
-    fn why_by_position(&self) -> Option<&'static str> {
-        None
     }
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {

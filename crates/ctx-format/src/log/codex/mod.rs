@@ -21,13 +21,11 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
-use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, items, kind_of};
+use crate::dialect::{Dialect, HeldMessage, Responses, Sealed, Sniff, Wrapped, items, kind_of};
 use crate::dialect::{lessen, sum};
-use crate::repair::RepairDialect;
-use crate::rules::{PairBy, Results};
 use crate::{
-    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
-    Unread, Usage, UsageOf, json,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
+    UsageOf, json,
 };
 
 /// The dialect `codex`.
@@ -122,14 +120,8 @@ impl Dialect for Codex {
     }
 
     fn rules(&self) -> Rules {
-        Rules {
-            // The client makes up results that are missing, and leaves out results without a call.
-            results: Results::Later,
-            pair_by: PairBy::Id,
-            merges_roles: false,
-            system_apart: true,
-            user_first: false,
-        }
+        // The client makes up results that are missing, and leaves out results without a call.
+        Responses.rules()
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
@@ -150,10 +142,6 @@ impl Dialect for Codex {
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
     }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
-    }
 }
 
 impl Log for Codex {
@@ -172,10 +160,6 @@ impl Log for Codex {
             Some(Entry::Agent(agent)) => HeldMessage::alone(self, object, agent.item().into()),
             Some(Entry::Compacted(compacted)) => compacted.held(object),
         }
-    }
-
-    fn edited(&self, _: &Object<'_>) -> Option<String> {
-        None
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
@@ -203,10 +187,6 @@ impl Log for Codex {
 
     fn why_by_position(&self) -> Option<&'static str> {
         Some("Codex takes turns back by counting the lines that begin them")
-    }
-
-    fn second_copies(&self, _: &Object<'_>) -> Vec<SecondCopy> {
-        Vec::new()
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {

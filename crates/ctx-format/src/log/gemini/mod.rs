@@ -29,9 +29,8 @@ use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
 use crate::dialect::sum;
-use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, kind_of};
-use crate::repair::RepairDialect;
-use crate::rules::{PairBy, Results};
+use crate::dialect::{Dialect, HeldMessage, Sniff, Wrapped, kind_of};
+use crate::rules::Results;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,
@@ -95,10 +94,6 @@ impl Dialect for Gemini {
         parts.find(|raw| !part::is_read(raw)).map(Unread::part)
     }
 
-    fn sealed(&self, _: &Object<'_>) -> Sealed {
-        Sealed::default()
-    }
-
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let tokens = reply(object)?.object_of("tokens")?;
         let prompt = sum(&tokens, &["input", "tool"]);
@@ -112,7 +107,6 @@ impl Dialect for Gemini {
     fn rules(&self) -> Rules {
         Rules {
             results: Results::Later,
-            pair_by: PairBy::Id,
             merges_roles: true,
             system_apart: true,
             // The client begins with a message of its own.
@@ -137,10 +131,6 @@ impl Dialect for Gemini {
 
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
     }
 }
 
@@ -168,10 +158,6 @@ impl Log for Gemini {
             }
         });
         held.collect()
-    }
-
-    fn edited(&self, _: &Object<'_>) -> Option<String> {
-        None
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
@@ -210,10 +196,6 @@ impl Log for Gemini {
             }
         }
         copies
-    }
-
-    fn lessened(&self, _: &Object<'_>, _: u64) -> Edits {
-        Edits::new()
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {

@@ -21,11 +21,9 @@ use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::said::Family;
 use crate::dialect::{
-    Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of,
+    Chat, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of,
 };
 use crate::dialect::{lessen, sum};
-use crate::repair::RepairDialect;
-use crate::rules::{PairBy, Results};
 use crate::{
     About, Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules,
     SecondCopy, Unread, Usage, json,
@@ -148,18 +146,8 @@ impl Dialect for Pi {
     }
 
     fn rules(&self) -> Rules {
-        Rules {
-            // The agent makes up results that are missing, and moves none.
-            results: Results::BehindReply,
-            pair_by: PairBy::Id,
-            merges_roles: false,
-            system_apart: false,
-            user_first: false,
-        }
-    }
-
-    fn repair(&self) -> Option<&dyn RepairDialect> {
-        None
+        // The agent makes up results that are missing, and moves none.
+        Chat.rules()
     }
 
     fn log(&self) -> Option<&dyn Log> {
@@ -229,10 +217,6 @@ impl Log for Pi {
         links.name(object, object, "fromId", Bond::Mention);
         links.name(object, object, "firstKeptEntryId", Bond::Needs);
         links
-    }
-
-    fn why_by_position(&self) -> Option<&'static str> {
-        None
     }
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
