@@ -47,10 +47,4 @@ pub use session::document::{Conversation, Frame, FromStart, Head};
 pub use session::reread::show as show_to_view;
 pub use session::{Observer, Options, Records, Watch, Watched, dialect_of_lines};
 
-pub(crate) use dialect::unread;
-pub(crate) mod cut {
-    pub(crate) use crate::record::edit::cuts as places;
-}
 pub(crate) use record::json;
-pub(crate) use record::scan as within;
-pub(crate) use session::reread as second_reading;

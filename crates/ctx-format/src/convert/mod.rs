@@ -25,10 +25,7 @@ use thiserror::Error;
 
 use crate::Dialect;
 
-pub(crate) use crate::record::json;
-pub(crate) use reading as session;
 pub use reading::{Lowered, Reading};
-pub(crate) use turn as said;
 
 /// How a session is converted.
 #[derive(Clone, Copy)]

@@ -63,6 +63,16 @@ impl<'a> TurnMessage<'a> {
     pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Vec<usize>) -> Self {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
     }
+
+    /// A user message that is a text.
+    pub(crate) fn of_text(text: &Cow<'a, str>, origins: &[usize]) -> Self {
+        Self::of_user(vec![Piece::bare(Part::Text(text.clone()))], origins.to_vec())
+    }
+
+    /// Whether it holds calls.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece.part, Part::Call(_)))
+    }
 }
 
 impl Results<'_> {

@@ -5,12 +5,12 @@ use super::{
     Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text,
     text_record, with_text,
 };
+use crate::dialect::unread::has_text;
 use crate::dialect::{lessen, sum};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
-    Denial, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage,
-    json, unread as rest,
+    Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage, json,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -165,8 +165,8 @@ const SEALED: [&str; 7] = [
 fn is_read(block: &Object<'_>) -> bool {
     let kind = kind_of(block);
     match &*kind {
-        "text" => rest::has_text(block, "text"),
-        "thinking" => rest::has_text(block, "thinking"),
+        "text" => has_text(block, "text"),
+        "thinking" => has_text(block, "thinking"),
         "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
         // The results of server tools have a form of their own.
@@ -267,15 +267,13 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match kind_of(block).as_ref() {
         "text" => Part::Text(block.text_of("text")?),
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
-        "image" => Part::media("image", block.text().trim()),
-        "document" => Part::media("document", block.text().trim()),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
         // The results of server tools have a form of their own, which no text can replace.
         kind if kind.ends_with("_tool_result") => {
             Part::Result(ToolResult { slot: None, ..result(object, block) })
         }
-        _ => return None,
+        _ => Part::media_of(block, &["image", "document"])?,
     })
 }
 
@@ -284,11 +282,10 @@ fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     let content = block.get("content");
     ToolResult {
         id: block.text_of("tool_use_id"),
-        name: None,
         is_error: block.is_true("is_error"),
-        denial: Denial::None,
         parts: parts(content, &|block| part(object, block)),
         slot: content.map(|raw| Slot::text(object, raw)),
+        ..ToolResult::default()
     }
 }
 

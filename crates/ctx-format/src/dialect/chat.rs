@@ -1,16 +1,16 @@
 //! OpenAI chat messages, one a record. Shapes: the message parameters of the
 //! Chat Completions API reference.
 
+use super::unread::has_text;
 use super::{
     Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
-    text_record, with_text,
+    text_or_json, text_record, with_text,
 };
-use crate::record::edit;
+use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
 use crate::{
-    Call, Denial, Edits, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult,
-    Unread, json, unread, within,
+    Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, json, scan,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,6 +20,10 @@ pub struct Chat;
 
 /// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// The types of parts with media, apart from files. The last two are of servers that speak this
+/// API for other models.
+const MEDIA: [&str; 4] = ["image_url", "input_audio", "video_url", "audio_url"];
 
 /// Members of which a message has one at least.
 const SAID: [&str; 7] =
@@ -89,9 +93,9 @@ impl Dialect for Chat {
                 id: object.text_of("tool_call_id"),
                 name: name.clone(),
                 is_error: object.is_true("is_error"),
-                denial: Denial::None,
                 parts: content,
                 slot: object.get("content").map(|raw| Slot::text(object, raw)),
+                ..ToolResult::default()
             }));
         } else {
             said.extend(content);
@@ -171,30 +175,24 @@ fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
     match part.get("type")? {
         "\"text\"" => part.text_of("text").map(Part::Text),
         "\"refusal\"" => part.text_of("refusal").map(Part::Refusal),
-        "\"image_url\"" => Some(Part::media("image_url", part.text().trim())),
-        "\"input_audio\"" => Some(Part::media("input_audio", part.text().trim())),
         "\"file\"" => Some(Part::media("file", part.text().trim())),
-        "\"video_url\"" => Some(Part::media("video_url", part.text().trim())),
-        "\"audio_url\"" => Some(Part::media("audio_url", part.text().trim())),
-        _ => None,
+        _ => Part::media_of(part, &MEDIA),
     }
 }
 
 /// Whether all of a part is read.
 fn is_read(part: &Object<'_>) -> bool {
     match &*kind_of(part) {
-        "text" => unread::has_text(part, "text"),
-        "refusal" => unread::has_text(part, "refusal"),
-        // The last two are of servers that speak this API for other models.
-        "image_url" | "input_audio" | "video_url" | "audio_url" => true,
-        _ => is_file(part),
+        "text" => has_text(part, "text"),
+        "refusal" => has_text(part, "refusal"),
+        kind => MEDIA.contains(&kind) || is_file(part),
     }
 }
 
 /// The first of the calls that is not a call.
 fn unread_call(object: &Object<'_>) -> Option<Unread> {
     let calls = object.get("tool_calls").filter(|raw| *raw != "null")?;
-    let Some(calls) = within::elements(calls) else {
+    let Some(calls) = scan::elements(calls) else {
         return Some(Unread::within_message("a list of calls that is not a list"));
     };
     let is_call = |raw: &str| {
@@ -214,10 +212,7 @@ fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
     if role != Role::Assistant {
         return Vec::new();
     }
-    let members = object.members().iter();
-    let is_reasoning = |member: &Member<'_>| REASONING.contains(&&*member.key);
-    let items = members.map(|member| (member.place.clone(), is_reasoning(member)));
-    edit::cuts(object.text(), items)
+    cut_members(object, object, |member| REASONING.contains(&&*member.key))
 }
 
 fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
@@ -247,18 +242,9 @@ fn call<'a>(
     function: &Object<'a>,
     key: &str,
 ) -> Call<'a> {
-    let raw = function.get(key);
-    let text = raw.and_then(json::text);
-    Call {
-        id,
-        name: function.text_of("name").unwrap_or_default(),
-        slot: raw.map(|raw| match text {
-            Some(_) => Slot::text(object, raw),
-            // Some servers write an object where the API has a string.
-            None => Slot::json(object, raw),
-        }),
-        arguments: text.or(raw.map(Cow::Borrowed)).unwrap_or_default(),
-    }
+    // Some servers write an object where the API has a string.
+    let (arguments, slot) = text_or_json(object, function.get(key));
+    Call { id, name: function.text_of("name").unwrap_or_default(), arguments, slot }
 }
 
 impl RepairDialect for Chat {

@@ -1,10 +1,9 @@
 //! The items of OpenAI Responses: messages, calls, results and reasoning, each an item of its own.
 //! Shapes: the input items of the Responses API reference, and those that Codex 0.169.0 stores.
 
-use super::{Sealed, blocks, kind_of, role_of};
-use crate::{
-    Call, Denial, Object, Outline, Part, Role, Slot, ToolResult, Unread, json, unread as rest,
-};
+use super::unread::has_text;
+use super::{Sealed, blocks, kind_of, role_of, text_or_json};
+use crate::{Call, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 use std::borrow::Cow;
 
 /// The kind of an item.
@@ -151,6 +150,9 @@ pub(crate) fn pair_id<'a>(item: &Object<'a>) -> Option<Cow<'a, str>> {
     item.text_of(key)
 }
 
+/// The types of parts with media.
+const MEDIA: [&str; 3] = ["input_image", "input_file", "input_audio"];
+
 /// Members with what a call asks for, of which each kind has one.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
 
@@ -176,10 +178,7 @@ fn content(raw: Option<&str>) -> Vec<Part<'_>> {
         Some(match kind_of(block).as_ref() {
             "input_text" | "output_text" | "text" => Part::Text(block.text_of("text")?),
             "refusal" => Part::Refusal(block.text_of("refusal")?),
-            "input_image" => Part::media("input_image", block.text().trim()),
-            "input_file" => Part::media("input_file", block.text().trim()),
-            "input_audio" => Part::media("input_audio", block.text().trim()),
-            _ => return None,
+            _ => Part::media_of(block, &MEDIA)?,
         })
     })
 }
@@ -195,20 +194,13 @@ fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
+    // The arguments of server tools are an object.
     let raw = ARGUMENTS.into_iter().find_map(|key| item.get(key));
-    let text = raw.and_then(json::text);
+    let (arguments, slot) = text_or_json(record, raw);
     let kind = kind_of(item);
-    let tool = || kind.trim_end_matches("_call").to_owned();
-    Call {
-        id: pair_id(item),
-        name: item.text_of("name").unwrap_or_else(|| Cow::Owned(tool())),
-        slot: raw.map(|raw| match text {
-            Some(_) => Slot::text(record, raw),
-            // The arguments of server tools are an object.
-            None => Slot::json(record, raw),
-        }),
-        arguments: text.or(raw.map(Cow::Borrowed)).unwrap_or_default(),
-    }
+    let tool = || Cow::Owned(kind.trim_end_matches("_call").to_owned());
+    let name = item.text_of("name").unwrap_or_else(tool);
+    Call { id: pair_id(item), name, arguments, slot }
 }
 
 fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
@@ -216,11 +208,9 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     let raw = item.get("output").or_else(|| item.get("tools"));
     ToolResult {
         id: pair_id(item),
-        name: None,
-        is_error: false,
-        denial: Denial::None,
         parts: content(raw),
         slot: raw.filter(|_| is_of_text(&kind)).map(|raw| Slot::text(record, raw)),
+        ..ToolResult::default()
     }
 }
 
@@ -252,10 +242,10 @@ pub(crate) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
 fn is_read(part: &Object<'_>) -> bool {
     match &*kind_of(part) {
         "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
-            rest::has_text(part, "text")
+            has_text(part, "text")
         }
-        "refusal" => rest::has_text(part, "refusal"),
-        kind => matches!(kind, "input_image" | "input_file" | "input_audio" | "encrypted_content"),
+        "refusal" => has_text(part, "refusal"),
+        kind => MEDIA.contains(&kind) || kind == "encrypted_content",
     }
 }
 

@@ -24,7 +24,7 @@ use crate::record::edit;
 use crate::repair::RepairDialect;
 use crate::{
     Call, Edits, Links, Message, Object, Outline, Part, Role, Rules, SecondCopy, Slot, Unread,
-    json, within,
+    json, scan,
 };
 
 pub use crate::log::{ClaudeCode, Codex, Gemini, Pi};
@@ -310,7 +310,7 @@ pub(crate) fn parts<'a>(
         Some(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
         None => text_or_opaque(raw),
     };
-    match within::elements(content) {
+    match scan::elements(content) {
         Some(elements) => elements.into_iter().map(of_element).collect(),
         None => vec![text_or_opaque(content)],
     }
@@ -343,6 +343,17 @@ pub(crate) fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &s
         name: block.text_of("name").unwrap_or_default(),
         arguments: Cow::Borrowed(arguments.unwrap_or_default()),
         slot: arguments.map(|raw| Slot::json(record, raw)),
+    }
+}
+
+/// The arguments `raw` of a call in `record`, which are a text or other JSON, and their slot.
+fn text_or_json<'a>(record: &Object<'a>, raw: Option<&'a str>) -> (Cow<'a, str>, Option<Slot>) {
+    let Some(raw) = raw else {
+        return (Cow::Borrowed(""), None);
+    };
+    match json::text(raw) {
+        Some(text) => (text, Some(Slot::text(record, raw))),
+        None => (Cow::Borrowed(raw), Some(Slot::json(record, raw))),
     }
 }
 

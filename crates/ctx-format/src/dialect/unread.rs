@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Object, json, within};
+use crate::{Object, json, scan};
 
 /// The kind of unread content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +105,7 @@ impl Unread {
         if content.starts_with('"') || content == "null" {
             return None;
         }
-        let Some(parts) = within::elements(content) else {
+        let Some(parts) = scan::elements(content) else {
             return Some(Self::within_message("a content that is neither a text nor a list"));
         };
         let is_unread = |raw: &&&str| match Object::within(raw) {

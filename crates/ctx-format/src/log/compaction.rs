@@ -196,6 +196,11 @@ impl LineText {
         Self("{".to_owned())
     }
 
+    /// An object of that `type`.
+    pub fn of_type(kind: &str) -> Self {
+        Self::new().text("type", kind)
+    }
+
     /// Adds a member whose value is JSON already.
     #[must_use]
     pub fn json(mut self, key: &str, json: &str) -> Self {

@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use super::{Effect, Flaw};
+use crate::record::edit::cut_members;
 use crate::{Edits, Object, json};
 
 /// The links of one line.
@@ -134,12 +135,7 @@ impl SecondCopy {
         key: &str,
     ) -> Option<Self> {
         within.get(key)?;
-        let start = object.place_of(within.text()).start;
-        let members = within.members().iter().map(|member| {
-            let place = start + member.place.start..start + member.place.end;
-            (place, member.key == key)
-        });
-        let mut cuts = crate::cut::places(object.text(), members).into_iter();
+        let mut cuts = cut_members(object, within, |member| member.key == key).into_iter();
         let cut = cuts.next()?;
         // No agent writes the key twice.
         let is_one = cuts.next().is_none();

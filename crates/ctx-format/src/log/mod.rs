@@ -36,7 +36,7 @@ use std::borrow::Cow;
 
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
-use crate::convert::session::Session;
+use crate::convert::reading::Session;
 use crate::convert::target::Target;
 use crate::convert::turn::Family;
 use crate::dialect::{HeldMessage, Wrapped};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::log::{Effect, Flaw, Remedy};
 use crate::record::line_end;
 use crate::repair::{Action, RepairKind, Salvage};
-use crate::second_reading::show;
+use crate::session::reread::show;
 use crate::{Dialect, Edits, MAX_LINE, Object, Origin, Piece, Record};
 
 /// A repaired copy.

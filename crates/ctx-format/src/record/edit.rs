@@ -1,6 +1,6 @@
 //! Changing a record: some places of its text get other JSON, every other byte stays.
 
-use crate::{Object, json};
+use crate::{Member, Object, json};
 use std::ops::Range;
 
 /// A place in a record that a text can be put in: the content of a tool result, the
@@ -169,6 +169,18 @@ pub(crate) fn cuts(
         cuts.push(kept_end.unwrap_or(first.start)..last.end);
     }
     cuts
+}
+
+/// The ranges to cut from the text of `record` so that `within`, a value in it, loses members.
+pub(crate) fn cut_members(
+    record: &Object<'_>,
+    within: &Object<'_>,
+    goes: impl Fn(&Member<'_>) -> bool,
+) -> Vec<Range<usize>> {
+    let start = record.place_of(within.text()).start;
+    let members = within.members().iter();
+    let place = |place: &Range<usize>| start + place.start..start + place.end;
+    cuts(record.text(), members.map(|member| (place(&member.place), goes(member))))
 }
 
 #[cfg(test)]

@@ -223,7 +223,7 @@ pub struct Call<'a> {
 }
 
 /// A tool result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolResult<'a> {
     /// The id of the call it answers.
     pub id: Option<Cow<'a, str>>,
@@ -240,6 +240,13 @@ pub struct ToolResult<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// The media that `block` is, if its type is one of `kinds`.
+    pub(crate) fn media_of(block: &Object<'a>, kinds: &[&'static str]) -> Option<Self> {
+        let own = block.text_of("type")?;
+        let kind = kinds.iter().find(|kind| **kind == own)?;
+        Some(Self::media(kind, block.text().trim()))
+    }
+
     /// The media in the JSON `raw`, whose type is `kind`.
     pub fn media(kind: &'static str, raw: impl Into<Cow<'a, str>>) -> Self {
         let raw = raw.into();
@@ -420,14 +427,7 @@ mod tests {
     #[test]
     fn only_a_result_of_text_is_a_text() {
         let text = |parts| {
-            let result = ToolResult {
-                id: None,
-                name: None,
-                is_error: false,
-                denial: Denial::None,
-                parts,
-                slot: None,
-            };
+            let result = ToolResult { parts, ..ToolResult::default() };
             result.text().map(std::borrow::Cow::into_owned)
         };
         let said = |text: &'static str| Part::Text(text.into());

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::within::{self, Span};
+use crate::scan::{self, Span};
 use crate::{Portion, json};
 
 /// One member of an object.
@@ -41,7 +41,7 @@ impl<'a> Member<'a> {
     fn spans(&self) -> Option<&[Span]> {
         let read = || {
             let mut spans = Vec::with_capacity(8);
-            within::each_member::<true>(self.value, |span| {
+            scan::each_member::<true>(self.value, |span| {
                 spans.push(span);
                 Some(())
             })?;
@@ -94,7 +94,7 @@ impl<'a> Object<'a> {
 
     fn read<const IS_CHECKED: bool>(text: &'a str) -> Option<Self> {
         let mut members = Vec::with_capacity(if IS_CHECKED { 8 } else { 16 });
-        within::each_member::<IS_CHECKED>(text, |span| {
+        scan::each_member::<IS_CHECKED>(text, |span| {
             members.push(Member::at(text, &span)?);
             Some(())
         })?;
@@ -160,7 +160,7 @@ impl<'a> Object<'a> {
 
     /// The elements of the array at `key`, raw.
     pub fn elements_of(&self, key: &str) -> Option<Vec<&'a str>> {
-        self.get(key).and_then(within::elements)
+        self.get(key).and_then(scan::elements)
     }
 
     /// Whether `key` is there with the value `true`.

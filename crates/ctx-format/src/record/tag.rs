@@ -1,7 +1,7 @@
 //! The tag: what one tool decided about a record, handed on inside it as its
 //! member `_ctx`.
 
-use crate::record::edit;
+use crate::record::edit::cut_members;
 use crate::{Class, Edits, Object, Record};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -179,10 +179,8 @@ impl Splice {
 /// The record without its `_ctx` members, each with one comma: the inverse of
 /// [`Splice::write`], wherever between the other members they stand.
 pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
-    let members = object.members().iter();
-    let items = members.map(|member| (member.place.clone(), member.key == Tag::KEY));
     let mut edits = Edits::new();
-    for place in edit::cuts(object.text(), items) {
+    for place in cut_members(object, object, |member| member.key == Tag::KEY) {
         edits.cut(place);
     }
     if edits.is_empty() {

@@ -4,23 +4,19 @@ use crate::compaction::{LineText, list, quoted};
 use crate::dialect::Anthropic;
 use crate::{Call, Dialect, Media, Part, Role};
 
-use super::{Line, Notes, Target};
+use super::{Line, Notes, Target, text_block};
 use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
-use crate::record::json::{kind, one_line};
+use crate::record::json::one_line;
 
 /// Writes messages of the Anthropic API.
 pub(crate) struct Writer;
 
 impl Target for Writer {
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let lines = turns.iter().filter_map(|turn| {
-            notes.at(turn);
-            line(turn, notes)
-        });
-        lines.collect()
+        notes.each(turns, |turn, notes| line(turn, notes).into_iter().collect())
     }
 }
 
@@ -86,16 +82,14 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
         // The API takes no empty ones, and there are others.
         Part::Text(text) | Part::Refusal(text) if text.is_empty() => return None,
         Part::Text(text) | Part::Refusal(text) => text_block(text),
-        Part::Reasoning(text) if notes.is_whole => typed("thinking").text("thinking", text).end(),
-        Part::Reasoning(_) => {
-            notes.count(LossKind::Reasoning, "");
-            return None;
+        Part::Reasoning(text) if notes.is_whole => {
+            LineText::of_type("thinking").text("thinking", text).end()
         }
         Part::Call(call) => tool_use(call, notes),
         Part::Media(media) => return self::media(media, notes),
         Part::Opaque(raw) if notes.is_whole => opaque(raw),
-        Part::Opaque(raw) => {
-            notes.opaque(raw);
+        Part::Reasoning(_) | Part::Opaque(_) => {
+            notes.left_out(part);
             return None;
         }
         // Parts without a place of their own are written as their texts.
@@ -106,21 +100,13 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     })
 }
 
-fn typed(kind: &str) -> LineText {
-    LineText::new().text("type", kind)
-}
-
-fn text_block(text: &str) -> String {
-    typed("text").text("text", text).end()
-}
-
 /// Of an unknown kind, so that all of it is counted.
 fn opaque(raw: &str) -> String {
-    typed("opaque").json("raw", &one_line(raw)).end()
+    LineText::of_type("opaque").json("raw", &one_line(raw)).end()
 }
 
 fn tool_use(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
-    typed("tool_use")
+    LineText::of_type("tool_use")
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("name", &call.name)
         .json("input", &notes.arguments(&call.arguments))
@@ -138,11 +124,11 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let kind = if data.is_pdf() { "document" } else { "image" };
     let source = match &data.place {
         DataLocation::Here(base64) => {
-            typed("base64").text("media_type", &data.mime).text("data", base64)
+            LineText::of_type("base64").text("media_type", &data.mime).text("data", base64)
         }
-        DataLocation::At(url) => typed("url").text("url", url),
+        DataLocation::At(url) => LineText::of_type("url").text("url", url),
     };
-    Some(typed(kind).json("source", &source.end()).end())
+    Some(LineText::of_type(kind).json("source", &source.end()).end())
 }
 
 pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
@@ -154,16 +140,13 @@ pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         [Part::Text(text)] => quoted(text),
         parts => {
             let blocks = parts.iter().filter_map(|part| match part {
-                Part::Opaque(raw) => {
-                    notes.count(LossKind::AsText, &kind(raw));
-                    Some(text_block(raw))
-                }
+                Part::Opaque(raw) => Some(text_block(notes.as_text(raw))),
                 part => block(part, notes),
             });
             list(&blocks.collect::<Vec<_>>())
         }
     };
-    typed("tool_result")
+    LineText::of_type("tool_result")
         .text("tool_use_id", &answer.id)
         .json("content", &content)
         .is("is_error", answer.result.is_error)

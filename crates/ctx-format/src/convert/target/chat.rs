@@ -4,23 +4,16 @@ use crate::compaction::{LineText, list, quoted};
 use crate::dialect::Chat;
 use crate::{Call, Dialect, Media, Part, Role};
 
-use super::{Line, Notes, Target};
-use crate::convert::LossKind;
-use crate::convert::media::Data;
+use super::{Line, Notes, Target, text_block};
 use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
-use crate::record::json::kind;
 
 /// Writes messages of the OpenAI Chat API.
 pub(super) struct Writer;
 
 impl Target for Writer {
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let lines = turns.iter().flat_map(|turn| {
-            notes.at(turn);
-            lines(turn, notes)
-        });
-        lines.collect()
+        notes.each(turns, lines)
     }
 }
 
@@ -102,7 +95,7 @@ fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option
                 None => continue,
             },
             part => {
-                left_out(part, notes);
+                notes.left_out(part);
                 continue;
             }
         };
@@ -112,16 +105,6 @@ fn content(parts: &[&Part<'_>], is_reply: bool, notes: &mut Notes<'_>) -> Option
         (_, []) => None,
         ([text], [_]) => Some(quoted(text)),
         _ => Some(list(&blocks)),
-    }
-}
-
-fn left_out(part: &Part<'_>, notes: &mut Notes<'_>) {
-    match part {
-        Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
-        Part::Media(media) => notes.count(LossKind::Media, media.kind),
-        Part::Opaque(raw) => notes.opaque(raw),
-        // They are written elsewhere.
-        Part::Text(_) | Part::Refusal(_) | Part::Call(_) | Part::Result(_) => {}
     }
 }
 
@@ -135,15 +118,8 @@ fn tool_call(call: &Call<'_>) -> String {
         .end()
 }
 
-fn text_block(text: &str) -> String {
-    LineText::new().text("type", "text").text("text", text).end()
-}
-
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let Some(data) = Data::of(media).filter(|data| data.is_image() || data.is_pdf()) else {
-        notes.count(LossKind::Media, media.kind);
-        return None;
-    };
+    let data = notes.data(media, |data| data.is_image() || data.is_pdf())?;
     let url = data.url();
     let (kind, value) = if data.is_image() {
         ("image_url", LineText::new().text("url", &url))
@@ -152,8 +128,7 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
         let file = LineText::new().text("filename", name);
         ("file", file.text("file_data", &url))
     };
-    let block = LineText::new().text("type", kind).json(kind, &value.end());
-    Some(block.end())
+    Some(LineText::of_type(kind).json(kind, &value.end()).end())
 }
 
 /// A result is of text alone.
@@ -162,11 +137,8 @@ fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     for part in &answer.result.parts {
         match part {
             Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-            Part::Opaque(raw) => {
-                notes.count(LossKind::AsText, &kind(raw));
-                texts.push(raw.as_ref());
-            }
-            part => left_out(part, notes),
+            Part::Opaque(raw) => texts.push(notes.as_text(raw)),
+            part => notes.left_out(part),
         }
     }
     let content = match texts.as_slice() {

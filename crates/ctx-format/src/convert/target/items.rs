@@ -3,7 +3,7 @@
 use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
 use crate::convert::LossKind;
-use crate::convert::media::{Data, DataLocation};
+use crate::convert::media::DataLocation;
 use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::dialect::Responses;
@@ -58,8 +58,7 @@ impl Accepts {
             if let Part::Call(call) = part {
                 push_message(role, &mut content, &mut items);
                 let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
-                let item = LineText::new()
-                    .text("type", "function_call")
+                let item = LineText::of_type("function_call")
                     .text("name", &call.name)
                     .text("arguments", arguments)
                     .text("call_id", call.id.as_deref().unwrap_or_default());
@@ -115,23 +114,16 @@ impl Accepts {
         let output = match answer.result.parts.as_slice() {
             [] => quoted(""),
             [Part::Text(text)] => quoted(text),
-            [Part::Opaque(raw)] => {
-                notes.count(LossKind::AsText, &kind(raw));
-                quoted(raw)
-            }
+            [Part::Opaque(raw)] => quoted(notes.as_text(raw)),
             parts => {
                 let parts = parts.iter().filter_map(|part| match part {
-                    Part::Opaque(raw) => {
-                        notes.count(LossKind::AsText, &kind(raw));
-                        Some(text("input_text", raw))
-                    }
+                    Part::Opaque(raw) => Some(text("input_text", notes.as_text(raw))),
                     part => self.part(part, false, notes),
                 });
                 list(&parts.collect::<Vec<_>>())
             }
         };
-        LineText::new()
-            .text("type", "function_call_output")
+        LineText::of_type("function_call_output")
             .text("call_id", &answer.id)
             .json("output", &output)
             .end()
@@ -163,36 +155,27 @@ impl Accepts {
         let text_kind = if is_reply { "output_text" } else { "input_text" };
         match part {
             Part::Refusal(said) if is_reply && self == Self::All => {
-                let part = LineText::new().text("type", "refusal");
-                return Some(part.text("refusal", said).end());
+                return Some(LineText::of_type("refusal").text("refusal", said).end());
             }
             Part::Text(said) | Part::Refusal(said) => return Some(text(text_kind, said)),
             Part::Media(media) if !is_reply => return self.media(media, notes),
-            Part::Media(media) => notes.count(LossKind::Media, media.kind),
-            Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
-            Part::Opaque(raw) => notes.opaque(raw),
-            // They are items of their own.
-            Part::Call(_) | Part::Result(_) => {}
+            part => notes.left_out(part),
         }
         None
     }
 
     fn media(self, media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-        let data = Data::of(media);
-        let image = data.as_ref().filter(|data| data.is_image());
-        if let Some(image) = image {
-            let part = LineText::new().text("type", "input_image");
-            return Some(part.text("image_url", &image.url()).end());
+        let takes_files = self == Self::All;
+        let data = notes.data(media, |data| data.is_image() || data.is_pdf() && takes_files)?;
+        if data.is_image() {
+            let part = LineText::of_type("input_image");
+            return Some(part.text("image_url", &data.url()).end());
         }
-        let Some(file) = data.filter(|data| data.is_pdf() && self == Self::All) else {
-            notes.count(LossKind::Media, media.kind);
-            return None;
-        };
-        let part = LineText::new().text("type", "input_file");
-        let part = match &file.place {
+        let part = LineText::of_type("input_file");
+        let part = match &data.place {
             DataLocation::Here(_) => {
-                let name = file.name.as_deref().unwrap_or("document.pdf");
-                part.text("filename", name).text("file_data", &file.url())
+                let name = data.name.as_deref().unwrap_or("document.pdf");
+                part.text("filename", name).text("file_data", &data.url())
             }
             DataLocation::At(url) => part.text("file_url", url),
         };
@@ -201,7 +184,7 @@ impl Accepts {
 }
 
 fn text(kind: &str, text: &str) -> String {
-    LineText::new().text("type", kind).text("text", text).end()
+    LineText::of_type(kind).text("text", text).end()
 }
 
 /// The message with the content since the last item.
@@ -213,11 +196,7 @@ fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) 
 }
 
 pub(crate) fn message(role: Role, content: &[String]) -> String {
-    LineText::new()
-        .text("type", "message")
-        .text("role", role.as_str())
-        .list("content", content)
-        .end()
+    LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
 }
 
 /// A message of the user that is a text.
@@ -230,9 +209,7 @@ pub(super) struct Writer;
 
 impl Target for Writer {
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for turn in turns {
-            notes.at(turn);
+        notes.each(turns, |turn, notes| {
             let items = match turn {
                 Turn::Message(said) => Accepts::All.said(said, notes),
                 Turn::Results(results) => Accepts::All.results(results, notes),
@@ -242,8 +219,7 @@ impl Target for Writer {
                 }
             };
             let items = items.into_iter();
-            lines.extend(items.map(|(item, origins)| Line::of_message(item, &origins)));
-        }
-        lines
+            items.map(|(item, origins)| Line::of_message(item, &origins)).collect()
+        })
     }
 }

@@ -1,13 +1,14 @@
 //! The dialects that can be written.
 
-use crate::Dialect;
 use crate::compaction::LineText;
+use crate::convert::media::Data;
 use crate::convert::reading::Entry;
 use crate::convert::reading::Session;
 use crate::convert::turn::{Turn, TurnMessage};
 use crate::convert::{LossKind, Report};
 use crate::log::Agent;
 use crate::record::json;
+use crate::{Dialect, Media, Part};
 use std::sync::Arc;
 
 pub(crate) mod anthropic;
@@ -52,6 +53,11 @@ impl Line {
     }
 }
 
+/// A block `text`, as several dialects have it.
+pub(crate) fn text_block(text: &str) -> String {
+    LineText::of_type("text").text("text", text).end()
+}
+
 /// The writer of `dialect`.
 pub(crate) fn of(dialect: &dyn Dialect, session: Session) -> Box<dyn Target> {
     if let Some(agent) = Agent::of(dialect) {
@@ -82,6 +88,19 @@ impl Notes<'_> {
         if let Some(entry) = self.entries.get(turn.origin()) {
             self.line = entry.line;
         }
+    }
+
+    /// The records that `write` makes of each turn.
+    pub(crate) fn each(
+        &mut self,
+        turns: &[Turn<'_>],
+        mut write: impl FnMut(&Turn<'_>, &mut Self) -> Vec<Line>,
+    ) -> Vec<Line> {
+        let lines = turns.iter().flat_map(|turn| {
+            self.at(turn);
+            write(turn, self)
+        });
+        lines.collect()
     }
 
     /// The time of the first of the records that have these places in the unit.
@@ -117,6 +136,35 @@ impl Notes<'_> {
         }
         self.count(LossKind::Arguments, "");
         LineText::new().text("input", arguments).end()
+    }
+
+    /// A part that is not carried, unless it is written elsewhere.
+    pub(crate) fn left_out(&mut self, part: &Part<'_>) {
+        match part {
+            Part::Reasoning(_) => self.count(LossKind::Reasoning, ""),
+            Part::Media(media) => self.count(LossKind::Media, media.kind),
+            Part::Opaque(raw) => self.opaque(raw),
+            Part::Text(_) | Part::Refusal(_) | Part::Call(_) | Part::Result(_) => {}
+        }
+    }
+
+    /// The data of `media`, where the target has a place for them.
+    pub(crate) fn data(
+        &mut self,
+        media: &Media<'_>,
+        has_place: impl FnOnce(&Data) -> bool,
+    ) -> Option<Data> {
+        let data = Data::of(media).filter(has_place);
+        if data.is_none() {
+            self.count(LossKind::Media, media.kind);
+        }
+        data
+    }
+
+    /// A part of a result of a kind that we do not know, which is written as a text.
+    pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
+        self.count(LossKind::AsText, &json::kind(raw));
+        raw
     }
 
     /// A part of a kind that we do not know is not carried.

@@ -2,12 +2,12 @@
 //! 2.1.197 loads.
 
 use super::NO_USAGE;
+use crate::Role;
 use crate::convert::LossKind;
-use crate::convert::session::Session;
+use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target, anthropic};
 use crate::convert::turn::{Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
-use crate::{Part, Role};
 
 /// The version that writes such files.
 const VERSION: &str = "2.1.197";
@@ -88,8 +88,7 @@ impl Writer {
         {
             model.clone_into(&mut self.model);
         }
-        let has_calls = said.pieces.iter().any(|piece| matches!(piece.part, Part::Call(_)));
-        let stop = if has_calls { "tool_use" } else { "end_turn" };
+        let stop = if said.has_calls() { "tool_use" } else { "end_turn" };
         let lines = blocks.into_iter().map(|block| {
             let message = LineText::new()
                 .text("id", &id)
@@ -121,17 +120,12 @@ impl Writer {
 
 impl Target for Writer {
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for turn in turns {
-            notes.at(turn);
-            match turn {
-                Turn::Message(said) => lines.extend(self.said(said, notes)),
-                Turn::Results(results) => lines.extend(self.results(results, notes)),
-                Turn::Summary { text, origins, .. } => {
-                    lines.push(self.user(&quoted(text), (origins, notes), true));
-                }
+        notes.each(turns, |turn, notes| match turn {
+            Turn::Message(said) => self.said(said, notes),
+            Turn::Results(results) => self.results(results, notes),
+            Turn::Summary { text, origins, .. } => {
+                vec![self.user(&quoted(text), (origins, notes), true)]
             }
-        }
-        lines
+        })
     }
 }

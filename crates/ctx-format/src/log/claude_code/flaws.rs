@@ -10,7 +10,8 @@ use super::line::{Node, Preserved};
 use super::tree::LoadedTree;
 use crate::log::links::{Tree, off_the_path, second_root};
 use crate::log::{Effect, Flaw, Remedy};
-use crate::{Edits, Object, counted, cut, json};
+use crate::record::edit;
+use crate::{Edits, Object, counted, json};
 
 pub(super) fn of(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     let nodes = &tree.lines.nodes;
@@ -125,7 +126,7 @@ pub(super) fn kept_without(object: &Object<'_>, numbers: &[usize]) -> Edits {
         items.push((object.place_of(raw), is_text && numbers.binary_search(&number).is_ok()));
         number += usize::from(is_text);
     }
-    for place in cut::places(object.text(), items.into_iter()) {
+    for place in edit::cuts(object.text(), items.into_iter()) {
         edits.cut(place);
     }
     edits

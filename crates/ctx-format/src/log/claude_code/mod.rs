@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
-use crate::convert::said::Family;
+use crate::convert::turn::Family;
 use crate::dialect::{Anthropic, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
 use crate::rules::Results;
 use crate::{

@@ -1,6 +1,6 @@
 //! Writes session files of Codex. Compared with what the client 0.169.0 loads.
 
-use crate::convert::session::Session;
+use crate::convert::reading::Session;
 use crate::convert::target::items::{self, Accepts, Item};
 use crate::convert::target::{Line, Notes, Target};
 use crate::convert::turn::{Turn, TurnMessage};
@@ -45,7 +45,7 @@ impl Writer {
         if text.is_empty() {
             return None;
         }
-        let payload = LineText::new().text("type", kind).text("message", &text);
+        let payload = LineText::of_type(kind).text("message", &text);
         let payload = lists.iter().fold(payload, |payload, key| payload.json(key, "[]"));
         Some(self.line("event_msg", &payload.end(), &said.origins, None))
     }
@@ -73,9 +73,7 @@ impl Target for Writer {
     }
 
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for turn in turns {
-            notes.at(turn);
+        notes.each(turns, |turn, notes| {
             let items = match turn {
                 Turn::Message(said) => Accepts::Codex.said(said, notes),
                 Turn::Results(results) => Accepts::Codex.results(results, notes),
@@ -83,23 +81,22 @@ impl Target for Writer {
                     vec![(items::of_user(text), origins.clone())]
                 }
                 Turn::Summary { text, origins, .. } => {
-                    lines.push(self.compacted(text, origins, notes));
-                    continue;
+                    return vec![self.compacted(text, origins, notes)];
                 }
             };
             if notes.summary_comes {
                 self.before.extend(items);
-                continue;
+                return Vec::new();
             }
-            for (item, origins) in items {
-                let time = notes.time_of(&origins);
-                lines.push(self.line("response_item", &item, &origins, time));
-            }
+            let lines = items.iter().map(|(item, origins)| {
+                self.line("response_item", item, origins, notes.time_of(origins))
+            });
+            let mut lines: Vec<Line> = lines.collect();
             if let Turn::Message(said) = turn {
                 lines.extend(self.event(said));
             }
-        }
-        lines
+            lines
+        })
     }
 
     fn end(&mut self) -> Vec<Line> {

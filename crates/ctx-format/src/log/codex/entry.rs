@@ -7,7 +7,8 @@ use super::item;
 use crate::dialect::{HeldMessage, Wrapped, items, kind_of, role_of};
 use crate::log::compaction::LineText;
 use crate::log::view::Portion;
-use crate::{Message, Object, Outline, Part, Role, cut, json, within};
+use crate::record::edit;
+use crate::{Message, Object, Outline, Part, Role, json, scan};
 
 /// The part of a line that the model may be sent.
 pub(super) enum Entry<'a> {
@@ -128,7 +129,7 @@ impl<'a> Compacted<'a> {
 
     /// All items, and whether each is in the context.
     fn all_items(&self) -> Option<Vec<(Object<'a>, bool)>> {
-        let raw = self.replacement.map_or(Some(Vec::new()), within::elements)?;
+        let raw = self.replacement.map_or(Some(Vec::new()), scan::elements)?;
         let items = raw.into_iter().enumerate().map(|(number, raw)| {
             let portion = self.portion.as_ref();
             let is_inside = portion.is_none_or(|portion| portion.holds(number));
@@ -171,7 +172,7 @@ impl<'a> Compacted<'a> {
             let is_reasoning = items::ItemType::of(item) == Some(items::ItemType::Reasoning);
             (record.place_of(item.text()), *is_inside && is_reasoning)
         });
-        Message { reasoning: cut::places(record.text(), places), ..Message::new(Role::User, parts) }
+        Message { reasoning: edit::cuts(record.text(), places), ..Message::new(Role::User, parts) }
     }
 
     /// The messages one by one; a message without parts if none is left.

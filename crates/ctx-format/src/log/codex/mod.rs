@@ -20,7 +20,7 @@ use self::line::Line;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
-use crate::convert::said::Family;
+use crate::convert::turn::Family;
 use crate::dialect::{Dialect, HeldMessage, Responses, Sealed, Sniff, Wrapped, items, kind_of};
 use crate::dialect::{lessen, sum};
 use crate::{

@@ -5,11 +5,10 @@ use sha2::{Digest, Sha256};
 use super::Gemini;
 use super::message::NOT_SENT;
 use crate::convert::LossKind;
-use crate::convert::json::kind;
-use crate::convert::media::{Data, DataLocation};
-use crate::convert::said::Piece;
-use crate::convert::session::Session;
+use crate::convert::media::DataLocation;
+use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target};
+use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Call, Dialect, Media, Object, Part, Role, ToolResult};
@@ -138,8 +137,7 @@ impl Writer {
                     messages.extend(beside.and_then(|beside| self.said(&beside, notes)));
                 }
                 Turn::Summary { text, origins, .. } => {
-                    let piece = Piece::bare(Part::Text(text.clone()));
-                    let said = TurnMessage::of_user(vec![piece], origins.clone());
+                    let said = TurnMessage::of_text(text, origins);
                     messages.extend(self.said(&said, notes));
                 }
             }
@@ -228,18 +226,13 @@ fn part(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
             return Some(LineText::new().text("text", text).end());
         }
         Part::Media(media) => return self::media(media, notes),
-        Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
-        Part::Opaque(raw) => notes.opaque(raw),
-        Part::Call(_) | Part::Result(_) => {}
+        part => notes.left_out(part),
     }
     None
 }
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let Some(data) = Data::of(media).filter(|data| !data.mime.is_empty()) else {
-        notes.count(LossKind::Media, media.kind);
-        return None;
-    };
+    let data = notes.data(media, |data| !data.mime.is_empty())?;
     let inner = LineText::new().text("mimeType", &data.mime);
     let (key, inner) = match &data.place {
         DataLocation::Here(base64) => ("inlineData", inner.text("data", base64)),
@@ -254,10 +247,7 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
     for part in &result.parts {
         match part {
             Part::Text(text) | Part::Refusal(text) => texts.push(text.as_ref()),
-            Part::Opaque(raw) => {
-                notes.count(LossKind::AsText, &kind(raw));
-                texts.push(raw.as_ref());
-            }
+            Part::Opaque(raw) => texts.push(notes.as_text(raw)),
             part => media.extend(self::part(part, notes)),
         }
     }

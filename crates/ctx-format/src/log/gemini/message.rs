@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::part::{self, PartKind};
-use crate::dialect::kind_of;
-use crate::{Denial, Object, Part, Role, Slot, ToolResult, cut, json};
+use crate::dialect::{cut_blocks, kind_of};
+use crate::record::edit::cut_members;
+use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 
 /// How a summary of the client's own compaction begins and ends.
 pub(super) const SNAPSHOT: &str = "<state_snapshot>";
@@ -149,18 +150,11 @@ impl<'o, 'a> SentMessage<'o, 'a> {
         if self.role != Role::Assistant {
             return Vec::new();
         }
-        let start = record.place_of(self.message.text()).start;
         let has_thoughts = !self.thoughts().is_empty();
-        let members = self.message.members().iter().map(|member| {
-            let place = start + member.place.start..start + member.place.end;
-            (place, has_thoughts && member.key == "thoughts")
-        });
-        let elements = self.message.elements_of("content").unwrap_or_default();
-        let elements = elements
-            .into_iter()
-            .map(|raw| (record.place_of(raw), part::kind(raw) == PartKind::Thought));
-        let mut cuts = cut::places(record.text(), members);
-        cuts.extend(cut::places(record.text(), elements));
+        let is_list = |member: &Member<'_>| has_thoughts && member.key == "thoughts";
+        let mut cuts = cut_members(record, self.message, is_list);
+        let is_thought = |part: &Object<'_>| part::kind_of(part) == PartKind::Thought;
+        cuts.extend(cut_blocks(record, self.message, is_thought));
         cuts
     }
 }
@@ -179,9 +173,9 @@ fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
         id: call.text_of("id"),
         name: call.text_of("name"),
         is_error: call.text_of("status").as_deref() == Some("error"),
-        denial: Denial::None,
         parts: vec![Part::Text(text)],
         slot: Some(Slot::text(record, raw)),
+        ..ToolResult::default()
     })]
 }
 

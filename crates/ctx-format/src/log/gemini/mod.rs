@@ -27,7 +27,7 @@ use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage};
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
-use crate::convert::said::Family;
+use crate::convert::turn::Family;
 use crate::dialect::sum;
 use crate::dialect::{Dialect, HeldMessage, Sniff, Wrapped, kind_of};
 use crate::rules::Results;

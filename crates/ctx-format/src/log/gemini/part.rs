@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Call, Denial, Object, Part, Slot, ToolResult, json, within};
+use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
 /// The kind of a part, by the member that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum PartKind {
 pub(super) fn list(content: Option<&str>) -> Vec<&str> {
     match content {
         Some(content) if is_truthy(content) => {
-            within::elements(content).unwrap_or_else(|| vec![content])
+            scan::elements(content).unwrap_or_else(|| vec![content])
         }
         _ => Vec::new(),
     }
@@ -43,7 +43,7 @@ pub(super) fn kind(raw: &str) -> PartKind {
     }
 }
 
-fn kind_of(part: &Object<'_>) -> PartKind {
+pub(super) fn kind_of(part: &Object<'_>) -> PartKind {
     if has(part, "functionCall") {
         PartKind::Call
     } else if has(part, "functionResponse") {
@@ -156,9 +156,9 @@ fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {
         id: function.text_of("id"),
         name: function.text_of("name"),
         is_error: response.is_some_and(|response| response.get("error").is_some()),
-        denial: Denial::None,
         parts,
         slot,
+        ..ToolResult::default()
     }
 }
 

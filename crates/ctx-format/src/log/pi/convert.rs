@@ -2,11 +2,10 @@
 
 use super::NO_USAGE;
 use crate::convert::LossKind;
-use crate::convert::json::kind;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::said::Piece;
-use crate::convert::session::Session;
-use crate::convert::target::{Line, Notes, Target};
+use crate::convert::reading::Session;
+use crate::convert::target::{Line, Notes, Target, text_block};
+use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
@@ -33,8 +32,7 @@ impl Writer {
     ) -> Line {
         let time = notes.time_of(origins);
         let id = self.session.ids.short();
-        let line = LineText::new()
-            .text("type", kind)
+        let line = LineText::of_type(kind)
             .text("id", &id)
             .json("parentId", &self.parent.as_deref().map_or("null".to_owned(), quoted))
             .text("timestamp", &self.session.time(time));
@@ -72,8 +70,7 @@ impl Writer {
         let role = if is_reply { "assistant" } else { "user" };
         let mut message = LineText::new().text("role", role).json("content", &content);
         if is_reply {
-            let is_call = |piece: &Piece<'_>| matches!(piece.part, Part::Call(_));
-            let stop = if said.pieces.iter().any(is_call) { "toolUse" } else { "stop" };
+            let stop = if said.has_calls() { "toolUse" } else { "stop" };
             let model = said.model.as_deref().unwrap_or("unknown");
             let (api, provider) = api_of(model);
             message = message
@@ -116,8 +113,7 @@ impl Writer {
 
 impl Target for Writer {
     fn begin(&mut self) -> Vec<Line> {
-        let header = LineText::new()
-            .text("type", "session")
+        let header = LineText::of_type("session")
             .json("version", "3")
             .text("id", &self.session.id)
             .text("timestamp", &self.session.now())
@@ -126,27 +122,23 @@ impl Target for Writer {
     }
 
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for turn in turns {
-            notes.at(turn);
-            match turn {
-                Turn::Message(said) => lines.extend(self.said(said, notes)),
-                Turn::Results(results) => lines.extend(self.results(results, notes)),
+        notes.each(turns, |turn, notes| {
+            let lines = match turn {
+                Turn::Message(said) => self.said(said, notes).into_iter().collect(),
+                Turn::Results(results) => self.results(results, notes),
                 Turn::Summary { text, origins, .. } if notes.summary_comes => {
-                    let piece = Piece::bare(Part::Text(text.clone()));
-                    let said = TurnMessage::of_user(vec![piece], origins.clone());
-                    lines.extend(self.said(&said, notes));
+                    let said = TurnMessage::of_text(text, origins);
+                    self.said(&said, notes).into_iter().collect()
                 }
                 Turn::Summary { text, origins, .. } => {
-                    lines.push(self.summary(text, (origins, notes)));
-                    continue;
+                    return vec![self.summary(text, (origins, notes))];
                 }
-            }
+            };
             if notes.summary_comes {
                 notes.count(LossKind::BeforeSummary, "");
             }
-        }
-        lines
+            lines
+        })
     }
 }
 
@@ -161,50 +153,36 @@ fn api_of(model: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn text_block(text: &str) -> String {
-    LineText::new().text("type", "text").text("text", text).end()
-}
-
 /// The block of a part; `None` if it cannot be carried, or is an entry of its own.
 fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => return Some(text_block(text)),
         Part::Call(call) => {
-            let block = LineText::new()
-                .text("type", "toolCall")
+            let block = LineText::of_type("toolCall")
                 .text("id", call.id.as_deref().unwrap_or_default())
                 .text("name", &call.name)
                 .json("arguments", &notes.arguments(&call.arguments));
             return Some(block.end());
         }
         Part::Media(media) => return image(media, notes),
-        Part::Reasoning(_) => notes.count(LossKind::Reasoning, ""),
-        Part::Opaque(raw) => notes.opaque(raw),
-        Part::Result(_) => {}
+        part => notes.left_out(part),
     }
     None
 }
 
 fn image(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    match Data::of(media) {
-        Some(Data { mime, place: DataLocation::Here(data), .. }) if mime.starts_with("image/") => {
-            let block = LineText::new().text("type", "image").text("data", &data);
-            Some(block.text("mimeType", &mime).end())
-        }
-        _ => {
-            notes.count(LossKind::Media, media.kind);
-            None
-        }
-    }
+    let is_here = |data: &Data| matches!(data.place, DataLocation::Here(_));
+    let image = notes.data(media, |data| data.is_image() && is_here(data))?;
+    let DataLocation::Here(data) = &image.place else {
+        return None;
+    };
+    Some(LineText::of_type("image").text("data", data).text("mimeType", &image.mime).end())
 }
 
 fn content(answer: &Answer<'_>, notes: &mut Notes<'_>) -> Vec<String> {
     let parts = answer.result.parts.iter();
     let blocks = parts.filter_map(|part| match part {
-        Part::Opaque(raw) => {
-            notes.count(LossKind::AsText, &kind(raw));
-            Some(text_block(raw))
-        }
+        Part::Opaque(raw) => Some(text_block(notes.as_text(raw))),
         part => block(part, notes),
     });
     blocks.collect()

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::tree::Node;
+use crate::dialect::unread::has_text;
 use crate::dialect::{blocks, call_of, kind_of, parts};
 use crate::log::compaction::LineText;
-use crate::{Denial, Edits, Message, Object, Part, Role, Slot, ToolResult, unread, within};
+use crate::{Edits, Message, Object, Part, Role, Slot, ToolResult, scan};
 
 /// The kinds of entries that say something, as the agent distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,9 +111,9 @@ impl<'a> Entry<'a> {
             id: self.body.text_of("toolCallId"),
             name: self.body.text_of("toolName"),
             is_error: self.body.is_true("isError"),
-            denial: Denial::None,
             parts: parts(content, &|block| part(record, block)),
             slot: content.and_then(only_text).map(|raw| Slot::text(record, raw)),
+            ..ToolResult::default()
         }
     }
 
@@ -139,8 +140,8 @@ fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
 /// Whether all of a block is read.
 pub(super) fn is_read(block: &Object<'_>) -> bool {
     match &*kind_of(block) {
-        "text" => unread::has_text(block, "text"),
-        "thinking" => block.is_true("redacted") || unread::has_text(block, "thinking"),
+        "text" => has_text(block, "text"),
+        "thinking" => block.is_true("redacted") || has_text(block, "thinking"),
         kind => matches!(kind, "image" | "toolCall"),
     }
 }
@@ -148,7 +149,7 @@ pub(super) fn is_read(block: &Object<'_>) -> bool {
 /// The string that is all of a content. The agent fails on a result that is no list of blocks, so
 /// that another text can only replace the text of a block.
 fn only_text(content: &str) -> Option<&str> {
-    let text = match within::elements(content) {
+    let text = match scan::elements(content) {
         None => content,
         Some(elements) => {
             let [block] = elements.as_slice() else {

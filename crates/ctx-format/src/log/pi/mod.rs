@@ -19,7 +19,7 @@ use self::entry::{Entry, EntryKind};
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
-use crate::convert::said::Family;
+use crate::convert::turn::Family;
 use crate::dialect::{
     Chat, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of,
 };
