@@ -54,7 +54,7 @@ impl Session {
         options: &Options,
         invalid: Invalid,
     ) -> Result<Self, PassError> {
-        let records = Records::open_twice(reader, again, options).map_err(ErrorKind::Read)?;
+        let records = Records::open_twice(reader, Some(again), options).map_err(ErrorKind::Read)?;
         Ok(Self::of(records, options, invalid))
     }
 

@@ -38,7 +38,7 @@ pub use record::json::map_strings;
 pub use record::message::{
     Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult,
 };
-pub use record::object::{Member, Object};
+pub use record::object::{Member, NotObject, Object};
 pub use record::scan;
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};

@@ -94,7 +94,7 @@ pub fn read(
     let mark = Mark::of(&meta);
     let options = Options { temp: Some(temp.to_owned()), ..Options::default() };
     let again = Box::new(FromStart::new(file.try_clone()?));
-    let mut records = Records::open_twice(&file, again, &options)?;
+    let mut records = Records::open_twice(&file, Some(again), &options)?;
     let mut content = None;
     if let Some(dialect) = records.dialect() {
         let mut reader = ContentReader::new(dialect, counter);

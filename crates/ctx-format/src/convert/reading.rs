@@ -203,15 +203,6 @@ pub(crate) struct Entry {
 impl Entry {
     /// An entry for `held`, a message of `record`. Its position in the spool is set later.
     pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
-        let parts = &held.message.parts;
-        let calls = parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(Key::of_call(call)),
-            _ => None,
-        });
-        let results = parts.iter().filter_map(|part| match part {
-            Part::Result(result) => Some(Key::of_result(result)),
-            _ => None,
-        });
         let denials = held.message.results().filter_map(|result| {
             let is_marked = match result.denial {
                 Denial::None => return None,
@@ -237,8 +228,8 @@ impl Entry {
             summary: None,
             is_summary: held.summary.is_some(),
             is_opaque: false,
-            calls: calls.collect(),
-            results: results.collect(),
+            calls: held.message.calls().map(Key::of_call).collect(),
+            results: held.message.results().map(Key::of_result).collect(),
             denials: denials.collect(),
         }
     }

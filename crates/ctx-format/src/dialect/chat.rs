@@ -123,12 +123,7 @@ impl Dialect for Chat {
     }
 
     fn rules(&self) -> Rules {
-        Rules {
-            results: Results::BehindReply,
-            merges_roles: false,
-            system_apart: false,
-            user_first: false,
-        }
+        Rules { results: Results::BehindReply, ..Rules::default() }
     }
 
     fn repair(&self) -> Option<&dyn RepairDialect> {

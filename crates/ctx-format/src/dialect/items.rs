@@ -3,6 +3,7 @@
 
 use super::unread::has_text;
 use super::{Sealed, blocks, kind_of, role_of, text_or_json};
+use crate::log::compaction::LineText;
 use crate::{Call, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 use std::borrow::Cow;
 
@@ -252,4 +253,19 @@ fn is_read(part: &Object<'_>) -> bool {
 /// Results of other kinds have a form of their own, which no text can replace.
 fn is_of_text(kind: &str) -> bool {
     matches!(kind, "function_call_output" | "custom_tool_call_output")
+}
+
+/// A part that is a text.
+pub(crate) fn text(kind: &str, text: &str) -> String {
+    LineText::of_type(kind).text("text", text).end()
+}
+
+/// A message with these parts.
+pub(crate) fn message(role: Role, content: &[String]) -> String {
+    LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
+}
+
+/// A message of the user that is a text.
+pub(crate) fn of_user(said: &str) -> String {
+    message(Role::User, &[text("input_text", said)])
 }

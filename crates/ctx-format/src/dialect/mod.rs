@@ -72,8 +72,8 @@ pub struct HeldMessage<'a> {
 
 impl<'a> HeldMessage<'a> {
     /// The only message of a record, which is `raw`; none where the record is no message.
-    pub(crate) fn alone(
-        dialect: &dyn Dialect,
+    pub(crate) fn alone<D: Dialect + ?Sized>(
+        dialect: &D,
         object: &Object<'a>,
         raw: Cow<'a, str>,
     ) -> Vec<Self> {
@@ -146,6 +146,32 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// The messages of a record, in their order. [`Self::message`] joins those of a record that
+    /// holds several.
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        HeldMessage::alone(self, object, object.text().trim().into())
+    }
+
+    /// The text of a record that a later one gives another content, with that content.
+    fn edited(&self, _object: &Object<'_>) -> Option<String> {
+        None
+    }
+
+    /// The values in a record of the context that the model is sent, and their copies.
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }
+    }
+
+    /// The links of a line to others; only the lines of a log have links.
+    fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
+        Links::default()
+    }
+
+    /// The second copies of the results in a record, for the screen of an agent.
+    fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
+        Vec::new()
+    }
+
     /// The log, if the file is an agent's; `None` for a list of messages, which are all sent in
     /// order.
     fn log(&self) -> Option<&dyn Log> {
@@ -191,40 +217,6 @@ pub trait Dialect: Sync {
     /// Whether the file is an agent's log.
     fn is_log(&self) -> bool {
         self.log().is_some()
-    }
-}
-
-impl dyn Dialect + '_ {
-    /// The messages of a record, in their order. [`Dialect::message`] joins those of a record that
-    /// holds several.
-    pub fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        match self.log() {
-            Some(log) => log.held(object),
-            None => HeldMessage::alone(self, object, object.text().trim().into()),
-        }
-    }
-
-    /// The text of a record that a later one gives another content, with that content.
-    pub fn edited(&self, object: &Object<'_>) -> Option<String> {
-        self.log()?.edited(object)
-    }
-
-    /// The values in a record of the context that the model is sent, and their copies.
-    pub fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
-        match self.log() {
-            Some(log) => log.wrapped(object),
-            None => Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() },
-        }
-    }
-
-    /// The links of a line to others; only the lines of a log have links.
-    pub fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
-        self.log().map_or_else(Links::default, |log| log.links(object))
-    }
-
-    /// The second copies of the results in a record, which only logs have.
-    pub fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
-        self.log().map_or_else(Vec::new, |log| log.second_copies(object))
     }
 }
 

@@ -2,7 +2,6 @@
 //! with each request.
 
 use super::{Dialect, Sealed, Sniff, items, summary_text};
-use crate::rules::Results;
 use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
@@ -42,12 +41,7 @@ impl Dialect for Responses {
     }
 
     fn rules(&self) -> Rules {
-        Rules {
-            results: Results::Later,
-            merges_roles: false,
-            system_apart: true,
-            user_first: false,
-        }
+        Rules { system_apart: true, ..Rules::default() }
     }
 }
 

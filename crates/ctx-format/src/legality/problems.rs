@@ -65,6 +65,7 @@ impl Problem {
 ///
 /// An agent may send its log in another order (a compaction at the end of the file comes first).
 /// A message whose fragment has a later number than the next one waits for those before it.
+#[derive(Default)]
 pub struct Validator {
     /// The number of the next message of the context.
     next: u64,
@@ -80,14 +81,7 @@ pub struct Validator {
 impl Validator {
     /// A new validator.
     pub fn new(rules: Rules) -> Self {
-        Self {
-            next: 0,
-            waiting: BTreeMap::new(),
-            rules,
-            pairs: Pairs::new(rules),
-            begun: false,
-            problems: Vec::new(),
-        }
+        Self { rules, pairs: Pairs::new(rules), ..Self::default() }
     }
 
     /// The next message of the file, from `line` of the source.

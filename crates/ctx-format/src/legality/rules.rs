@@ -10,8 +10,8 @@ use foldhash::fast::RandomState;
 
 use crate::{Outline, Role};
 
-/// What an API requires of a sequence of messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What an API requires of a sequence of messages; by default as little as any does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Where the results of a reply's calls belong.
     pub results: Results,
@@ -28,13 +28,14 @@ pub struct Rules {
 ///
 /// A record that holds both a call and its result (the server tools of Anthropic, all calls of
 /// the Gemini CLI) names neither in its outline: nothing can separate them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
     /// In messages of their own after the reply, before any other message: `chat`.
     BehindReply,
     /// In the first blocks of the user message after the reply: `anthropic`.
     NextUserMessage,
     /// In messages of their own anywhere after the call: `responses`.
+    #[default]
     Later,
 }
 
@@ -48,6 +49,7 @@ impl Rules {
 /// Matches calls and results over a sequence of messages, by the ids of the calls. When several
 /// calls have an id, the result answers the first one of the nearest earlier reply. `T` is how the
 /// caller identifies a call.
+#[derive(Default)]
 pub(crate) struct Pairs<T> {
     rules: Rules,
     /// Whether results answer calls although other content of their message precedes them.
@@ -79,6 +81,7 @@ pub(crate) struct OpenCall<T> {
 }
 
 /// The effect of a message on the calls before it.
+#[derive(Default)]
 pub(crate) struct Step<T> {
     /// Whether it ends the exchange before it.
     pub(crate) ends_exchange: bool,
@@ -96,19 +99,9 @@ pub(crate) struct End<T> {
     pub(crate) open: Vec<OpenCall<T>>,
 }
 
-impl<T: Copy> Pairs<T> {
+impl<T: Copy + Default> Pairs<T> {
     pub(crate) fn new(rules: Rules) -> Self {
-        Self {
-            rules,
-            late_results: false,
-            waiting: BTreeMap::new(),
-            by_id: HashMap::default(),
-            calls: 0,
-            results_may_come: false,
-            messages: 0,
-            turns: 0,
-            last_role: None,
-        }
+        Self { rules, ..Self::default() }
     }
 
     /// Like [`Self::new`], for a repair, which moves the results of a message before its other
@@ -119,7 +112,7 @@ impl<T: Copy> Pairs<T> {
 
     /// The next message; `call` gives the identity of its calls by their place in it.
     pub(crate) fn push(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) -> Step<T> {
-        let mut step = Step { ends_exchange: false, unanswered: Vec::new(), answers: Vec::new() };
+        let mut step = Step::default();
         if self.rules.system_apart && outline.role.is_system() {
             return step;
         }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use crate::json;
-use crate::{Dialect, Edits, Message, Object, Part};
+use crate::{Dialect, Edits, Message, Object, Part, Slot};
 
 pub use crate::json::quoted;
 
@@ -63,8 +63,8 @@ pub enum CompactionError {
 
 /// Writes the lines of a compaction, when it has seen all records of the session.
 pub trait CompactionWriter {
-    /// The object of the next record; `None` if it is no object.
-    fn push(&mut self, object: Option<&Object<'_>>);
+    /// The object of the next record that is one.
+    fn push(&mut self, object: &Object<'_>);
 
     /// The lines to append, without line ends.
     fn finish(self: Box<Self>, compaction: &Compaction<'_>)
@@ -266,19 +266,18 @@ pub fn with_changes(
     after: &[Message<'_>],
 ) -> Option<String> {
     let mut edits = Edits::new();
-    let results = changed(&results(before), &results(after));
-    for (at, result) in message.results().enumerate() {
-        let new = results.get(&id_or_place(result.id.as_deref(), at));
-        if let (Some(slot), Some(new)) = (&result.slot, new) {
+    let mut put = |id: Option<&str>, at, slot: &Option<Slot>, texts: &TextsById<'_>| {
+        if let (Some(slot), Some(new)) = (slot, texts.get(&id_or_place(id, at))) {
             edits.put(slot, new);
         }
+    };
+    let results = changed(&results(before), &results(after));
+    for (at, result) in message.results().enumerate() {
+        put(result.id.as_deref(), at, &result.slot, &results);
     }
     let arguments = changed(&arguments(before), &arguments(after));
     for (at, call) in message.calls().enumerate() {
-        let new = arguments.get(&id_or_place(call.id.as_deref(), at));
-        if let (Some(slot), Some(new)) = (&call.slot, new) {
-            edits.put(slot, new);
-        }
+        put(call.id.as_deref(), at, &call.slot, &arguments);
     }
     if has_reasoning(before) && !has_reasoning(after) {
         for place in &message.reasoning {

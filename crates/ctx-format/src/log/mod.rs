@@ -39,8 +39,7 @@ use self::view::ViewBuilder;
 use crate::convert::reading::Session;
 use crate::convert::target::Target;
 use crate::convert::turn::Family;
-use crate::dialect::{HeldMessage, Wrapped};
-use crate::{About, Class, Dialect, Edits, Links, Object, SecondCopy, problems};
+use crate::{About, Class, Dialect, Edits, Object, problems};
 
 pub use claude_code::ClaudeCode;
 pub use codex::Codex;
@@ -79,29 +78,10 @@ pub trait Log: Sync {
         None
     }
 
-    /// The messages of a record, in their order.
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>>;
-
-    /// The text of a record that a later one gives another content, with that content.
-    fn edited(&self, _object: &Object<'_>) -> Option<String> {
-        None
-    }
-
-    /// The values in a record of the context that the model is sent, and their copies.
-    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a>;
-
-    /// The links of a line to others.
-    fn links<'a>(&self, object: &Object<'a>) -> Links<'a>;
-
     /// Why lines may only be removed if a later line replaces everything before it; `None` if the
     /// children of a line can be linked to its parent.
     fn why_by_position(&self) -> Option<&'static str> {
         None
-    }
-
-    /// The second copies of the results in a record, for the agent's screen.
-    fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
-        Vec::new()
     }
 
     /// The changes of a record with a usage after which its request had at most `prompt` tokens:

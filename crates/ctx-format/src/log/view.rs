@@ -58,8 +58,8 @@ pub trait ViewBuilder {
     }
 
     /// The object of a line that is not UTF-8, read with U+FFFD for the bytes that are not.
-    fn push_replaced(&mut self, _object: &Object<'_>) {
-        self.push_bad();
+    fn push_replaced(&mut self, object: &Object<'_>) {
+        self.push(Some(object));
     }
 
     /// The first object of a line that holds several, which most agents skip.

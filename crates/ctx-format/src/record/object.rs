@@ -1,15 +1,15 @@
 //! The members of one JSON object, with their places.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
 use crate::scan::{self, Span};
 use crate::{Portion, json};
+
+/// A text does not begin with a JSON object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotObject;
 
 /// One member of an object.
 #[derive(Clone, Debug)]
@@ -26,15 +26,11 @@ pub struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn new(key: Cow<'a, str>, value: &'a str, place: Range<usize>) -> Self {
-        let inside = OnceLock::new();
-        Self { key, value, place, inside }
-    }
-
     fn at(text: &'a str, span: &Span) -> Option<Self> {
         let key = json::text(text.get(span.key.clone())?)?;
         let value = text.get(span.value.clone())?;
-        Some(Self::new(key, value, span.key.start..span.value.end))
+        let place = span.key.start..span.value.end;
+        Some(Self { key, value, place, inside: OnceLock::new() })
     }
 
     /// The members of the value.
@@ -65,13 +61,8 @@ pub struct Object<'a> {
 impl<'a> Object<'a> {
     /// Reads the object that `text` begins with, leading blanks aside. What
     /// follows it is [`Self::rest`].
-    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        if let Some(object) = Self::read::<false>(text) {
-            return Ok(object);
-        }
-        // The error message.
-        let members = serde_json::Deserializer::from_str(text).deserialize_map(Members { text })?;
-        Ok(Self { text, members, portion: None })
+    pub fn parse(text: &'a str) -> Result<Self, NotObject> {
+        Self::read::<false>(text).ok_or(NotObject)
     }
 
     /// The same, of whose messages only some are read.
@@ -166,31 +157,6 @@ impl<'a> Object<'a> {
     /// Whether `key` is there with the value `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key) == Some("true")
-    }
-}
-
-/// Reads the members of the object that `text` begins with.
-struct Members<'a> {
-    text: &'a str,
-}
-
-impl<'a> Visitor<'a> for Members<'a> {
-    type Value = Vec<Member<'a>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::with_capacity(16);
-        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-            let value = value.get();
-            let start = json::place_in(self.text, key.get()).start;
-            let key = json::text(key.get()).ok_or_else(|| A::Error::custom("a key is no text"))?;
-            let place = start..json::place_in(self.text, value).end;
-            members.push(Member::new(key, value, place));
-        }
-        Ok(members)
     }
 }
 

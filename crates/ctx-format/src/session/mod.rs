@@ -40,18 +40,11 @@ pub struct Records<R> {
     /// The document that `lines` came from, if they were one JSON value.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
-    /// What is known about an input that cannot be read.
-    unread: UnreadFile,
+    foreign: Option<Foreign>,
+    is_other_document: bool,
     unreadable: Option<Foreign>,
     /// Everything that `lines` gave, where the dialect is not linear.
     second: Option<SecondReading>,
-}
-
-/// What is known about a file that may be in none of our formats.
-#[derive(Clone, Copy, Default)]
-struct UnreadFile {
-    foreign: Option<Foreign>,
-    is_document: bool,
 }
 
 /// How many records a message has to be among.
@@ -67,20 +60,12 @@ impl<R: Read> Records<R> {
     /// Reads as much as it takes to know the dialect: mostly its beginning, but all of
     /// a session of texts alone, and of one that is not linear.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
-        Self::open_with(source, None, options)
+        Self::open_twice(source, None, options)
     }
 
     /// Like [`Self::open`], but `again` reads the same bytes again: nothing of a session that is
     /// not linear has to wait then.
     pub fn open_twice(
-        source: R,
-        again: Box<dyn Read + Send>,
-        options: &Options,
-    ) -> io::Result<Self> {
-        Self::open_with(source, Some(again), options)
-    }
-
-    fn open_with(
         source: R,
         again: Option<Box<dyn Read + Send>>,
         options: &Options,
@@ -96,16 +81,21 @@ impl<R: Read> Records<R> {
             dialect = detector.decide();
         }
         let is_certain = document.is_some() || options.dialect.is_none();
-        let unread = if options.raw || dialect.is_some() && is_certain {
-            UnreadFile::default()
-        } else {
-            let ahead = lines.ahead();
-            UnreadFile {
-                foreign: detector.foreign().or_else(|| Foreign::of_file(ahead)),
-                is_document: document.is_none() && foreign::is_document(ahead),
-            }
+        let is_known = options.raw || dialect.is_some() && is_certain;
+        let mut records = Self {
+            foreign: None,
+            is_other_document: false,
+            lines,
+            document,
+            dialect,
+            unreadable,
+            second: None,
         };
-        let mut records = Self { lines, document, dialect, unread, unreadable, second: None };
+        if !is_known {
+            let ahead = records.lines.ahead();
+            records.foreign = detector.foreign().or_else(|| Foreign::of_file(ahead));
+            records.is_other_document = records.document.is_none() && foreign::is_document(ahead);
+        }
         // A line of a batch is a conversation, which is linear whatever agent had it.
         let is_seen = is_one_session && !options.unseen;
         let log = dialect.filter(|_| is_seen).and_then(Dialect::log);
@@ -148,7 +138,7 @@ impl<R: Read> Records<R> {
 
     /// The probable format of an input in no dialect of ours; a named one may be wrong.
     pub fn foreign(&self) -> Option<Foreign> {
-        self.unreadable.or(self.unread.foreign)
+        self.unreadable.or(self.foreign)
     }
 
     /// The format of an input without readable lines: packed, in another encoding, or a batch whose
@@ -160,7 +150,7 @@ impl<R: Read> Records<R> {
     /// Whether the input is one JSON value over several lines and no session: none of its lines
     /// means anything.
     pub fn is_other_document(&self) -> bool {
-        self.unread.is_document
+        self.is_other_document
     }
 
     /// The problems of a log as its agent loads it, by line.
@@ -426,12 +416,13 @@ mod tests {
         };
         let options = Options::default();
         let waited = seen(Records::open(source(), &options).expect("from memory"));
-        let twice = Records::open_twice(source(), source(), &options).expect("from memory");
+        let twice = Records::open_twice(source(), Some(source()), &options).expect("from memory");
         assert_eq!(waited.len(), 6);
         assert_eq!(seen(twice), waited);
 
         let shorter = Box::new(std::io::Cursor::new(log.as_bytes()[..log.len() - 9].to_vec()));
-        let mut records = Records::open_twice(source(), shorter, &options).expect("from memory");
+        let mut records =
+            Records::open_twice(source(), Some(shorter), &options).expect("from memory");
         let error = loop {
             match records.next() {
                 Ok(Some(_)) => {}
@@ -446,7 +437,7 @@ mod tests {
     fn a_document_is_not_read_again() {
         let document = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"messages\":[{\"id\":\"1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"gemini\",\"content\":\"a\"}]}";
         let again = Box::new(std::io::empty());
-        let records = Records::open_twice(document.as_bytes(), again, &Options::default());
+        let records = Records::open_twice(document.as_bytes(), Some(again), &Options::default());
         let mut records = records.expect("from memory");
         assert_eq!(records.dialect().map(dialect::Dialect::name), Some("gemini"));
         let record = records.next().expect("it waited").expect("a message");

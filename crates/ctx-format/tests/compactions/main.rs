@@ -67,7 +67,7 @@ impl Session {
     ) -> Result<Self, CompactionError> {
         let mut writer = self.dialect.log().and_then(Log::compaction_writer).expect("it has one");
         for line in &self.lines {
-            writer.push(Object::parse(line).ok().as_ref());
+            writer.push(&Object::parse(line).expect("an object"));
         }
         let context = self.context();
         let lines = writer.finish(&Compaction {

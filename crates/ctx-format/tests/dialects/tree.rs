@@ -94,6 +94,24 @@ impl Dialect for Tree {
         }
     }
 
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
+        let held = |message| HeldMessage {
+            message,
+            raw: object.text().into(),
+            summary: self.summary_text(object),
+            begins_turn: self.outline(object).is_some_and(|it| it.begins_turn),
+        };
+        self.message(object).map(held).into_iter().collect()
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        Wrapped { sent: vec![object.text()], copies: Vec::new() }
+    }
+
+    fn links<'a>(&self, _: &Object<'a>) -> Links<'a> {
+        Links::default()
+    }
+
     fn log(&self) -> Option<&dyn Log> {
         Some(self)
     }
@@ -116,24 +134,6 @@ impl Dialect for Tree {
 impl Log for Tree {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
         Box::<Entries>::default()
-    }
-
-    fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        let held = |message| HeldMessage {
-            message,
-            raw: object.text().into(),
-            summary: self.summary_text(object),
-            begins_turn: self.outline(object).is_some_and(|it| it.begins_turn),
-        };
-        self.message(object).map(held).into_iter().collect()
-    }
-
-    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
-        Wrapped { sent: vec![object.text()], copies: Vec::new() }
-    }
-
-    fn links<'a>(&self, _: &Object<'a>) -> Links<'a> {
-        Links::default()
     }
 
     fn about<'a>(&self, _: &Object<'a>) -> About<'a> {

@@ -377,7 +377,7 @@ const NAMED: usize = 100;
 
 /// Reads a session to its end; `again` gives the same bytes once more.
 pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
-    let mut records = Records::open_twice(&mut reader, Box::new(again), &Options::default())?;
+    let mut records = Records::open_twice(&mut reader, Some(Box::new(again)), &Options::default())?;
     let dialect = records.dialect();
     let mut tally =
         Tally { dialect: dialect.map(|dialect| dialect.name().to_owned()), ..Tally::default() };

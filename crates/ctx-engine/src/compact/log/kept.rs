@@ -86,7 +86,7 @@ impl LogRecords {
             // An agent may read the first of several objects in one line.
             let is_read = context.contains(&records.count) || record.class == Class::Object;
             let object = if is_read { record.object() } else { None };
-            if let Some(writer) = &mut records.writer {
+            if let (Some(writer), Some(object)) = (&mut records.writer, object) {
                 writer.push(object);
             }
             if let Some(object) = object

@@ -7,6 +7,7 @@ use crate::convert::media::DataLocation;
 use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::dialect::Responses;
+use crate::dialect::items::{message, text};
 use crate::record::json::{kind, one_line};
 use crate::{Dialect, Media, Object, Part, Role};
 
@@ -183,25 +184,12 @@ impl Accepts {
     }
 }
 
-fn text(kind: &str, text: &str) -> String {
-    LineText::of_type(kind).text("text", text).end()
-}
-
 /// The message with the content since the last item.
 fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
     if !content.is_empty() {
         items.push(message(role, content));
         content.clear();
     }
-}
-
-pub(crate) fn message(role: Role, content: &[String]) -> String {
-    LineText::of_type("message").text("role", role.as_str()).list("content", content).end()
-}
-
-/// A message of the user that is a text.
-pub(crate) fn of_user(said: &str) -> String {
-    message(Role::User, &[text("input_text", said)])
 }
 
 /// Writes items of the OpenAI Responses API.

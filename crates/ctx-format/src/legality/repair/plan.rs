@@ -8,6 +8,7 @@ use crate::{Class, Object, Outline, Record, Role};
 
 /// Sees the messages of a session and decides how to repair it. It pairs calls and
 /// results as [`crate::Validator`] does.
+#[derive(Default)]
 pub struct Planner {
     rules: Rules,
     /// Calls are known by their place in [`Repair::calls`].
@@ -30,15 +31,8 @@ impl Call {
 impl Planner {
     /// A new planner.
     pub fn new(rules: Rules) -> Self {
-        Self {
-            rules,
-            // Results that stand too late in their message are put first.
-            pairs: Pairs::with_late_results(rules),
-            over: 0,
-            exchange: Exchange::default(),
-            messages: Vec::new(),
-            repair: Repair::default(),
-        }
+        // Results that stand too late in their message are put first.
+        Self { rules, pairs: Pairs::with_late_results(rules), ..Self::default() }
     }
 
     /// The next message: its number among all records, its line, its outline.

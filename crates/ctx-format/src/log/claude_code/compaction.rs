@@ -45,10 +45,7 @@ enum Tail {
 }
 
 impl CompactionWriter for Writer {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        let Some(object) = object else {
-            return;
-        };
+    fn push(&mut self, object: &Object<'_>) {
         self.times.push(object);
         let is_of_tree = object.get("uuid").is_some() && object.get("sessionId").is_some();
         if is_of_tree && !object.is_true("isSidechain") {

@@ -15,8 +15,7 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::turn::Family;
-use crate::dialect::{Anthropic, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
-use crate::rules::Results;
+use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
 use crate::{
     About, Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline,
     Part, ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
@@ -140,7 +139,7 @@ impl Dialect for ClaudeCode {
 
     fn rules(&self) -> Rules {
         // The client puts results where the API wants them.
-        Rules { results: Results::Later, user_first: false, ..Anthropic.rules() }
+        Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
@@ -159,20 +158,6 @@ impl Dialect for ClaudeCode {
             Part::Text(text) => Some(text),
             _ => None,
         })
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-}
-
-impl Log for ClaudeCode {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<tree::Builder>::default()
-    }
-
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
@@ -219,6 +204,20 @@ impl Log for ClaudeCode {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         SecondCopy::at(object, object, "message", "toolUseResult").into_iter().collect()
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+}
+
+impl Log for ClaudeCode {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<tree::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {

@@ -238,10 +238,6 @@ impl ViewBuilder for Builder {
         self.push(Some(object));
     }
 
-    fn push_replaced(&mut self, object: &Object<'_>) {
-        self.push(Some(object));
-    }
-
     fn view(&self) -> View {
         let nodes = &self.lines.nodes;
         let mut tree = LoadedTree::new(&self.lines);

@@ -5,7 +5,7 @@
 //! because a rollback of a turn takes a compaction in it along.
 
 use super::entry::Entry;
-use super::{Codex, kind_of};
+use super::{Codex, items, kind_of};
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
@@ -26,10 +26,7 @@ pub(super) struct Writer {
 }
 
 impl CompactionWriter for Writer {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        let Some(object) = object else {
-            return;
-        };
+    fn push(&mut self, object: &Object<'_>) {
         self.times.push(object);
         let ordinal = object.get("ordinal").and_then(|raw| raw.parse().ok());
         self.ordinal = self.ordinal.max(ordinal.unwrap_or(0));
@@ -62,28 +59,23 @@ impl CompactionWriter for Writer {
         if !self.has_envelopes {
             return Err(CompactionError::NoHeader);
         }
-        let text = LineText::new().text("type", "input_text").text("text", compaction.summary);
-        let summary = LineText::new()
-            .text("type", "message")
-            .text("role", "user")
-            .list("content", &[text.end()])
-            .end();
-        let mut items = Vec::new();
+        let summary = items::of_user(compaction.summary);
+        let mut history = Vec::new();
         for (place, kept) in compaction.kept.iter().enumerate() {
             if place == compaction.kept_before {
-                items.push(summary.clone());
+                history.push(summary.clone());
             }
-            items.extend(items_of(kept)?);
+            history.extend(items_of(kept)?);
         }
         if compaction.kept_before >= compaction.kept.len() {
-            items.push(summary);
+            history.push(summary);
         }
         let payload = LineText::new()
             .text("message", compaction.summary)
-            .list("replacement_history", &items)
+            .list("replacement_history", &history)
             .end();
         let turn = Ids::new(&compaction.seed).uuid();
-        let event = |kind| LineText::new().text("type", kind).text("turn_id", &turn);
+        let event = |kind| LineText::of_type(kind).text("turn_id", &turn);
         let mut lines = Vec::new();
         if let Some(window) = self.window.clone() {
             let began = event("task_started").json("model_context_window", &window);

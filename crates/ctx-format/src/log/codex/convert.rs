@@ -1,9 +1,10 @@
 //! Writes session files of Codex. Compared with what the client 0.169.0 loads.
 
 use crate::convert::reading::Session;
-use crate::convert::target::items::{self, Accepts, Item};
+use crate::convert::target::items::{Accepts, Item};
 use crate::convert::target::{Line, Notes, Target};
 use crate::convert::turn::{Turn, TurnMessage};
+use crate::dialect::items;
 use crate::log::compaction::{LineText, list};
 use crate::{Part, Role};
 

@@ -55,10 +55,7 @@ impl<'a> AgentMessage<'a> {
 
     /// The item that the client sends for it.
     pub(super) fn item(&self) -> String {
-        let text = |text: &str| {
-            let block = LineText::new().text("type", "input_text");
-            block.text("text", text).end()
-        };
+        let text = |text: &str| items::text("input_text", text);
         let content = match self.sealed() {
             Some(sealed) => vec![text(&self.head()), sealed_block(sealed)],
             None => vec![text(&self.0.text_of("content").unwrap_or_default())],
@@ -69,8 +66,7 @@ impl<'a> AgentMessage<'a> {
                 _ => item,
             })
         };
-        let item =
-            copy(LineText::new().text("type", "agent_message"), &["id", "author", "recipient"]);
+        let item = copy(LineText::of_type("agent_message"), &["id", "author", "recipient"]);
         let item = item.list("content", &content);
         // The metadata for the API has had two names.
         copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
@@ -95,7 +91,7 @@ impl<'a> AgentMessage<'a> {
 }
 
 fn sealed_block(raw: &str) -> String {
-    LineText::new().text("type", "encrypted_content").json("encrypted_content", raw).end()
+    LineText::of_type("encrypted_content").json("encrypted_content", raw).end()
 }
 
 /// The payload of a line `compacted`.

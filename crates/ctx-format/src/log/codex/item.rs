@@ -45,23 +45,19 @@ const SUMMARY: &str = "Another language model started to solve this problem";
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
     let texts = |keys: &[&str]| has_texts(item, keys);
     let has = |key| item.get(key).is_some();
-    let is_list = |key, is_element: fn(&Object<'_>) -> bool| {
-        let elements = item.elements_of(key);
-        elements.is_some_and(|elements| {
-            let mut objects = elements.into_iter().map(Object::within);
-            objects.all(|object| object.is_some_and(|object| is_element(&object)))
-        })
+    let is_list = |key, kinds: &[(&str, &str)]| {
+        let is_part = |raw| Object::within(raw).is_some_and(|part| has_text_of_type(&part, kinds));
+        item.elements_of(key).is_some_and(|elements| elements.into_iter().all(is_part))
     };
-    let is_output = |key| texts(&[key]) || is_list(key, is_part_of_output);
     let id = item.get("id").filter(|raw| *raw != "null");
     id.is_none_or(|raw| json::text(raw).is_some())
         && match &*kind_of(item) {
             "" => false,
-            "message" => texts(&["role"]) && is_list("content", is_part) && has_known_phase(item),
+            "message" => texts(&["role"]) && is_list("content", &PARTS) && has_known_phase(item),
             "agent_message" => {
-                texts(&["author", "recipient"]) && is_list("content", is_part_of_agent)
+                texts(&["author", "recipient"]) && is_list("content", &PARTS_OF_AGENT)
             }
-            "reasoning" => is_list("summary", is_part_of_summary),
+            "reasoning" => is_list("summary", &[("summary_text", "text")]),
             "function_call" => texts(&["name", "arguments", "call_id"]),
             "custom_tool_call" => texts(&["name", "input", "call_id"]),
             "local_shell_call" => {
@@ -72,7 +68,7 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
             "tool_search_call" => texts(&["execution"]) && has("arguments"),
             "tool_search_output" => texts(&["status", "execution"]) && has("tools"),
             "function_call_output" | "custom_tool_call_output" => {
-                texts(&["call_id"]) && is_output("output")
+                texts(&["call_id"]) && (texts(&["output"]) || is_list("output", &PARTS_OF_OUTPUT))
             }
             "image_generation_call" => texts(&["status", "result"]),
             "compaction" | "compaction_summary" => texts(&["encrypted_content"]),
@@ -90,34 +86,27 @@ fn has_known_phase(message: &Object<'_>) -> bool {
     matches!(phase, "null" | "\"commentary\"" | "\"final_answer\"")
 }
 
-fn is_part(part: &Object<'_>) -> bool {
-    has_text_of_type(part, |kind| match kind {
-        "input_text" | "output_text" => Some("text"),
-        "input_image" => Some("image_url"),
-        "input_audio" => Some("audio_url"),
-        _ => None,
-    })
-}
+/// The types of the parts of a message, each with the member that has its text.
+const PARTS: [(&str, &str); 4] = [
+    ("input_text", "text"),
+    ("output_text", "text"),
+    ("input_image", "image_url"),
+    ("input_audio", "audio_url"),
+];
 
-fn is_part_of_agent(part: &Object<'_>) -> bool {
-    has_text_of_type(part, |kind| match kind {
-        "input_text" => Some("text"),
-        "encrypted_content" => Some("encrypted_content"),
-        _ => None,
-    })
-}
+/// The same for a message of another agent.
+const PARTS_OF_AGENT: [(&str, &str); 2] =
+    [("input_text", "text"), ("encrypted_content", "encrypted_content")];
 
-fn is_part_of_output(part: &Object<'_>) -> bool {
-    is_part(part) || part.text_of("encrypted_content").is_some()
-}
-
-fn is_part_of_summary(part: &Object<'_>) -> bool {
-    has_text_of_type(part, |kind| (kind == "summary_text").then_some("text"))
-}
+/// The same for a result, of which a part of any type may be sealed.
+const PARTS_OF_OUTPUT: [(&str, &str); 5] =
+    [PARTS[0], PARTS[1], PARTS[2], PARTS[3], ("", "encrypted_content")];
 
 /// Whether a part has a text in the member that its type demands.
-fn has_text_of_type(part: &Object<'_>, member: fn(&str) -> Option<&'static str>) -> bool {
-    member(&kind_of(part)).is_some_and(|key| part.text_of(key).is_some())
+fn has_text_of_type(part: &Object<'_>, kinds: &[(&str, &str)]) -> bool {
+    let own = kind_of(part);
+    let mut keys = kinds.iter().filter(|(kind, _)| kind.is_empty() || own == *kind);
+    keys.any(|(_, key)| part.text_of(key).is_some())
 }
 
 /// Whether the client sends `item`, which it has loaded, when it is a line of its own.

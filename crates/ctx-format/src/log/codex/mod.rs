@@ -139,20 +139,6 @@ impl Dialect for Codex {
         }
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-}
-
-impl Log for Codex {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<replay::Builder>::default()
-    }
-
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
-    }
-
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         match Entry::of(object) {
             None => Vec::new(),
@@ -183,6 +169,20 @@ impl Log for Codex {
             links.belongs(object, &meta, "id");
         }
         links
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+}
+
+impl Log for Codex {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<replay::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn why_by_position(&self) -> Option<&'static str> {

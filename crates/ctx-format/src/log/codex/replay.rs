@@ -203,6 +203,10 @@ impl ViewBuilder for Builder {
         self.lines.push(Line::Other);
     }
 
+    fn push_replaced(&mut self, _: &Object<'_>) {
+        self.push_bad();
+    }
+
     fn view(&self) -> View {
         let base = base(&self.lines);
         let replay = Replay::of(&self.lines, base);

@@ -2,7 +2,7 @@
 //! before. It begins with the summary and an answer of the model to it.
 
 use super::log::Line;
-use super::message::{SNAPSHOT, SNAPSHOT_END};
+use super::message::snapshot_of;
 use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{
@@ -20,11 +20,9 @@ pub(super) struct Writer {
 }
 
 impl CompactionWriter for Writer {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        if let Some(object) = object {
-            self.times.push(object);
-            self.has_header |= matches!(Line::of(object), Line::Header(_));
-        }
+    fn push(&mut self, object: &Object<'_>) {
+        self.times.push(object);
+        self.has_header |= matches!(Line::of(object), Line::Header(_));
     }
 
     fn finish(
@@ -44,7 +42,7 @@ impl CompactionWriter for Writer {
                 .list("content", &[part])
                 .end()
         };
-        let summary = format!("{SNAPSHOT}\n{}\n{SNAPSHOT_END}", compaction.summary);
+        let summary = snapshot_of(compaction.summary);
         let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];
         for kept in &compaction.kept {
             messages.extend(messages_of(kept)?);

@@ -2,8 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Gemini;
-use super::message::NOT_SENT;
+use super::message::{NOT_SENT, snapshot_of};
 use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
 use crate::convert::reading::Session;
@@ -11,7 +10,7 @@ use crate::convert::target::{Line, Notes, Target};
 use crate::convert::turn::Piece;
 use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
-use crate::{Call, Dialect, Media, Object, Part, Role, ToolResult};
+use crate::{Call, Media, Part, Role, ToolResult};
 
 pub(crate) struct Writer {
     session: Session,
@@ -148,14 +147,8 @@ impl Writer {
     /// The summary comes first in the list that takes the place of all before: otherwise the client
     /// would not take it for one.
     fn summary(&mut self, text: &str) -> String {
-        let record = Gemini.summary_record(Role::User, text);
-        let object = Object::parse(&record).ok();
-        let set = object.and_then(|object| object.object_of("$set"));
-        let first = set.and_then(|set| set.elements_of("messages"));
-        let first = first.and_then(|first| Object::parse(first.first()?).ok());
-        let content = first.and_then(|first| first.elements_of("content")).unwrap_or_default();
-        let content: Vec<String> = content.into_iter().map(str::to_owned).collect();
-        let mut messages = vec![self.message("user", None, &content).end()];
+        let summary = LineText::new().text("text", &snapshot_of(text)).end();
+        let mut messages = vec![self.message("user", None, &[summary]).end()];
         messages.append(&mut self.before);
         let set = LineText::new().json("messages", &list(&messages));
         LineText::new().json("$set", &set.end()).end()

@@ -104,10 +104,6 @@ impl ViewBuilder for Builder {
         self.0.has_header = true;
     }
 
-    fn push_replaced(&mut self, object: &Object<'_>) {
-        self.push(Some(object));
-    }
-
     fn view(&self) -> View {
         let log = &self.0;
         let turns = without_void(&log.entries);

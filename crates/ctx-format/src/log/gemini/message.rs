@@ -12,6 +12,11 @@ use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 pub(super) const SNAPSHOT: &str = "<state_snapshot>";
 pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 
+/// A summary as the client writes it.
+pub(super) fn snapshot_of(summary: &str) -> String {
+    format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
+}
+
 /// The beginnings of texts that the client writes in the user's name, apart from summaries.
 const OF_CLIENT: [&str; 5] = [
     "Please continue.",

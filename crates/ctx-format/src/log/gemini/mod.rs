@@ -23,14 +23,13 @@ mod tests;
 use std::borrow::Cow;
 
 use self::log::Line;
-use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage};
+use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, snapshot_of};
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::turn::Family;
 use crate::dialect::sum;
 use crate::dialect::{Dialect, HeldMessage, Sniff, Wrapped, kind_of};
-use crate::rules::Results;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,
@@ -105,17 +104,12 @@ impl Dialect for Gemini {
     }
 
     fn rules(&self) -> Rules {
-        Rules {
-            results: Results::Later,
-            merges_roles: true,
-            system_apart: true,
-            // The client begins with a message of its own.
-            user_first: false,
-        }
+        // The client begins with a message of its own.
+        Rules { merges_roles: true, system_apart: true, ..Rules::default() }
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
-        let text = json::quoted(&format!("{SNAPSHOT}\n{text}\n{SNAPSHOT_END}"));
+        let text = json::quoted(&snapshot_of(text));
         format!(
             r#"{{"$set":{{"messages":[{{"id":"ctx_summary","type":"user","content":[{{"text":{text}}}]}}]}}}}"#
         )
@@ -127,20 +121,6 @@ impl Dialect for Gemini {
         let text = sent.first()?.snapshot()?;
         let is_alone = messages.is_summary() && is_summary_alone(&sent);
         is_alone.then(|| without_marks(text))
-    }
-
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-}
-
-impl Log for Gemini {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<flaws::Builder>::default()
-    }
-
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
@@ -181,10 +161,6 @@ impl Log for Gemini {
         links
     }
 
-    fn why_by_position(&self) -> Option<&'static str> {
-        Some("Gemini CLI places a rewritten message at its first line, and rewinds by lines")
-    }
-
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
         // Copies in messages that were taken back have no other use either.
@@ -196,6 +172,24 @@ impl Log for Gemini {
             }
         }
         copies
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+}
+
+impl Log for Gemini {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<flaws::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        Some("Gemini CLI places a rewritten message at its first line, and rewinds by lines")
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {

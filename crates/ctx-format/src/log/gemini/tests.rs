@@ -3,7 +3,7 @@
 
 mod content;
 
-use crate::Log;
+use crate::Dialect;
 use crate::dialect::Gemini;
 use crate::view::{Outside, Presence};
 use crate::{Options, Records};

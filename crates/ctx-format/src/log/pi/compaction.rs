@@ -29,10 +29,7 @@ pub(super) struct Writer {
 }
 
 impl CompactionWriter for Writer {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        let Some(object) = object else {
-            return;
-        };
+    fn push(&mut self, object: &Object<'_>) {
         self.times.push(object);
         let place = self.entries.nodes.len();
         self.entries.push(self.lines, object);

@@ -150,29 +150,6 @@ impl Dialect for Pi {
         Chat.rules()
     }
 
-    fn log(&self) -> Option<&dyn Log> {
-        Some(self)
-    }
-
-    fn summary_record(&self, _: Role, text: &str) -> String {
-        format!(r#"{{"type":"compaction","summary":{}}}"#, json::quoted(text))
-    }
-
-    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Compaction)?;
-        entry.body.text_of("summary")
-    }
-}
-
-impl Log for Pi {
-    fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Builder>::default()
-    }
-
-    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
-        Some(Box::<compaction::Writer>::default())
-    }
-
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
         let raw = self.edited(object).map_or(object.text().trim().into(), Cow::Owned);
         HeldMessage::alone(self, object, raw)
@@ -226,6 +203,29 @@ impl Log for Pi {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn log(&self) -> Option<&dyn Log> {
+        Some(self)
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        format!(r#"{{"type":"compaction","summary":{}}}"#, json::quoted(text))
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let entry = Entry::of(object).filter(|entry| entry.kind == EntryKind::Compaction)?;
+        entry.body.text_of("summary")
+    }
+}
+
+impl Log for Pi {
+    fn view_builder(&self) -> Box<dyn ViewBuilder> {
+        Box::<view::Builder>::default()
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {

@@ -1,6 +1,5 @@
 //! How entries are recognised, and what they say.
 
-use crate::Log;
 use crate::dialect::{ALL, Dialect, Pi, Sniff, Wrapped};
 use crate::{Bond, Object, Part, Role};
 

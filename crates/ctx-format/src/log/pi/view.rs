@@ -28,10 +28,6 @@ impl ViewBuilder for Builder {
         self.records += 1;
     }
 
-    fn push_replaced(&mut self, object: &Object<'_>) {
-        self.push(Some(object));
-    }
-
     fn view(&self) -> View {
         let path = self.entries.path();
         let context = context(&self.entries, &path);

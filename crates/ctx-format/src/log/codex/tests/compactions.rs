@@ -2,7 +2,6 @@
 
 use super::{Codex, Lines, SUMMARY, call, output, said, session};
 use crate::Dialect;
-use crate::Log;
 use crate::view::Outside;
 
 #[test]

@@ -1,7 +1,6 @@
 //! How a line is read.
 
 use super::{Lines, SUMMARY, call, output, said, session};
-use crate::Log;
 use crate::dialect::{ALL, Dialect, Sniff};
 use crate::log::codex::Codex;
 use crate::{Object, Part, Role};

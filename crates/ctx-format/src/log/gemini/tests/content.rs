@@ -1,7 +1,6 @@
 //! Reading single records.
 
 use super::{HEADER, SNAPSHOT, calls, message, results, rewind, says, set, user};
-use crate::Log;
 use crate::dialect::{Dialect, Gemini, Sniff};
 use crate::{Edits, Object, Outline, Part, Role};
 
