@@ -39,10 +39,9 @@ pub use record::message::{
     Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult,
 };
 pub use record::object::{Member, NotObject, Object};
-pub use record::scan;
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
-pub use record::{Class, MAX_LINE, Origin, Piece, Record};
+pub use record::{Class, MAX_LINE, Origin, Piece, Record, scan};
 pub use session::document::{Conversation, Frame, FromStart, Head};
 pub use session::reread::show as show_to_view;
 pub use session::{Observer, Options, Records, Watch, Watched, dialect_of_lines};

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::compaction::Ids;
 use crate::convert::pairing::{self, Unit};
 use crate::convert::turn::{Family, Key};
-use crate::convert::writing::{Context, Writing};
+use crate::convert::writing::Writing;
 use crate::convert::{ConvertError, Converter, LossKind, Report, SourceId};
 use crate::dialect::{Anthropic, Sniff};
 use crate::record::json;
@@ -134,8 +134,8 @@ impl<'c> Reading<'c> {
         let units = pairing::units(&self.entries, joins_replies, whole_records);
         let last_summary = units.iter().rposition(|unit| self.is_summary(unit));
         let session = self.session();
-        let context = Context { entries: &self.entries, from: self.from, spool: self.spool };
-        let mut writing = Writing::new(self.converter, context, session, self.report);
+        let read = (&*self.entries, self.spool);
+        let mut writing = Writing::new(self.converter, self.from, read, session, self.report);
         writing.begin(out)?;
         for (number, unit) in units.iter().enumerate() {
             let summary_comes = last_summary.is_some_and(|last| number < last);

@@ -2,9 +2,7 @@
 
 use crate::compaction::{list, quoted};
 use crate::convert::pairing::Unit;
-use crate::convert::reading::Entry;
-use crate::convert::reading::Session;
-use crate::convert::reading::{DENIALS, NO_REQUEST};
+use crate::convert::reading::{Entry, Session, DENIALS, NO_REQUEST};
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::target::{self, Line, Notes, Target};
 use crate::convert::turn::{self, Family};
@@ -14,17 +12,14 @@ use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-/// The context that was read.
-pub(crate) struct Context<'w> {
-    pub(crate) entries: &'w [Entry],
-    pub(crate) from: &'static dyn Dialect,
-    pub(crate) spool: Spool,
-}
-
 /// A session that is being written.
 pub(crate) struct Writing<'w> {
     converter: Converter<'w>,
-    context: Context<'w>,
+    /// The dialect that was read.
+    from: &'static dyn Dialect,
+    /// What was read of it, and its texts.
+    entries: &'w [Entry],
+    spool: Spool,
     target: Box<dyn Target>,
     ids: Ids,
     keeps_blocks: bool,
@@ -36,17 +31,20 @@ pub(crate) struct Writing<'w> {
 impl<'w> Writing<'w> {
     pub(crate) fn new(
         converter: Converter<'w>,
-        context: Context<'w>,
+        from: &'static dyn Dialect,
+        (entries, spool): (&'w [Entry], Spool),
         session: Session,
         report: Report,
     ) -> Self {
         let is_of_blocks = |dialect| Family::of(dialect) == Family::Blocks;
         Self {
             target: target::of(converter.to, session),
-            keeps_blocks: is_of_blocks(context.from) && is_of_blocks(converter.to),
+            keeps_blocks: is_of_blocks(from) && is_of_blocks(converter.to),
             has_begun: converter.mark.is_some() || converter.whole_records,
             converter,
-            context,
+            from,
+            entries,
+            spool,
             ids: Ids::default(),
             report,
         }
@@ -78,10 +76,9 @@ impl<'w> Writing<'w> {
         let texts = texts.map_err(ConvertError::Temporary)?;
         let objects = texts.iter().map(|text| Object::parse(text).ok());
         let objects: Vec<Option<Object<'_>>> = objects.collect();
-        let entries: Vec<&Entry> =
-            numbers.iter().map(|number| &self.context.entries[*number]).collect();
+        let entries: Vec<&Entry> = numbers.iter().map(|number| &self.entries[*number]).collect();
         let held = objects.iter().zip(&entries);
-        let held = held.map(|(object, entry)| held_of(self.context.from, object.as_ref(), entry));
+        let held = held.map(|(object, entry)| held_of(self.from, object.as_ref(), entry));
         let held: Vec<Vec<HeldMessage<'_>>> = held.collect();
         let mut notes = Notes {
             report: &mut self.report,
@@ -94,7 +91,7 @@ impl<'w> Writing<'w> {
             Unit::Blob(_) => turn::blob(&held),
             Unit::Message { said, results } => {
                 let mut maker = Maker {
-                    family: Family::of(self.context.from),
+                    family: Family::of(self.from),
                     keeps_blocks: self.keeps_blocks,
                     ids: &mut self.ids,
                     notes: &mut notes,
@@ -142,9 +139,9 @@ impl<'w> Writing<'w> {
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {
-        let entry = &self.context.entries[number];
+        let entry = &self.entries[number];
         let mut bytes = Vec::with_capacity(entry.length);
-        self.context.spool.copy_to(entry.start, entry.length, &mut bytes)?;
+        self.spool.copy_to(entry.start, entry.length, &mut bytes)?;
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 

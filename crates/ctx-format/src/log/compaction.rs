@@ -8,8 +8,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::json;
-use crate::{Dialect, Edits, Message, Object, Part, Slot};
+use crate::{json, Dialect, Edits, Message, Object, Part, Slot};
 
 pub use crate::json::quoted;
 

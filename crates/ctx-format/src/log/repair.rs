@@ -9,7 +9,7 @@ use crate::log::{Effect, Flaw, Remedy};
 use crate::record::line_end;
 use crate::repair::{Action, RepairKind, Salvage};
 use crate::session::reread::show;
-use crate::{Dialect, Edits, MAX_LINE, Object, Origin, Piece, Record};
+use crate::{Dialect, Edits, MAX_LINE, Origin, Piece, Record};
 
 /// A repaired copy.
 pub struct RepairedLog {
@@ -90,14 +90,10 @@ impl Log<'_> {
 
     fn flaws(&self) -> Option<Vec<Flaw>> {
         let mut view = self.dialect.log()?.view_builder();
-        self.each(|record| show(view.as_mut(), record));
-        Some(view.view().flaws)
-    }
-
-    fn each(&self, mut see: impl FnMut(&Record<'_>)) {
         for (number, line) in self.lines.iter().enumerate() {
-            see(&record(&line.bytes, number == 0));
+            show(view.as_mut(), &record(&line.bytes, number == 0));
         }
+        Some(view.view().flaws)
     }
 
     /// Repairs these flaws; whether anything changed.
@@ -142,7 +138,12 @@ impl Log<'_> {
             }
             Remedy::Link { key, to, of: name } => {
                 let parent = of(*to);
-                let edits = link(own.object()?, key, parent.object()?.get(name)?)?;
+                let (own, new) = (own.object()?, parent.object()?.get(name)?);
+                if own.get(key) == Some(new) {
+                    return None;
+                }
+                let mut edits = Edits::new();
+                edits.set(0, own, key, new);
                 let to = self.lines[*to].source;
                 (RepairKind::Reparent { to }, Change::Edit(edits))
             }
@@ -180,16 +181,6 @@ enum Change {
     /// Insert a line before.
     Before(String),
     Edit(Edits),
-}
-
-/// Gives `key` the raw value `to`; `None` if it has that already.
-fn link(object: &Object<'_>, key: &str, to: &str) -> Option<Edits> {
-    if object.get(key) == Some(to) {
-        return None;
-    }
-    let mut edits = Edits::new();
-    edits.set(0, object, key, to);
-    Some(edits)
 }
 
 /// A line of the copy. One that is too long is never parsed.

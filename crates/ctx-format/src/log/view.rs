@@ -139,14 +139,11 @@ impl View {
             self.put(*place, records);
         }
         for (record, inside) in portions {
+            let Presence::Inside(fragment) = self.of(record) else {
+                continue;
+            };
+            // All messages of a record together are no portion of it.
             let reasons = lists.get(&record).map_or(&[][..], Vec::as_slice);
-            self.add_portion(record, inside, reasons);
-        }
-    }
-
-    /// Notes which messages of a record are in the context, unless it is all of them together.
-    fn add_portion(&mut self, record: usize, inside: Vec<(usize, u64)>, reasons: &[Outside]) {
-        if let Presence::Inside(fragment) = self.of(record) {
             let is_together = inside.iter().all(|(_, place)| *place == fragment.message);
             if !is_together || inside.len() < reasons.len() {
                 self.portions.insert(record, Portion::new(inside, reasons));

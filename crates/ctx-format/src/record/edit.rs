@@ -9,27 +9,19 @@ use std::ops::Range;
 pub struct Slot {
     /// The range of the value in the text of the object.
     pub range: Range<usize>,
-    form: Form,
-}
-
-/// How a text is written into a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// As a JSON string.
-    String,
-    /// As it is, since it is JSON itself.
-    Json,
+    /// Whether a text is written into it as it is, since it is JSON itself, and not as a string.
+    is_json: bool,
 }
 
 impl Slot {
     /// A slot for `raw`, a value within `object`, which a text replaces as a JSON string.
     pub fn text(object: &Object<'_>, raw: &str) -> Self {
-        Self { range: object.place_of(raw), form: Form::String }
+        Self { range: object.place_of(raw), is_json: false }
     }
 
     /// A slot for `raw`, a value within `object`, which only JSON can replace.
     pub fn json(object: &Object<'_>, raw: &str) -> Self {
-        Self { range: object.place_of(raw), form: Form::Json }
+        Self { range: object.place_of(raw), is_json: true }
     }
 }
 
@@ -104,10 +96,7 @@ impl Edits {
     ///
     /// Like [`Self::replace`].
     pub fn put(&mut self, slot: &Slot, text: &str) {
-        let json = match slot.form {
-            Form::String => json::quoted(text),
-            Form::Json => text.to_owned(),
-        };
+        let json = if slot.is_json { text.to_owned() } else { json::quoted(text) };
         self.replace(slot.range.clone(), json);
     }
 

@@ -325,8 +325,11 @@ impl ToolResult<'_> {
     /// Its whole content as text, several text parts as lines; `None` if it has anything else,
     /// which no text can replace.
     pub fn text(&self) -> Option<Cow<'_, str>> {
-        let texts: Option<Vec<&str>> = self.parts.iter().map(as_text).collect();
-        Some(match texts?.as_slice() {
+        let texts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => Some(text.as_ref()),
+            _ => None,
+        });
+        Some(match texts.collect::<Option<Vec<&str>>>()?.as_slice() {
             [] => Cow::Borrowed(""),
             [text] => Cow::Borrowed(text),
             texts => Cow::Owned(texts.join("\n")),
@@ -363,13 +366,6 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
         }),
         Part::Media(media) => Part::media(media.kind, media.raw.into_owned()),
         Part::Opaque(raw) => Part::Opaque(owned(raw)),
-    }
-}
-
-fn as_text<'m>(part: &'m Part<'_>) -> Option<&'m str> {
-    match part {
-        Part::Text(text) => Some(text),
-        _ => None,
     }
 }
 

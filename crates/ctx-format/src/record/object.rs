@@ -92,15 +92,6 @@ impl<'a> Object<'a> {
         Some(Self { text, members, portion: None })
     }
 
-    fn of_spans(text: &'a str, spans: &[Span]) -> Option<Self> {
-        // Not collected, because their number is not known in advance.
-        let mut members = Vec::with_capacity(spans.len());
-        for span in spans {
-            members.push(Member::at(text, span)?);
-        }
-        Some(Self { text, members, portion: None })
-    }
-
     /// The whole text it was read from.
     pub fn text(&self) -> &'a str {
         self.text
@@ -146,7 +137,13 @@ impl<'a> Object<'a> {
     /// The value of `key` as an object.
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
         let member = self.member(key)?;
-        Object::of_spans(member.value, member.spans()?)
+        let (text, spans) = (member.value, member.spans()?);
+        // Not collected, because their number is not known in advance.
+        let mut members = Vec::with_capacity(spans.len());
+        for span in spans {
+            members.push(Member::at(text, span)?);
+        }
+        Some(Self { text, members, portion: None })
     }
 
     /// The elements of the array at `key`, raw.

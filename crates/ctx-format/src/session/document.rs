@@ -51,12 +51,8 @@ impl Document {
     /// Reads an input as one document; `None` if it is not one: not a single JSON value, or not a
     /// list of objects of which the first is a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(input).ok()?;
-        let (_, elements, members_beside) = list_of(text)?;
-        Some(Self::of(text, &elements, members_beside))
-    }
-
-    fn of(source: &str, elements: &[&str], members_beside: usize) -> Self {
+        let source = std::str::from_utf8(input).ok()?;
+        let (_, elements, members_beside) = list_of(source)?;
         let mut text = Vec::with_capacity(source.len());
         let mut places = Vec::with_capacity(elements.len());
         let (mut line, mut counted) = (1, 0);
@@ -69,7 +65,7 @@ impl Document {
             let offset = start as u64;
             places.push(Position { line, offset });
         }
-        Self { text, places: places.into_iter(), members_beside }
+        Some(Self { text, places: places.into_iter(), members_beside })
     }
 
     /// Puts the place in the source into the next record of [`Self::text`].
@@ -163,15 +159,11 @@ impl Frame {
 
     /// The frame of a conversation in a batch record.
     pub fn of_conversation(object: &Object<'_>, conversation: &Conversation<'_>) -> Self {
-        let start = conversation.start;
-        let place = |index| {
-            let Range { start: from, end } = conversation.place(index);
-            start + from..start + end
-        };
+        let messages = conversation.messages.iter();
         Self {
             source: object.text().to_owned(),
-            list: start,
-            messages: (0..conversation.messages.len()).map(place).collect(),
+            list: conversation.start,
+            messages: messages.map(|message| object.place_of(message.text())).collect(),
         }
     }
 

@@ -7,8 +7,7 @@ use crate::{Call, Dialect, Media, Part, Role};
 use super::{Line, Notes, Target, text_block};
 use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::turn::Piece;
-use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
 use crate::record::json::one_line;
 
 /// Writes messages of the Anthropic API.

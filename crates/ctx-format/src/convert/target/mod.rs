@@ -2,8 +2,7 @@
 
 use crate::compaction::LineText;
 use crate::convert::media::Data;
-use crate::convert::reading::Entry;
-use crate::convert::reading::Session;
+use crate::convert::reading::{Entry, Session};
 use crate::convert::turn::{Turn, TurnMessage};
 use crate::convert::{LossKind, Report};
 use crate::log::Agent;

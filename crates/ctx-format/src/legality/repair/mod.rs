@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 mod plan;
 
 pub use crate::log::repair::{RepairedLog, repair_log};
-pub use plan::Planner;
-pub use plan::Salvage;
+pub use plan::{Planner, Salvage};
 
 /// The text of a result that replaces a missing one.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";

@@ -22,12 +22,6 @@ pub struct Planner {
     repair: Repair,
 }
 
-impl Call {
-    fn waits_for(&self, id: &str) -> bool {
-        !self.answered && self.found.is_none() && self.was == id
-    }
-}
-
 impl Planner {
     /// A new planner.
     pub fn new(rules: Rules) -> Self {
@@ -114,7 +108,8 @@ impl Planner {
         let of_exchange = self.over..calls.len();
         let is_known = calls[of_exchange.clone()].iter().any(|call| call.was == *id);
         let nearest = of_exchange.chain((0..self.over).rev());
-        let call = nearest.into_iter().find(|call| calls[*call].waits_for(id));
+        let waits = |call: &Call| !call.answered && call.found.is_none() && call.was == *id;
+        let call = nearest.into_iter().find(|call| waits(&calls[*call]));
         let what = match call {
             Some(call) => {
                 calls[call].found = Some(at);

@@ -15,7 +15,13 @@ pub(super) enum Line {
         id: LineId,
         parent: Option<LineId>,
     },
-    LastPrompt(LastPrompt),
+    /// Where the user was when the client was last used.
+    LastPrompt {
+        /// `None` if the user emptied the conversation.
+        leaf: Option<LineId>,
+        /// Whether the user went there himself.
+        is_explicit: bool,
+    },
     Other,
 }
 
@@ -68,15 +74,6 @@ pub(super) enum Preserved {
     Segment { anchor: LineId, head: LineId, tail: LineId },
 }
 
-/// Where the user was when the client was last used.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LastPrompt {
-    /// `None` if the user emptied the conversation.
-    pub(super) leaf: Option<LineId>,
-    /// Whether the user went there himself.
-    pub(super) is_explicit: bool,
-}
-
 impl Node {
     /// Whether the user, the model or a tool said it.
     pub(super) fn is_said(&self) -> bool {
@@ -100,10 +97,10 @@ impl Line {
     pub(super) fn of(record: usize, object: &Object<'_>) -> Self {
         let kind = kind_of(object);
         if kind == "last-prompt" {
-            return Self::LastPrompt(LastPrompt {
+            return Self::LastPrompt {
                 leaf: LineId::at(object, "leafUuid"),
                 is_explicit: object.is_true("explicit"),
-            });
+            };
         }
         let Some(id) = LineId::at(object, "uuid") else {
             return Self::Other;

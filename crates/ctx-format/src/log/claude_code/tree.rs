@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::context::{Context, Siblings};
 use super::flaws;
-use super::line::{LastPrompt, Line, Node, Preserved};
+use super::line::{Line, Node, Preserved};
 use crate::Object;
 use crate::log::links::{ById, LineId, Tree};
 use crate::log::view::{Outside, View, ViewBuilder};
@@ -45,7 +45,7 @@ impl Lines {
                 let parent = self.without_progress(parent);
                 self.progress.insert(id, parent);
             }
-            Line::LastPrompt(prompt) => self.last.is_at(prompt),
+            Line::LastPrompt { leaf, is_explicit } => self.last.is_at(leaf, is_explicit),
             Line::Other => {}
         }
     }
@@ -85,13 +85,13 @@ impl Lines {
 }
 
 impl LastUse {
-    fn is_at(&mut self, prompt: LastPrompt) {
-        if let Some(leaf) = prompt.leaf {
-            let is_same = self.leaf == Some(leaf);
-            self.is_explicit = prompt.is_explicit || (self.is_explicit && is_same);
-            self.leaf = Some(leaf);
+    fn is_at(&mut self, leaf: Option<LineId>, is_explicit: bool) {
+        if leaf.is_some() {
+            let is_same = self.leaf == leaf;
+            self.is_explicit = is_explicit || (self.is_explicit && is_same);
+            self.leaf = leaf;
             self.is_emptied = false;
-        } else if prompt.is_explicit {
+        } else if is_explicit {
             *self = Self { is_emptied: true, ..Self::default() };
         }
     }

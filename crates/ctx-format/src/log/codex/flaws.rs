@@ -156,14 +156,10 @@ impl Flaws {
 
 /// A line of the context whose items have another shape than the client's.
 fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
-    let kind = kind_of(object);
+    let are_loaded = |items: Vec<Object<'_>>| items.iter().all(item::is_loaded);
     let (rule, effect, what) = match Entry::of(object) {
-        Some(Entry::Compacted(it))
-            if it.items().is_some_and(|items| items.iter().all(item::is_loaded)) =>
-        {
-            return None;
-        }
-        _ if kind == "compacted" => (
+        Some(Entry::Compacted(it)) if it.items().is_some_and(are_loaded) => return None,
+        _ if kind_of(object) == "compacted" => (
             "compaction-not-read",
             Effect::Ignored,
             "a compaction with an item of a shape that Codex does not load: it goes on from what was before",

@@ -38,15 +38,14 @@ fn missing(
     effect: Effect,
 ) -> Vec<Flaw> {
     let missing = waiting.iter().filter(|(_, it)| !answered.contains(&it.call));
-    missing.map(|(record, it)| unanswered_call(*record, it, effect)).collect()
-}
-
-fn unanswered_call(record: usize, Unanswered { id, .. }: &Unanswered, effect: Effect) -> Flaw {
-    let what = format!(
-        "tool call {id} has no result: the Gemini CLI sends it without one, which its API refuses"
-    );
-    let flaw = Flaw::new(record, "unanswered-call", effect, what);
-    Flaw { id: Some(id.clone()), ..flaw.repaired_by(Remedy::Change(Vec::new())) }
+    let flaws = missing.map(|(record, Unanswered { id, .. })| {
+        let what = format!(
+            "tool call {id} has no result: the Gemini CLI sends it without one, which its API refuses"
+        );
+        let flaw = Flaw::new(*record, "unanswered-call", effect, what);
+        Flaw { id: Some(id.clone()), ..flaw.repaired_by(Remedy::Change(Vec::new())) }
+    });
+    flaws.collect()
 }
 
 /// A rewind to a message that is not there, and how many messages it took back.
@@ -90,34 +89,29 @@ pub(super) fn answered(object: &Object<'_>, messages: &[Object<'_>], id: &str) -
     edits
 }
 
-/// Sees each record of a session once.
-#[derive(Default)]
-pub(super) struct Builder(Log);
-
-impl ViewBuilder for Builder {
+impl ViewBuilder for Log {
     fn push(&mut self, object: Option<&Object<'_>>) {
-        self.0.push(object);
+        self.add(object);
     }
 
     fn begin_document(&mut self) {
         // The other members of the document are the header.
-        self.0.has_header = true;
+        self.has_header = true;
     }
 
     fn view(&self) -> View {
-        let log = &self.0;
-        let turns = without_void(&log.entries);
+        let turns = without_void(&self.entries);
         let mut messages = Messages::default();
         for (place, turn) in &turns {
             messages.push(*place, turn);
         }
-        let mut view = View::outside(log.reasons.iter().copied());
+        let mut view = View::outside(self.reasons.iter().copied());
         view.flaws = unanswered(&turns);
-        view.flaws.extend(log.rewound.iter().cloned());
-        if !log.has_header {
-            view.flaws.extend(log.headless.clone());
+        view.flaws.extend(self.rewound.iter().cloned());
+        if !self.has_header {
+            view.flaws.extend(self.headless.clone());
         }
-        view.add_messages(&messages.all, &log.lists);
+        view.add_messages(&messages.all, &self.lists);
         view
     }
 }

@@ -113,7 +113,7 @@ pub(super) struct Log {
 
 impl Log {
     /// The next record; `None` if it is no object.
-    pub(super) fn push(&mut self, object: Option<&Object<'_>>) {
+    pub(super) fn add(&mut self, object: Option<&Object<'_>>) {
         let record = self.reasons.len();
         self.reasons.push(Outside::NeverSent);
         let Some(object) = object else {

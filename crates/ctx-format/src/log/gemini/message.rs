@@ -48,7 +48,7 @@ const NO_TEXT: [&str; 8] = [
 /// A message that the model is sent.
 pub(super) struct SentMessage<'o, 'a> {
     pub(super) role: Role,
-    message: &'o Object<'a>,
+    pub(super) message: &'o Object<'a>,
 }
 
 impl<'o, 'a> SentMessage<'o, 'a> {

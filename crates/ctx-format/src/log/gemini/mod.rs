@@ -142,8 +142,8 @@ impl Dialect for Gemini {
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         let mut wrapped = Wrapped::default();
-        for message in &Messages::of(object).list {
-            wrap(message, &mut wrapped);
+        for sent in Messages::of(object).sent() {
+            wrap(&sent, &mut wrapped);
         }
         wrapped
     }
@@ -181,7 +181,7 @@ impl Dialect for Gemini {
 
 impl Log for Gemini {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<flaws::Builder>::default()
+        Box::<log::Log>::default()
     }
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
@@ -291,11 +291,9 @@ fn is_own_message(object: &Object<'_>) -> bool {
     is_kind && object.text_of("timestamp").is_some() && has("content") && !has("role")
 }
 
-/// Adds the values of `message` that the model is sent, and their copies.
-fn wrap<'a>(message: &Object<'a>, wrapped: &mut Wrapped<'a>) {
-    let Some(sent) = SentMessage::of(message) else {
-        return;
-    };
+/// Adds the values of a message that the model is sent, and their copies.
+fn wrap<'a>(sent: &SentMessage<'_, 'a>, wrapped: &mut Wrapped<'a>) {
+    let message = sent.message;
     wrapped.sent.extend(message.get("content"));
     wrapped.copies.extend(message.get("displayContent"));
     if sent.role == Role::User {

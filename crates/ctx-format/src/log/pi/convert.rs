@@ -5,8 +5,7 @@ use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target, text_block};
-use crate::convert::turn::Piece;
-use crate::convert::turn::{Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
 
