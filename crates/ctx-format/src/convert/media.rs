@@ -3,7 +3,6 @@
 use crate::{Media, Object};
 
 /// The data of an image, a sound or a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Data {
     /// `image/png`; empty if unknown.
     pub(crate) mime: String,
@@ -13,7 +12,6 @@ pub(crate) struct Data {
 }
 
 /// The location of the data.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DataLocation {
     /// Here, in base64.
     Here(String),

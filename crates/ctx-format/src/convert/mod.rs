@@ -82,24 +82,14 @@ pub struct SourceId {
 }
 
 impl SourceId {
-    /// A whole record.
-    pub(crate) fn of_record(record: u64) -> Self {
-        Self { record, message: None }
-    }
-
-    /// One of the messages of a record.
-    pub(crate) fn of_message(record: u64, message: usize) -> Self {
-        Self { record, message: Some(message) }
-    }
-
     /// Reads what a mark has: JSON, as [`fmt::Display`] writes it.
     pub fn parse(json: &str) -> Option<Self> {
         let inner = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let Some(inner) = inner else {
-            return json.parse().ok().map(Self::of_record);
+            return Some(Self { record: json.parse().ok()?, message: None });
         };
         let (record, message) = inner.split_once('.')?;
-        Some(Self::of_message(record.parse().ok()?, message.parse().ok()?))
+        Some(Self { record: record.parse().ok()?, message: Some(message.parse().ok()?) })
     }
 }
 
@@ -296,9 +286,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_read_as_it_was_written() {
-        for (origin, json) in
-            [(SourceId::of_record(12), "12"), (SourceId::of_message(12, 3), "\"12.3\"")]
-        {
+        for (message, json) in [(None, "12"), (Some(3), "\"12.3\"")] {
+            let origin = SourceId { record: 12, message };
             assert_eq!(origin.to_string(), json);
             assert_eq!(SourceId::parse(json), Some(origin));
             assert_eq!(serde_json::to_string(&origin).expect("JSON"), json);

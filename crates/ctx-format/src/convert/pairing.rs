@@ -9,7 +9,6 @@ use crate::convert::reading::Entry;
 use crate::convert::turn::Key;
 
 /// Entries that are written together.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// A message with the fragments that continue it, and the messages with its results.
     Message {
@@ -22,7 +21,6 @@ pub(crate) enum Unit {
 }
 
 /// An entry with results of a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answering {
     pub(crate) entry: usize,
     /// Whether what else it holds is written here as well: it may answer several replies.
@@ -112,8 +110,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     let mut open: HashMap<&Key, Vec<usize>> = HashMap::new();
     let mut replies: HashMap<u64, usize> = HashMap::new();
     let mut ties = Vec::new();
-    let mut answers = vec![Vec::new(); nodes.len()];
-    for (place, node) in nodes.iter().enumerate() {
+    for (place, node) in nodes.iter_mut().enumerate() {
         let own = || node.entries.iter().map(|number| &entries[*number]);
         let message = own().next().map_or(0, |entry| entry.message);
         let is_reply = own().any(|entry| entry.role == Role::Assistant);
@@ -136,10 +133,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         }
         answered.sort_unstable();
         answered.dedup();
-        answers[place] = answered;
-    }
-    for (node, answers) in nodes.iter_mut().zip(answers) {
-        node.answers = answers;
+        node.answers = answered;
     }
     ties
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::compaction::Ids;
-use crate::convert::pairing::{self, Unit};
+use crate::convert::pairing;
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
 use crate::convert::{ConvertError, Converter, LossKind, Report, SourceId};
@@ -81,14 +81,16 @@ impl<'c> Reading<'c> {
         }
         let portion = record.portion.as_ref().map(Portion::inside);
         if let ([held], None) = (held.as_slice(), portion) {
-            let entry = Entry::of(record, SourceId::of_record(number), held);
+            let origin = SourceId { record: number, message: None };
+            let entry = Entry::of(record, origin, held);
             return self.wait(entry, object.text().trim());
         }
         for (at, held) in held.iter().enumerate() {
             let alone = Object::parse(&held.raw).map(|object| self.from.held(&object).len());
             let place = portion.and_then(|portion| portion.get(at));
             let own = place.map_or(at, |(own, _)| *own);
-            let mut entry = Entry::of(record, SourceId::of_message(number, own), held);
+            let origin = SourceId { record: number, message: Some(own) };
+            let mut entry = Entry::of(record, origin, held);
             entry.message = place.map_or(entry.message, |(_, message)| *message);
             entry.is_opaque = !matches!(alone, Ok(1));
             // Alone it does not show that it is one.
@@ -132,21 +134,9 @@ impl<'c> Reading<'c> {
         let joins_replies = Family::of(self.from) == Family::Items;
         let whole_records = self.converter.whole_records;
         let units = pairing::units(&self.entries, joins_replies, whole_records);
-        let last_summary = units.iter().rposition(|unit| self.is_summary(unit));
         let session = self.session();
         let read = (&*self.entries, self.spool);
-        let mut writing = Writing::new(self.converter, self.from, read, session, self.report);
-        writing.begin(out)?;
-        for (number, unit) in units.iter().enumerate() {
-            let summary_comes = last_summary.is_some_and(|last| number < last);
-            writing.unit(unit, summary_comes, out)?;
-        }
-        writing.finish(out)
-    }
-
-    fn is_summary(&self, unit: &Unit) -> bool {
-        let mut entries = unit.entries().into_iter();
-        entries.any(|number| self.entries[number].is_summary)
+        Writing::new(self.converter, self.from, read, session, self.report, out).all(&units)
     }
 
     /// What an agent's file says about the session.

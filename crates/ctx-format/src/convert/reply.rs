@@ -240,15 +240,7 @@ fn last_results(placed: &[(usize, Piece<'_>)]) -> Vec<usize> {
 
 /// Adds results to those at the end of `turns`.
 fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
-    if results.answers.is_empty() && results.beside.is_empty() {
-        // Its records are reported all the same.
-        match turns.last_mut() {
-            Some(Turn::Results(last)) => last.origins.extend(results.origins),
-            Some(Turn::Message(last)) => last.origins.extend(results.origins),
-            _ => {}
-        }
-        return;
-    }
+    let is_empty = results.answers.is_empty() && results.beside.is_empty();
     match turns.last_mut() {
         Some(Turn::Results(last)) => {
             last.answers.extend(results.answers);
@@ -256,6 +248,8 @@ fn join<'a>(turns: &mut Vec<Turn<'a>>, results: Results<'a>) {
             last.beside_origin = last.beside_origin.or(results.beside_origin);
             last.origins.extend(results.origins);
         }
+        // Its records are reported all the same.
+        Some(Turn::Message(last)) if is_empty => last.origins.extend(results.origins),
         _ => turns.push(Turn::Results(results)),
     }
 }

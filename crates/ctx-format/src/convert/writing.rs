@@ -2,7 +2,7 @@
 
 use crate::compaction::{list, quoted};
 use crate::convert::pairing::Unit;
-use crate::convert::reading::{Entry, Session, DENIALS, NO_REQUEST};
+use crate::convert::reading::{DENIALS, Entry, NO_REQUEST, Session};
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::target::{self, Line, Notes, Target};
 use crate::convert::turn::{self, Family};
@@ -22,10 +22,10 @@ pub(crate) struct Writing<'w> {
     spool: Spool,
     target: Box<dyn Target>,
     ids: Ids,
-    keeps_blocks: bool,
     /// Whether the first message that is no system message was written, or none may be added.
     has_begun: bool,
     report: Report,
+    out: &'w mut dyn Write,
 }
 
 impl<'w> Writing<'w> {
@@ -35,11 +35,10 @@ impl<'w> Writing<'w> {
         (entries, spool): (&'w [Entry], Spool),
         session: Session,
         report: Report,
+        out: &'w mut dyn Write,
     ) -> Self {
-        let is_of_blocks = |dialect| Family::of(dialect) == Family::Blocks;
         Self {
             target: target::of(converter.to, session),
-            keeps_blocks: is_of_blocks(from) && is_of_blocks(converter.to),
             has_begun: converter.mark.is_some() || converter.whole_records,
             converter,
             from,
@@ -47,29 +46,25 @@ impl<'w> Writing<'w> {
             spool,
             ids: Ids::default(),
             report,
+            out,
         }
     }
 
-    /// Writes the lines before all messages.
-    pub(crate) fn begin(&mut self, out: &mut dyn Write) -> Result<(), ConvertError> {
+    /// Writes all of it.
+    pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
         let lines = self.target.begin();
-        self.lines(lines, &[], out)
-    }
-
-    /// Writes what is left.
-    pub(crate) fn finish(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
+        self.lines(lines, &[])?;
+        let is_summary = |unit: &Unit| unit.entries().iter().any(|it| self.entries[*it].is_summary);
+        let last_summary = units.iter().rposition(is_summary);
+        for (number, unit) in units.iter().enumerate() {
+            self.unit(unit, last_summary.is_some_and(|last| number < last))?;
+        }
         let lines = self.target.end();
-        self.lines(lines, &[], out)?;
+        self.lines(lines, &[])?;
         Ok(self.report)
     }
 
-    /// Writes a unit.
-    pub(crate) fn unit(
-        &mut self,
-        unit: &Unit,
-        summary_comes: bool,
-        out: &mut dyn Write,
-    ) -> Result<(), ConvertError> {
+    fn unit(&mut self, unit: &Unit, summary_comes: bool) -> Result<(), ConvertError> {
         let numbers = unit.entries();
         let texts = numbers.iter().map(|number| self.text(*number));
         let texts = texts.collect::<io::Result<Vec<String>>>();
@@ -90,9 +85,11 @@ impl<'w> Writing<'w> {
         let turns = match unit {
             Unit::Blob(_) => turn::blob(&held),
             Unit::Message { said, results } => {
+                let family = Family::of(self.from);
+                let is_of_blocks = family == Family::Blocks;
                 let mut maker = Maker {
-                    family: Family::of(self.from),
-                    keeps_blocks: self.keeps_blocks,
+                    family,
+                    keeps_blocks: is_of_blocks && Family::of(self.converter.to) == family,
                     ids: &mut self.ids,
                     notes: &mut notes,
                 };
@@ -103,23 +100,18 @@ impl<'w> Writing<'w> {
         };
         let lines = self.target.unit(&turns, &mut notes);
         self.report.messages += turns.len() as u64;
-        self.lines(lines, &entries, out)
+        self.lines(lines, &entries)
     }
 
-    fn lines(
-        &mut self,
-        lines: Vec<Line>,
-        entries: &[&Entry],
-        out: &mut dyn Write,
-    ) -> Result<(), ConvertError> {
+    fn lines(&mut self, lines: Vec<Line>, entries: &[&Entry]) -> Result<(), ConvertError> {
         for line in lines {
             if let Some(user) = self.missing_beginning(&line) {
                 let at = entries.first().map_or(0, |entry| entry.line);
                 self.report.count(LossKind::Beginning, "", at);
                 self.report.messages += 1;
-                self.line(Line::of_message(user, &[]), entries, out)?;
+                self.line(Line::of_message(user, &[]), entries)?;
             }
-            self.line(line, entries, out)?;
+            self.line(line, entries)?;
         }
         Ok(())
     }
@@ -146,12 +138,7 @@ impl<'w> Writing<'w> {
     }
 
     /// Writes a record, with the report about its origin.
-    fn line(
-        &mut self,
-        line: Line,
-        entries: &[&Entry],
-        out: &mut dyn Write,
-    ) -> Result<(), ConvertError> {
+    fn line(&mut self, line: Line, entries: &[&Entry]) -> Result<(), ConvertError> {
         let mut text = line.json;
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut seen = HashSet::new();
@@ -189,7 +176,7 @@ impl<'w> Writing<'w> {
         }
         text.push_str("}\n");
         self.report.records += 1;
-        out.write_all(text.as_bytes()).map_err(ConvertError::Output)
+        self.out.write_all(text.as_bytes()).map_err(ConvertError::Output)
     }
 }
 

@@ -151,15 +151,8 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
 }
 
 /// Blocks of which nothing is read but that they are there.
-const SEALED: [&str; 7] = [
-    "redacted_thinking",
-    "image",
-    "document",
-    "search_result",
-    "container_upload",
-    "tool_reference",
-    "compaction",
-];
+const SEALED: &str =
+    "redacted_thinking image document search_result container_upload tool_reference compaction";
 
 /// Whether all of a block is read.
 fn is_read(block: &Object<'_>) -> bool {
@@ -171,7 +164,7 @@ fn is_read(block: &Object<'_>) -> bool {
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
         // The results of server tools have a form of their own.
         kind if kind.ends_with("_tool_result") => true,
-        kind => SEALED.contains(&kind),
+        kind => SEALED.split_ascii_whitespace().any(|sealed| sealed == kind),
     }
 }
 
@@ -293,7 +286,9 @@ impl RepairDialect for Anthropic {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         let mut edits = Edits::new();
         if let Some(raw) = object.get("content") {
-            if changes_results(change) || !into.is_empty() {
+            // Only a user message holds results, and only a reply holds calls.
+            let stay = change.without.is_empty() && change.rename_results.is_empty();
+            if !stay || change.results_first || !into.is_empty() {
                 edits.replace(object.place_of(raw), content(raw, change, into));
             } else {
                 rename_calls(object, change, &mut edits);
@@ -327,11 +322,6 @@ impl RepairDialect for Anthropic {
 
 fn is_result(block: &Object<'_>) -> bool {
     kind_of(block) == "tool_result"
-}
-
-/// Only a user message holds results, and only a reply holds calls.
-fn changes_results(change: &RecordChange) -> bool {
-    !change.without.is_empty() || !change.rename_results.is_empty() || change.results_first
 }
 
 fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {

@@ -67,9 +67,9 @@ impl Dialect for Chat {
         };
         match role {
             Role::Assistant => {
-                if let Some(calls) = object.elements_of("tool_calls") {
-                    outline.calls.extend(calls.iter().map(|raw| id_in(raw)));
-                }
+                let calls = object.elements_of("tool_calls").unwrap_or_default().into_iter();
+                let id = |raw| Object::within(raw).and_then(|call| call.text_of("id"));
+                outline.calls.extend(calls.map(|raw| id(raw).unwrap_or_default()));
                 if is_there(object.get("function_call")) {
                     outline.calls.push(Cow::Borrowed(""));
                 }
@@ -151,10 +151,6 @@ fn is_there(value: Option<&str>) -> bool {
     value.is_some_and(|raw| raw != "null")
 }
 
-fn id_in(call: &str) -> Cow<'_, str> {
-    Object::within(call).and_then(|call| call.text_of("id")).unwrap_or_default()
-}
-
 /// Content parts that only this dialect has.
 fn is_own(part: &Object<'_>) -> bool {
     let kind = kind_of(part);
@@ -211,12 +207,10 @@ fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
 }
 
 fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
-    let listed = object.elements_of("tool_calls").unwrap_or_default();
-    let listed = listed.into_iter();
-    let mut calls: Vec<Call<'a>> = listed.filter_map(|raw| listed_call(object, raw)).collect();
+    let listed = object.elements_of("tool_calls").unwrap_or_default().into_iter();
+    let listed = listed.filter_map(|raw| listed_call(object, raw));
     let function = object.object_of("function_call");
-    calls.extend(function.map(|function| call(object, None, &function, "arguments")));
-    calls
+    listed.chain(function.map(|function| call(object, None, &function, "arguments"))).collect()
 }
 
 /// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.

@@ -127,7 +127,8 @@ impl<T: Copy + Default> Pairs<T> {
             Results::Later => false,
         };
         if step.ends_exchange {
-            step.unanswered = self.take_waiting();
+            self.by_id.clear();
+            step.unanswered = std::mem::take(&mut self.waiting).into_values().collect();
         }
         match self.rules.results {
             Results::NextUserMessage if is_reply => self.open(outline, call),
@@ -148,11 +149,6 @@ impl<T: Copy + Default> Pairs<T> {
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let (open, unanswered) = waiting.partition(may_come);
         End { unanswered, open }
-    }
-
-    fn take_waiting(&mut self) -> Vec<OpenCall<T>> {
-        self.by_id.clear();
-        std::mem::take(&mut self.waiting).into_values().collect()
     }
 
     fn open(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) {

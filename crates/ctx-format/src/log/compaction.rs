@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-use crate::{json, Dialect, Edits, Message, Object, Part, Slot};
+use crate::{Dialect, Edits, Message, Object, Part, Slot, json};
 
 pub use crate::json::quoted;
 
@@ -66,8 +66,7 @@ pub trait CompactionWriter {
     fn push(&mut self, object: &Object<'_>);
 
     /// The lines to append, without line ends.
-    fn finish(self: Box<Self>, compaction: &Compaction<'_>)
-    -> Result<Vec<String>, CompactionError>;
+    fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError>;
 }
 
 impl<'a> Kept<'a> {

@@ -210,7 +210,6 @@ pub(crate) trait Tree {
 }
 
 /// A line with which the way up ends.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Break {
     pub(crate) place: usize,
     /// The last line before it in the file that is on no path yet.

@@ -72,7 +72,7 @@ pub trait ViewBuilder {
 }
 
 /// Which records of a session are in the context, and as what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,
     messages: u64,
@@ -82,7 +82,6 @@ pub struct View {
 }
 
 /// A message of the context, in a record that may hold several.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct ContextMessage {
     /// The number of its record.
     pub(crate) record: usize,
@@ -99,12 +98,8 @@ pub(crate) type ListReasons = HashMap<usize, Vec<Outside>>;
 impl View {
     /// The view of an empty context: why each record is outside it.
     pub fn outside(reasons: impl IntoIterator<Item = Outside>) -> Self {
-        Self {
-            records: reasons.into_iter().map(Presence::Outside).collect(),
-            messages: 0,
-            portions: HashMap::new(),
-            flaws: Vec::new(),
-        }
+        let records = reasons.into_iter().map(Presence::Outside).collect();
+        Self { records, ..Self::default() }
     }
 
     /// Appends a message to the context: the numbers of its records, from 0, in the order of the

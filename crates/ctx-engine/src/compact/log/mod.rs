@@ -182,7 +182,7 @@ impl Decision {
     /// The lines that the agent itself would write for this compaction.
     fn compaction_lines(
         &self,
-        writer: Box<dyn CompactionWriter>,
+        mut writer: Box<dyn CompactionWriter>,
         plan: &Plan<'_>,
         report: &Report,
     ) -> Result<Vec<u8>, PassError> {

@@ -7,7 +7,7 @@ use crate::{Call, Dialect, Media, Part, Role};
 use super::{Line, Notes, Target, text_block};
 use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
 use crate::record::json::one_line;
 
 /// Writes messages of the Anthropic API.
@@ -137,13 +137,7 @@ pub(crate) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     let content = match answer.result.parts.as_slice() {
         [] => "\"\"".to_owned(),
         [Part::Text(text)] => quoted(text),
-        parts => {
-            let blocks = parts.iter().filter_map(|part| match part {
-                Part::Opaque(raw) => Some(text_block(notes.as_text(raw))),
-                part => block(part, notes),
-            });
-            list(&blocks.collect::<Vec<_>>())
-        }
+        _ => list(&notes.blocks(&answer.result, block)),
     };
     LineText::of_type("tool_result")
         .text("tool_use_id", &answer.id)

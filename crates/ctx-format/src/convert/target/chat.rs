@@ -5,7 +5,7 @@ use crate::dialect::Chat;
 use crate::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
-use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
 
 /// Writes messages of the OpenAI Chat API.
 pub(super) struct Writer;

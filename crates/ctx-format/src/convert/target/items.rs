@@ -4,7 +4,7 @@ use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
 use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
-use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
 use crate::dialect::Responses;
 use crate::dialect::items::{message, text};
 use crate::record::json::{kind, one_line};
@@ -20,21 +20,9 @@ pub(crate) enum Accepts {
 }
 
 /// Items other than messages that Codex 0.169.0 sends again.
-const OF_CODEX: [&str; 13] = [
-    "agent_message",
-    "reasoning",
-    "function_call",
-    "function_call_output",
-    "custom_tool_call",
-    "custom_tool_call_output",
-    "local_shell_call",
-    "tool_search_call",
-    "tool_search_output",
-    "web_search_call",
-    "image_generation_call",
-    "compaction",
-    "context_compaction",
-];
+const OF_CODEX: &str = "agent_message reasoning function_call function_call_output \
+    custom_tool_call custom_tool_call_output local_shell_call tool_search_call \
+    tool_search_output web_search_call image_generation_call compaction context_compaction";
 
 /// An item, and the places of its records among those of the unit.
 pub(crate) type Item = (String, Vec<usize>);
@@ -115,13 +103,7 @@ impl Accepts {
             [] => quoted(""),
             [Part::Text(text)] => quoted(text),
             [Part::Opaque(raw)] => quoted(notes.as_text(raw)),
-            parts => {
-                let parts = parts.iter().filter_map(|part| match part {
-                    Part::Opaque(raw) => Some(text("input_text", notes.as_text(raw))),
-                    part => self.part(part, false, notes),
-                });
-                list(&parts.collect::<Vec<_>>())
-            }
+            _ => list(&notes.blocks(&answer.result, |part, notes| self.part(part, false, notes))),
         };
         LineText::of_type("function_call_output")
             .text("call_id", &answer.id)
@@ -145,7 +127,7 @@ impl Accepts {
                 };
                 item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
             }
-            Some(kind) => OF_CODEX.contains(&kind),
+            Some(kind) => OF_CODEX.split_ascii_whitespace().any(|own| own == kind),
         };
         self == Self::All || has_shape()
     }

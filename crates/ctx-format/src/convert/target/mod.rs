@@ -7,7 +7,7 @@ use crate::convert::turn::{Turn, TurnMessage};
 use crate::convert::{LossKind, Report};
 use crate::log::Agent;
 use crate::record::json;
-use crate::{Dialect, Media, Part};
+use crate::{Dialect, Media, Part, ToolResult};
 use std::sync::Arc;
 
 pub(crate) mod anthropic;
@@ -164,6 +164,19 @@ impl Notes<'_> {
     pub(crate) fn as_text<'p>(&mut self, raw: &'p str) -> &'p str {
         self.count(LossKind::AsText, &json::kind(raw));
         raw
+    }
+
+    /// The blocks of a result, of which `block` writes each part.
+    pub(crate) fn blocks(
+        &mut self,
+        result: &ToolResult<'_>,
+        mut block: impl FnMut(&Part<'_>, &mut Self) -> Option<String>,
+    ) -> Vec<String> {
+        let blocks = result.parts.iter().filter_map(|part| match part {
+            Part::Opaque(raw) => block(&Part::Text(self.as_text(raw).into()), self),
+            part => block(part, self),
+        });
+        blocks.collect()
     }
 
     /// A part of a kind that we do not know is not carried.

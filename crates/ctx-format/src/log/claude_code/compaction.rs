@@ -55,10 +55,7 @@ impl CompactionWriter for Writer {
         }
     }
 
-    fn finish(
-        mut self: Box<Self>,
-        compaction: &Compaction<'_>,
-    ) -> Result<Vec<String>, CompactionError> {
+    fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
         if self.shared.is_empty() {
             return Err(CompactionError::Missing("uuid and sessionId"));
         }
@@ -107,19 +104,18 @@ impl Writer {
         }
     }
 
-    fn shared(&self, line: LineText) -> LineText {
+    /// The beginning of a line, with its `links`.
+    fn begin(&self, links: LineText) -> LineText {
+        let line = links.json("isSidechain", "false");
         self.shared.iter().fold(line, |line, (key, raw)| line.json(key, raw))
     }
 
     fn boundary(&mut self, compaction: &Compaction<'_>, id: &str, metadata: &str) -> String {
         let last = Object::parse(compaction.last).ok();
         let last = last.as_ref().and_then(|last| last.get("uuid"));
-        let line = LineText::new()
-            .json("parentUuid", "null")
-            .json("logicalParentUuid", last.unwrap_or("null"))
-            .json("isSidechain", "false");
+        let links = LineText::new().json("parentUuid", "null");
         let time = self.times.next(compaction.now);
-        self.shared(line)
+        self.begin(links.json("logicalParentUuid", last.unwrap_or("null")))
             .text("type", "system")
             .text("subtype", "compact_boundary")
             .text("content", "Conversation compacted")
@@ -132,11 +128,10 @@ impl Writer {
     }
 
     fn summary(&mut self, compaction: &Compaction<'_>, boundary: &str, id: &str) -> String {
-        let line = LineText::new().text("parentUuid", boundary).json("isSidechain", "false");
         let text = format!("{OPENING}\n\n{}", compaction.summary);
         let message = LineText::new().text("role", "user").text("content", &text);
         let time = self.times.next(compaction.now);
-        self.shared(line)
+        self.begin(LineText::new().text("parentUuid", boundary))
             .text("type", "user")
             .json("message", &message.end())
             .json("isVisibleInTranscriptOnly", "true")

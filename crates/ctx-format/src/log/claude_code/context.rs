@@ -143,6 +143,7 @@ impl LoadedTree<'_> {
 
 /// Lines that belong to a path and are not on it: other blocks of a reply, results of its calls,
 /// and lines of the client.
+#[derive(Default)]
 pub(super) struct Siblings {
     /// The blocks of each reply.
     blocks: ById<Vec<usize>>,
@@ -154,8 +155,7 @@ pub(super) struct Siblings {
 
 impl Siblings {
     pub(super) fn of(tree: &LoadedTree<'_>) -> Self {
-        let mut siblings =
-            Self { blocks: ById::default(), results: ById::default(), hung: ById::default() };
+        let mut siblings = Self::default();
         for (place, node) in tree.nodes() {
             if let Some(reply) = node.reply() {
                 siblings.blocks.entry(reply).or_default().push(place);

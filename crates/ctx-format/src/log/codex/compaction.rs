@@ -52,10 +52,7 @@ impl CompactionWriter for Writer {
         }
     }
 
-    fn finish(
-        mut self: Box<Self>,
-        compaction: &Compaction<'_>,
-    ) -> Result<Vec<String>, CompactionError> {
+    fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
         if !self.has_envelopes {
             return Err(CompactionError::NoHeader);
         }

@@ -49,11 +49,15 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         let is_part = |raw| Object::within(raw).is_some_and(|part| has_text_of_type(&part, kinds));
         item.elements_of(key).is_some_and(|elements| elements.into_iter().all(is_part))
     };
+    let has_known_phase = || {
+        let phase = item.get("phase").unwrap_or("null");
+        matches!(phase, "null" | "\"commentary\"" | "\"final_answer\"")
+    };
     let id = item.get("id").filter(|raw| *raw != "null");
     id.is_none_or(|raw| json::text(raw).is_some())
         && match &*kind_of(item) {
             "" => false,
-            "message" => texts(&["role"]) && is_list("content", &PARTS) && has_known_phase(item),
+            "message" => texts(&["role"]) && is_list("content", &PARTS) && has_known_phase(),
             "agent_message" => {
                 texts(&["author", "recipient"]) && is_list("content", &PARTS_OF_AGENT)
             }
@@ -79,11 +83,6 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
 /// Whether all of these members are texts.
 pub(super) fn has_texts(object: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().all(|key| object.text_of(key).is_some())
-}
-
-fn has_known_phase(message: &Object<'_>) -> bool {
-    let phase = message.get("phase").unwrap_or("null");
-    matches!(phase, "null" | "\"commentary\"" | "\"final_answer\"")
 }
 
 /// The types of the parts of a message, each with the member that has its text.

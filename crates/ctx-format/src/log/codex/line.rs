@@ -57,13 +57,6 @@ impl Item {
         Self { kind: ItemKind::of(item), bytes: texts.iter().map(|text| text.len()).sum() }
     }
 
-    /// The summary of a compaction without items. The client takes one for the user's that does not
-    /// begin like its own.
-    fn of_summary(text: &str) -> Self {
-        let kind = if item::is_summary(text) { ItemKind::Other } else { ItemKind::Request };
-        Self { kind, bytes: text.len() }
-    }
-
     /// Whether it begins a turn that can be taken back.
     pub(super) fn begins_turn(self) -> bool {
         matches!(self.kind, ItemKind::Request | ItemKind::AgentRequest)
@@ -124,7 +117,10 @@ impl Line {
 
     fn of_compaction(compacted: &Compacted<'_>) -> Self {
         if !compacted.replaces_all() {
-            return Self::Summary(Item::of_summary(&compacted.text()));
+            // The client takes a summary for the user's that does not begin like its own.
+            let text = compacted.text();
+            let kind = if item::is_summary(&text) { ItemKind::Other } else { ItemKind::Request };
+            return Self::Summary(Item { kind, bytes: text.len() });
         }
         match compacted.items() {
             Some(items) if items.iter().all(item::is_loaded) => {

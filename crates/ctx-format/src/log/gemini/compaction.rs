@@ -5,9 +5,7 @@ use super::log::Line;
 use super::message::snapshot_of;
 use super::{Gemini, Messages};
 use crate::Object;
-use crate::log::compaction::{
-    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
-};
+use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, Ids, LineText, Times};
 
 /// The answer of the model to the summary: roles take turns.
 const ANSWER: &str = "Understood. I go on from this summary.";
@@ -25,10 +23,7 @@ impl CompactionWriter for Writer {
         self.has_header |= matches!(Line::of(object), Line::Header(_));
     }
 
-    fn finish(
-        mut self: Box<Self>,
-        compaction: &Compaction<'_>,
-    ) -> Result<Vec<String>, CompactionError> {
+    fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
         if !self.has_header {
             return Err(CompactionError::NoHeader);
         }
@@ -45,7 +40,13 @@ impl CompactionWriter for Writer {
         let summary = snapshot_of(compaction.summary);
         let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];
         for kept in &compaction.kept {
-            messages.extend(messages_of(kept)?);
+            let object = kept.object()?;
+            if let Some(chosen) = kept.chosen(&Gemini, &object) {
+                messages.extend(chosen?);
+            } else {
+                let all = Messages::of(&object).list.into_iter();
+                messages.extend(all.map(|message| message.text().trim().to_owned()));
+            }
         }
         let set = LineText::new()
             .list("messages", &messages)
@@ -53,13 +54,4 @@ impl CompactionWriter for Writer {
             .end();
         Ok(vec![LineText::new().json("$set", &set).end()])
     }
-}
-
-/// The messages of a record that stay, raw.
-fn messages_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
-    let object = kept.object()?;
-    kept.chosen(&Gemini, &object).unwrap_or_else(|| {
-        let messages = Messages::of(&object).list;
-        Ok(messages.iter().map(|it| it.text().trim().to_owned()).collect())
-    })
 }

@@ -7,7 +7,7 @@ use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
 use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target};
-use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Call, Media, Part, Role, ToolResult};
 

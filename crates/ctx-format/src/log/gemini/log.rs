@@ -16,7 +16,6 @@ use crate::log::view::{ListReasons, Outside};
 use crate::{Flaw, Object, Role};
 
 /// How the loader reads a line, by its keys in this order: one may have several of them.
-#[derive(Clone, Debug)]
 pub(super) enum Line<'a> {
     /// The message with that id and all after it are taken back.
     Rewind(Cow<'a, str>),
@@ -205,7 +204,6 @@ pub(super) fn is_compaction(messages: &[Object<'_>]) -> bool {
 }
 
 /// A message that the model is sent, as far as the view is concerned.
-#[derive(Clone, Debug)]
 pub(super) enum Turn {
     User,
     /// Only results of tools: newer clients write such a message in addition to the results in the
@@ -223,7 +221,6 @@ pub(super) enum Turn {
 }
 
 /// A call without a result.
-#[derive(Clone, Debug)]
 pub(super) struct Unanswered {
     pub(super) call: LineId,
     /// Its id, or its name if it has none.

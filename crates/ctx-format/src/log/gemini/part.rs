@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::dialect::call_of;
 use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
 /// The kind of a part, by the member that decides it.
@@ -131,13 +132,7 @@ pub(super) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
 
 /// A call: `id`, `name` and `args` of `function`, which is a value within `record`.
 pub(super) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
-    let arguments = function.get("args");
-    Call {
-        id: function.text_of("id"),
-        name: function.text_of("name").unwrap_or_default(),
-        arguments: Cow::Borrowed(arguments.unwrap_or_default()),
-        slot: arguments.map(|raw| Slot::json(record, raw)),
-    }
+    Call { id: function.text_of("id"), ..call_of(record, function, "args") }
 }
 
 fn result<'a>(record: &Object<'a>, function: &Object<'a>) -> ToolResult<'a> {

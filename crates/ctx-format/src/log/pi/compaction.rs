@@ -44,16 +44,20 @@ impl CompactionWriter for Writer {
         self.lines += 1;
     }
 
-    fn finish(
-        self: Box<Self>,
-        compaction: &Compaction<'_>,
-    ) -> Result<Vec<String>, CompactionError> {
-        let Self { entries, last, numbers, lines: count, mut times } = *self;
+    fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
+        let Self { entries, last, numbers, lines: count, times } = self;
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
-        let mut ids =
-            NewIds { entries: &entries, made: HashSet::new(), ids: Ids::new(&compaction.seed) };
-        let id = ids.next();
+        let (mut made, mut ids) = (HashSet::new(), Ids::new(&compaction.seed));
+        // An id that no entry has.
+        let mut new_id = || loop {
+            let id = ids.short();
+            let hash = LineId::of(&id);
+            if entries.place(Some(hash)).is_none() && made.insert(hash) {
+                break id;
+            }
+        };
+        let id = new_id();
         let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
         let first = if is_named { compaction.kept.first() } else { None };
         let mut line = LineText::new().text("type", "compaction");
@@ -69,10 +73,10 @@ impl CompactionWriter for Writer {
         } else {
             let number = |kept: &Kept<'_>| numbers.get(&LineId::of(kept.text.trim())).copied();
             let first = first.map(|kept| number(kept).ok_or(CompactionError::Unreadable));
-            line.json("firstKeptEntryIndex", &first.transpose()?.unwrap_or(count).to_string())
+            line.json("firstKeptEntryIndex", &first.transpose()?.unwrap_or(*count).to_string())
         };
         line = line.json("tokensBefore", &compaction.tokens.0.to_string());
-        let context = view::context(&entries, &entries.path());
+        let context = view::context(entries, &entries.path());
         let edits = view::edits(&context);
         if let Some(system) = entry::replayed_system(&context, compaction.now.timestamp_millis()) {
             line = line.json("systemMessage", &system);
@@ -81,7 +85,7 @@ impl CompactionWriter for Writer {
         if !is_named {
             let mut parent = id;
             for kept in &compaction.kept {
-                let id = ids.next();
+                let id = new_id();
                 let mut members = vec![("timestamp", json::quoted(&times.next(compaction.now)))];
                 if has_ids {
                     members.push(("id", json::quoted(&id)));
@@ -92,25 +96,6 @@ impl CompactionWriter for Writer {
             }
         }
         Ok(lines)
-    }
-}
-
-/// Gives ids that no entry has.
-struct NewIds<'e> {
-    entries: &'e Entries,
-    made: HashSet<LineId>,
-    ids: Ids,
-}
-
-impl NewIds<'_> {
-    fn next(&mut self) -> String {
-        loop {
-            let id = self.ids.short();
-            let hash = LineId::of(&id);
-            if self.entries.place(Some(hash)).is_none() && self.made.insert(hash) {
-                return id;
-            }
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target, text_block};
-use crate::convert::turn::{Piece, Answer, Results, Turn, TurnMessage};
+use crate::convert::turn::{Piece, Results, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
 
@@ -89,7 +89,7 @@ impl Writer {
                 .text("role", "toolResult")
                 .text("toolCallId", &answer.id)
                 .text("toolName", &answer.name)
-                .list("content", &content(answer, notes))
+                .list("content", &notes.blocks(&answer.result, block))
                 .json("isError", &answer.result.is_error.to_string());
             lines.push(self.message(message, (&[answer.origin], notes)));
         }
@@ -176,13 +176,4 @@ fn image(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
         return None;
     };
     Some(LineText::of_type("image").text("data", data).text("mimeType", &image.mime).end())
-}
-
-fn content(answer: &Answer<'_>, notes: &mut Notes<'_>) -> Vec<String> {
-    let parts = answer.result.parts.iter();
-    let blocks = parts.filter_map(|part| match part {
-        Part::Opaque(raw) => Some(text_block(notes.as_text(raw))),
-        part => block(part, notes),
-    });
-    blocks.collect()
 }

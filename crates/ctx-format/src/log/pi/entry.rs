@@ -26,7 +26,6 @@ pub(super) enum EntryKind {
 }
 
 /// An entry that says something.
-#[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub(super) kind: EntryKind,
     /// The object that holds the content: the entry itself, or its message.

@@ -14,7 +14,6 @@ use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Object, json};
 
 /// An entry, as far as the tree is concerned.
-#[derive(Clone, Debug)]
 pub(super) struct Node {
     /// The number of its record, from 0.
     pub(super) record: usize,
