@@ -3,7 +3,7 @@
 
 use super::{
     Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text,
-    text_record, with_text,
+    with_text,
 };
 use crate::dialect::unread::has_text;
 use crate::dialect::{lessen, sum};
@@ -298,9 +298,9 @@ impl RepairDialect for Anthropic {
     }
 
     fn result(&self, result: &NewResult<'_>) -> Option<String> {
-        if let Some(found) = &result.found {
-            let mut results = blocks(&found.record).into_iter().filter(is_result);
-            let block = results.nth(found.place)?;
+        if let Some((record, place)) = &result.found {
+            let mut results = blocks(record).into_iter().filter(is_result);
+            let block = results.nth(*place)?;
             return Some(with_text(&block, "tool_use_id", result.id));
         }
         Some(format!(
@@ -313,10 +313,6 @@ impl RepairDialect for Anthropic {
     fn records_of(&self, results: Vec<String>) -> Vec<String> {
         let blocks = results.join(",");
         vec![format!("{{\"role\":\"user\",\"content\":[{blocks}]}}")]
-    }
-
-    fn said_by_user(&self, text: &str) -> String {
-        text_record(Role::User, text)
     }
 }
 

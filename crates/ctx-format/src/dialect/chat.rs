@@ -4,7 +4,7 @@
 use super::unread::has_text;
 use super::{
     Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
-    text_or_json, text_record, with_text,
+    text_or_json, with_text,
 };
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
@@ -254,8 +254,8 @@ impl RepairDialect for Chat {
     }
 
     fn result(&self, result: &NewResult<'_>) -> Option<String> {
-        if let Some(found) = &result.found {
-            return Some(with_text(&found.record, "tool_call_id", result.id));
+        if let Some((record, _)) = &result.found {
+            return Some(with_text(record, "tool_call_id", result.id));
         }
         let content = json::quoted(MISSING_RESULT);
         // A function that was called in the deprecated way has no id.
@@ -272,10 +272,6 @@ impl RepairDialect for Chat {
 
     fn records_of(&self, results: Vec<String>) -> Vec<String> {
         results
-    }
-
-    fn said_by_user(&self, text: &str) -> String {
-        text_record(Role::User, text)
     }
 }
 

@@ -115,8 +115,8 @@ impl RepairDialect for Items {
     }
 
     fn result(&self, result: &NewResult<'_>) -> Option<String> {
-        if let Some(found) = &result.found {
-            return Some(found.record.text().to_owned());
+        if let Some((record, _)) = &result.found {
+            return Some(record.text().to_owned());
         }
         let id = serde_json::Value::from(result.id);
         let text = serde_json::Value::from(MISSING_RESULT);

@@ -5,8 +5,9 @@
 //! moves to its call, and only a result without a call is removed. A call without any result gets
 //! one that says so.
 
+use crate::dialect::text_record;
 use crate::record::line_end;
-use crate::{Object, Origin};
+use crate::{Object, Origin, Role};
 use std::collections::BTreeMap;
 
 mod plan;
@@ -84,22 +85,35 @@ pub enum RepairKind {
 impl RepairKind {
     /// Its word in reports.
     pub fn as_str(&self) -> &'static str {
+        self.words("").0
+    }
+
+    /// Its word in reports, and what it does, to the call or the result `id`.
+    fn words(&self, id: &str) -> (&'static str, String) {
         match self {
-            Self::DropOrphan => "drop-orphan",
-            Self::DropRepeated => "drop-repeated",
-            Self::Move { .. } => "move",
-            Self::ResultsFirst => "results-first",
-            Self::Answer => "answer",
-            Self::Rename { .. } => "rename",
-            Self::Begin => "begin",
-            Self::Split { .. } => "split",
-            Self::RemoveNuls => "remove-nuls",
-            Self::ReplaceBytes => "replace-bytes",
-            Self::Cut => "cut",
-            Self::EndLine => "end-line",
-            Self::Header => "header",
-            Self::Reparent { .. } => "reparent",
-            Self::Change { .. } => "change",
+            Self::DropOrphan => ("drop-orphan", format!("result {id} removed: it answers no call")),
+            Self::DropRepeated => {
+                ("drop-repeated", format!("result {id} removed: its call has a result already"))
+            }
+            Self::Move { to } => ("move", format!("result {id} moved to its call in line {to}")),
+            Self::ResultsFirst => ("results-first", "results moved before the other blocks".into()),
+            Self::Answer => ("answer", format!("call {id} answered: its result is missing")),
+            Self::Rename { to } => {
+                ("rename", format!("call {id} renamed to {to}: another call has the id"))
+            }
+            Self::Begin => {
+                ("begin", "a user message inserted before: the session began with a reply".into())
+            }
+            Self::Split { into } => ("split", format!("split into {into} lines")),
+            Self::RemoveNuls => ("remove-nuls", "NUL bytes removed".into()),
+            Self::ReplaceBytes => ("replace-bytes", "bytes that are not UTF-8 replaced".into()),
+            Self::Cut => ("cut", "the end cut off: the line is not complete".into()),
+            Self::EndLine => ("end-line", "a line end added".into()),
+            Self::Header => ("header", "a header inserted before".into()),
+            Self::Reparent { to } => {
+                ("reparent", format!("hung on line {to}: its parent is missing or hangs on it"))
+            }
+            Self::Change { rule } => ("change", format!("{rule} repaired")),
         }
     }
 }
@@ -107,35 +121,8 @@ impl RepairKind {
 impl Action {
     /// The repair and its reason, for a message.
     pub fn say(&self) -> String {
-        let id = match self.id.as_str() {
-            "" => "without id",
-            id => id,
-        };
-        match &self.what {
-            RepairKind::DropOrphan => format!("result {id} removed: it answers no call"),
-            RepairKind::DropRepeated => {
-                format!("result {id} removed: its call has a result already")
-            }
-            RepairKind::Move { to } => format!("result {id} moved to its call in line {to}"),
-            RepairKind::ResultsFirst => "results moved before the other blocks".to_owned(),
-            RepairKind::Answer => format!("call {id} answered: its result is missing"),
-            RepairKind::Rename { to } => {
-                format!("call {id} renamed to {to}: another call has the id")
-            }
-            RepairKind::Begin => {
-                "a user message inserted before: the session began with a reply".to_owned()
-            }
-            RepairKind::Split { into } => format!("split into {into} lines"),
-            RepairKind::RemoveNuls => "NUL bytes removed".to_owned(),
-            RepairKind::ReplaceBytes => "bytes that are not UTF-8 replaced".to_owned(),
-            RepairKind::Cut => "the end cut off: the line is not complete".to_owned(),
-            RepairKind::EndLine => "a line end added".to_owned(),
-            RepairKind::Header => "a header inserted before".to_owned(),
-            RepairKind::Reparent { to } => {
-                format!("hung on line {to}: its parent is missing or hangs on it")
-            }
-            RepairKind::Change { rule } => format!("{rule} repaired"),
-        }
+        let id = if self.id.is_empty() { "without id" } else { &self.id };
+        self.what.words(id).1
     }
 }
 
@@ -213,7 +200,9 @@ pub trait RepairDialect {
     fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
     /// A record, without line end, in which the user says `text`.
-    fn said_by_user(&self, text: &str) -> String;
+    fn said_by_user(&self, text: &str) -> String {
+        text_record(Role::User, text)
+    }
 }
 
 /// The changes of a record. Calls and results are identified by their index among the calls or the
@@ -237,18 +226,9 @@ pub struct NewResult<'a> {
     pub id: &'a str,
     /// The record of the call.
     pub call: Object<'a>,
-    /// The current position of the result; `None` if there is none, and [`MISSING_RESULT`] replaces
-    /// it.
-    pub found: Option<ResultSource<'a>>,
-}
-
-/// A result in another record.
-#[derive(Debug)]
-pub struct ResultSource<'a> {
-    /// The record.
-    pub record: Object<'a>,
-    /// Its index among the results of the record.
-    pub place: usize,
+    /// The record that has the result now, and its index among the results there; `None` if there
+    /// is none, and [`MISSING_RESULT`] replaces it.
+    pub found: Option<(Object<'a>, usize)>,
 }
 
 impl Repair {
@@ -272,7 +252,15 @@ impl Repair {
             lines.push(how.said_by_user(MISSING_BEGINNING).into_bytes());
         }
         if !edit.drop {
-            lines.push(changed(line(bytes), edit, results(&edit.into), how));
+            let own = line(bytes);
+            lines.push(match object(own) {
+                Some(object) => {
+                    let text = how.changed(&object, &edit.change, results(&edit.into));
+                    // A byte order mark may precede the text.
+                    [&own[..own.len() - object.text().len()], text.as_bytes()].concat()
+                }
+                None => own.to_vec(),
+            });
         }
         if !edit.behind.is_empty() {
             let behind = how.records_of(results(&edit.behind));
@@ -296,22 +284,11 @@ impl Repair {
         let object = |record: usize| object(line(records[record].as_ref()));
         let call = &self.calls[call];
         let found = match call.found {
-            Some(at) => Some(ResultSource { record: object(at.record)?, place: at.place }),
+            Some(at) => Some((object(at.record)?, at.place)),
             None => None,
         };
         Some(NewResult { id: &call.id, call: object(call.record)?, found })
     }
-}
-
-/// The record itself, without its line end.
-fn changed(bytes: &[u8], edit: &Edit, into: Vec<String>, how: &dyn RepairDialect) -> Vec<u8> {
-    let Some(object) = object(bytes) else {
-        return bytes.to_vec();
-    };
-    let text = how.changed(&object, &edit.change, into);
-    // A byte order mark may precede the text.
-    let mark = &bytes[..bytes.len() - object.text().len()];
-    [mark, text.as_bytes()].concat()
 }
 
 /// A record without its line end.

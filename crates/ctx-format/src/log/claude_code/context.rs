@@ -2,7 +2,7 @@
 //! parents, with the lines that belong to that path.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::line::{Node, NodeKind};
 use super::tree::{LastUse, LoadedTree};
@@ -227,50 +227,31 @@ const NEAR: i64 = 5_000;
 /// The lines of one agent by their times: the nearest earlier one takes the place of a missing
 /// parent.
 struct EarlierLines {
-    /// Time and place, by time; of one time the last one in the file first.
-    lines: Vec<(i64, usize)>,
-    /// For each line, the next lower one that is not on the path, or itself; shifted by one, since
-    /// 0 means none. It keeps the time linear for a file whose parents are all missing.
-    next: Vec<usize>,
+    /// Time and place, by time; of one time the last one in the file first. Those that were found
+    /// on the path leave, so that a file whose parents are all missing takes little time.
+    lines: BTreeSet<(i64, Reverse<usize>)>,
 }
 
 impl EarlierLines {
     fn of<'n>(nodes: impl Iterator<Item = (usize, &'n Node)>, is_sidechain: bool) -> Self {
         let own = nodes.filter(|(_, node)| node.is_sidechain == is_sidechain);
-        let mut lines: Vec<(i64, usize)> =
-            own.filter_map(|(place, node)| Some((node.time?, place))).collect();
-        lines.sort_unstable_by_key(|(time, place)| (*time, Reverse(*place)));
-        let next = (0..=lines.len()).collect();
-        Self { lines, next }
+        let lines = own.filter_map(|(place, node)| Some((node.time?, Reverse(place))));
+        Self { lines: lines.collect() }
     }
 
     /// The nearest line up to that time that was not seen; of one time the first in the file.
     fn before(&mut self, time: i64, seen: &HashSet<usize>) -> Option<usize> {
-        let mut at = self.lines.partition_point(|(other, _)| *other <= time);
         loop {
-            at = self.lower(at);
-            let (found, place) = *self.lines.get(at.checked_sub(1)?)?;
+            let nearest = *self.lines.range(..=(time, Reverse(0))).next_back()?;
+            let (found, Reverse(place)) = nearest;
             if time - found > NEAR {
                 return None;
             }
             if !seen.contains(&place) {
                 return Some(place);
             }
-            self.next[at] = at - 1;
+            self.lines.remove(&nearest);
         }
-    }
-
-    /// The next lower line that may not have been seen.
-    fn lower(&mut self, from: usize) -> usize {
-        let mut end = from;
-        while self.next[end] != end {
-            end = self.next[end];
-        }
-        let mut at = from;
-        while at != end {
-            at = std::mem::replace(&mut self.next[at], end);
-        }
-        end
     }
 }
 
