@@ -141,10 +141,7 @@ impl Foreign {
             return objects.find_map(|object| Self::of(&object, None));
         };
         let object = Object::parse(list.first()?).ok()?;
-        if object.get("mapping").is_some() {
-            return Some(CHATGPT);
-        }
-        Self::of(&object, None)
+        if object.get("mapping").is_some() { Some(CHATGPT) } else { Self::of(&object, None) }
     }
 }
 

@@ -26,11 +26,6 @@ pub(crate) struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// Reads lines from `source`; no other buffer is needed in between.
     pub(crate) fn new(source: R) -> Self {
-        Self::with_max_line(source, MAX_LINE)
-    }
-
-    /// Like [`Self::new`], with another limit than [`MAX_LINE`].
-    pub(crate) fn with_max_line(source: R, max_line: usize) -> Self {
         Self {
             source,
             buffer: Vec::new(),
@@ -41,7 +36,7 @@ impl<R: Read> Lines<R> {
             offset: 0,
             within_long: false,
             at_end: false,
-            max_line,
+            max_line: MAX_LINE,
         }
     }
 
@@ -114,8 +109,7 @@ impl<R: Read> Lines<R> {
             (true, true) => Piece::Last,
         };
         let bytes = &self.buffer[self.start..self.start + length];
-        let origin =
-            Origin { line: self.number, offset: self.offset, piece, presence: None, portion: None };
+        let origin = Origin { line: self.number, offset: self.offset, piece, ..Origin::ALONE };
         self.within_long = !ends;
         self.number += u64::from(ends);
         self.offset += length as u64;
@@ -166,7 +160,7 @@ mod tests {
     }
 
     fn all(input: &[u8], step: usize, max: usize) -> Vec<(Vec<u8>, u64, u64, Piece)> {
-        let mut lines = Lines::with_max_line(Drip(input, step), max);
+        let mut lines = Lines { max_line: max, ..Lines::new(Drip(input, step)) };
         let mut seen = Vec::new();
         while let Some(line) = lines.next().expect("no error") {
             seen.push((line.bytes.to_vec(), line.line, line.offset, line.piece));

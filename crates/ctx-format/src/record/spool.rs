@@ -167,14 +167,13 @@ mod tests {
     use super::Spool;
     use proptest::prelude::*;
     use std::collections::VecDeque;
-    use std::io::Write;
 
     proptest! {
         #[test]
         fn all_that_is_left_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..200), limit in 0usize..100, taken in 0usize..200, step in 1usize..50) {
             let mut spool = Spool::with_limit(std::env::temp_dir(), limit);
             for piece in bytes.chunks(step) {
-                spool.write_all(piece).expect("push");
+                spool.push(piece).expect("push");
             }
             let taken = taken.min(bytes.len());
             prop_assert_eq!(&spool.pop(taken).expect("pop"), &bytes[..taken]);

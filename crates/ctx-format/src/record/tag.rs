@@ -139,12 +139,8 @@ impl Tag {
 
 /// `false` when the value is not of the member's kind.
 fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
-    let read = serde_json::from_str(value);
-    let is_known = read.is_ok();
-    if is_known {
-        *member = read.ok();
-    }
-    is_known
+    let read = serde_json::from_str(value).map(|read| *member = Some(read));
+    read.is_ok()
 }
 
 /// The position of a tag in an untagged record: directly after `{`.
@@ -183,10 +179,7 @@ pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>)
     for place in cut_members(object, object, |member| member.key == Tag::KEY) {
         edits.cut(place);
     }
-    if edits.is_empty() {
-        return Cow::Borrowed(bytes);
-    }
-    Cow::Owned(edits.apply(bytes, skipped))
+    if edits.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned(edits.apply(bytes, skipped)) }
 }
 
 /// Reads zones, and counts records against the `end` that the writer announced:

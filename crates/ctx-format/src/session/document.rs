@@ -186,7 +186,8 @@ impl Frame {
             places.entry(line).or_default().push(number);
         }
         let source = self.source.as_bytes();
-        let mut out = source[..self.begin()].to_vec();
+        let begin = self.messages.first().map_or(self.list + 1, |first| first.start);
+        let mut out = source[..begin].to_vec();
         let mut next = 0;
         // Which of the messages was written last.
         let mut before: Option<Option<usize>> = None;
@@ -207,18 +208,9 @@ impl Frame {
             }
             before = Some(found);
         }
-        out.extend_from_slice(&source[self.end()..]);
+        let end = self.messages.last().map_or(self.list + 1, |last| last.end);
+        out.extend_from_slice(&source[end..]);
         out
-    }
-
-    /// Where the first message begins.
-    fn begin(&self) -> usize {
-        self.messages.first().map_or(self.list + 1, |it| it.start)
-    }
-
-    /// Where the last one ends.
-    fn end(&self) -> usize {
-        self.messages.last().map_or(self.list + 1, |it| it.end)
     }
 
     /// The text between two messages: the original if they were neighbours.

@@ -320,8 +320,7 @@ impl Watch {
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let who = if self.0.is_some() { "somebody" } else { "nobody" };
-        f.debug_tuple("Watch").field(&who).finish()
+        f.debug_struct("Watch").finish_non_exhaustive()
     }
 }
 

@@ -182,9 +182,7 @@ impl<'t> Messages<'t> {
     /// Whether a record of these results continues the last reply. The records of a message are in
     /// the order of the file, but a reply may be written again after its results.
     fn is_answered_by(&self, record: usize, ids: &[LineId]) -> bool {
-        let Some(calls) = self.calls else {
-            return false;
-        };
-        self.ends[self.last] < record && ids.iter().all(|id| calls.contains(id))
+        let are_of = |calls: &HashSet<LineId>| ids.iter().all(|id| calls.contains(id));
+        self.calls.is_some_and(|calls| self.ends[self.last] < record && are_of(calls))
     }
 }
