@@ -115,8 +115,7 @@ impl<'c> Reading<'c> {
     }
 
     fn wait(&mut self, entry: Entry, text: &str) -> Result<(), ConvertError> {
-        let pushed = self.spool.push(text.as_bytes());
-        pushed.map_err(ConvertError::Temporary)?;
+        self.spool.push(text.as_bytes()).map_err(ConvertError::Temporary)?;
         self.entries.push(Entry {
             start: self.waiting,
             length: text.len(),

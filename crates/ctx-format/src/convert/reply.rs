@@ -296,8 +296,7 @@ impl Calls {
 
     /// Whether a call that `result` could answer has one already.
     pub(super) fn is_answered(&self, result: &ToolResult<'_>) -> bool {
-        let waiting = self.waiting.get(&Key::of_result(result));
-        waiting.is_some_and(Vec::is_empty)
+        self.waiting.get(&Key::of_result(result)).is_some_and(Vec::is_empty)
     }
 
     /// How many have no result.

@@ -324,8 +324,7 @@ fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
     let blocks = blocks(object);
     let calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
     for (place, call) in calls.enumerate() {
-        let renamed = change.rename_calls.get(&place);
-        if let Some((id, to)) = call.get("id").zip(renamed) {
+        if let Some((id, to)) = call.get("id").zip(change.rename_calls.get(&place)) {
             edits.put(&Slot::text(object, id), to);
         }
     }

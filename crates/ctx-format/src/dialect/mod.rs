@@ -413,8 +413,7 @@ impl Usage {
     /// `None` where there is no prompt: such numbers stand for ones that the agent does not
     /// have.
     pub(crate) fn new(prompt: u64, output: u64) -> Option<Self> {
-        let usage = Self { prompt, output, ..Self::default() };
-        (prompt > 0).then_some(usage)
+        (prompt > 0).then_some(Self { prompt, output, ..Self::default() })
     }
 
     /// Prompt and reply: what the context came to.

@@ -164,8 +164,7 @@ impl View {
     /// The presence of the record of that number, from 0. A record that the view does not know is
     /// never sent.
     pub fn of(&self, number: usize) -> Presence {
-        let unknown = Presence::Outside(Outside::NeverSent);
-        self.records.get(number).copied().unwrap_or(unknown)
+        self.records.get(number).copied().unwrap_or(Presence::Outside(Outside::NeverSent))
     }
 
     /// The part of a record that is in the context, if not all of it.

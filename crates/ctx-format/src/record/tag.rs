@@ -139,8 +139,7 @@ impl Tag {
 
 /// `false` when the value is not of the member's kind.
 fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
-    let read = serde_json::from_str(value).map(|read| *member = Some(read));
-    read.is_ok()
+    serde_json::from_str(value).map(|read| *member = Some(read)).is_ok()
 }
 
 /// The position of a tag in an untagged record: directly after `{`.

@@ -225,8 +225,7 @@ impl Frame {
 }
 
 fn whole_lines(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = lines.split(|byte| *byte == b'\n');
-    lines.filter(|line| !line.is_empty())
+    lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
 /// How many lines are looked at; an agent says early who it is.

@@ -103,10 +103,7 @@ impl<R: Read> Records<R> {
             // The records of a document are not its bytes.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
-                Some(source) => {
-                    let source = BufReader::with_capacity(READ_AHEAD, source);
-                    Source::Reader(source)
-                }
+                Some(source) => Source::Reader(BufReader::with_capacity(READ_AHEAD, source)),
                 None => Source::Spool(options.spool()),
             });
             if records.document.is_some() {

@@ -120,6 +120,15 @@ impl Notes<'_> {
         }
     }
 
+    /// Whether an agent has a place for a message: it has instructions of its own.
+    pub(crate) fn is_for_agent(&mut self, said: &TurnMessage<'_>) -> bool {
+        self.name(said);
+        if said.role.is_system() {
+            self.count(LossKind::Instructions, "");
+        }
+        !said.role.is_system()
+    }
+
     /// One more of that kind.
     pub(crate) fn count(&mut self, kind: LossKind, name: &str) {
         self.report.count(kind, name, self.line);

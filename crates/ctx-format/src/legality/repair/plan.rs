@@ -72,8 +72,7 @@ impl Planner {
                     |id: &String| !ids.contains(id) && !outline.calls.iter().any(|it| it == id);
                 let mut others = (2..).map(|number| format!("{was}-{number}"));
                 id = others.find(is_free).expect("there are more numbers than calls");
-                let renamed = &mut self.edit(record).change.rename_calls;
-                renamed.insert(place, id.clone());
+                self.edit(record).change.rename_calls.insert(place, id.clone());
                 self.act(line, was, RepairKind::Rename { to: id.clone() });
             }
             ids.insert(id.clone());
@@ -96,8 +95,7 @@ impl Planner {
         call.answered = true;
         if call.id != call.was {
             let to = call.id.clone();
-            let renamed = &mut self.edit(at.record).change.rename_results;
-            renamed.insert(at.place, to);
+            self.edit(at.record).change.rename_results.insert(at.place, to);
         }
     }
 

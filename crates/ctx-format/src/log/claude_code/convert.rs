@@ -3,7 +3,6 @@
 
 use super::NO_USAGE;
 use crate::Role;
-use crate::convert::LossKind;
 use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target, anthropic};
 use crate::convert::turn::{Results, Turn, TurnMessage};
@@ -64,19 +63,15 @@ impl Writer {
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.name(said);
-        match said.role {
-            Role::System | Role::Developer => {
-                notes.count(LossKind::Instructions, "");
-                Vec::new()
-            }
-            Role::Assistant => self.reply(said, notes),
-            _ => {
-                let content = anthropic::content(&said.pieces, notes);
-                let line = content.map(|it| self.user(&it, (&said.origins, notes), false));
-                line.into_iter().collect()
-            }
+        if !notes.is_for_agent(said) {
+            return Vec::new();
         }
+        if said.role == Role::Assistant {
+            return self.reply(said, notes);
+        }
+        let content = anthropic::content(&said.pieces, notes);
+        let line = content.map(|it| self.user(&it, (&said.origins, notes), false));
+        line.into_iter().collect()
     }
 
     /// A line for each block.

@@ -34,9 +34,7 @@ impl Writer {
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Message> {
-        notes.name(said);
-        if said.role.is_system() {
-            notes.count(LossKind::Instructions, "");
+        if !notes.is_for_agent(said) {
             return None;
         }
         if is_command(&said.pieces) {
@@ -183,8 +181,7 @@ impl Target for Writer {
             }
             return Vec::new();
         }
-        let messages = messages.into_iter();
-        messages.map(|(json, origins)| Line::of_log(json, &origins)).collect()
+        messages.into_iter().map(|(json, origins)| Line::of_log(json, &origins)).collect()
     }
 
     fn end(&mut self) -> Vec<Line> {

@@ -100,8 +100,7 @@ impl CompactionWriter for Writer {
 }
 
 fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
-    let object = kept.object()?;
-    object.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
+    kept.object()?.get("id").map(str::to_owned).ok_or(CompactionError::Unreadable)
 }
 
 /// The entry with other members. It has the content that an edit gives it, since the edit does not

@@ -49,9 +49,7 @@ impl Writer {
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
-        notes.name(said);
-        if said.role.is_system() {
-            notes.count(LossKind::Instructions, "");
+        if !notes.is_for_agent(said) {
             return None;
         }
         let is_reply = said.role == Role::Assistant;

@@ -202,8 +202,7 @@ pub(super) fn new_content<'a>(object: &Object<'a>) -> Option<&'a str> {
     if object.get("replacement") == Some("null") {
         return None;
     }
-    let replacement = object.object_of("replacement");
-    replacement.and_then(|it| it.get("content")).or(Some("{}"))
+    object.object_of("replacement").and_then(|it| it.get("content")).or(Some("{}"))
 }
 
 /// The role of such messages, raw.
