@@ -21,8 +21,9 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::turn::Family;
-use crate::dialect::{Dialect, HeldMessage, Responses, Sealed, Sniff, Wrapped, items, kind_of};
-use crate::dialect::{lessen, sum};
+use crate::dialect::{
+    Dialect, HeldMessage, Responses, Sealed, Sniff, Wrapped, items, kind_of, lessen, sum,
+};
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,

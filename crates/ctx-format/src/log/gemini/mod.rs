@@ -28,8 +28,7 @@ use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::turn::Family;
-use crate::dialect::sum;
-use crate::dialect::{Dialect, HeldMessage, Sniff, Wrapped, kind_of};
+use crate::dialect::{Dialect, HeldMessage, Sniff, Wrapped, kind_of, sum};
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,

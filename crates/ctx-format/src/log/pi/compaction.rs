@@ -24,28 +24,26 @@ pub(super) struct Writer {
     /// The numbers of the entries of version 1, by the hash of their text. Only lines of JSON
     /// count.
     numbers: HashMap<LineId, usize>,
-    lines: usize,
     times: Times,
 }
 
 impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
         self.times.push(object);
-        let place = self.entries.nodes.len();
-        self.entries.push(self.lines, object);
+        let (place, number) = (self.entries.nodes.len(), self.entries.lines);
+        self.entries.push(number, object);
         if self.entries.newest == Some(place)
             && let Some(id) = object.get("id")
         {
             self.last = Some(id.to_owned());
         }
         if self.entries.version.is_some_and(has_no_ids) {
-            self.numbers.insert(LineId::of(object.text().trim()), self.lines);
+            self.numbers.insert(LineId::of(object.text().trim()), number);
         }
-        self.lines += 1;
     }
 
     fn finish(&mut self, compaction: &Compaction<'_>) -> Result<Vec<String>, CompactionError> {
-        let Self { entries, last, numbers, lines: count, times } = self;
+        let Self { entries, last, numbers, times } = self;
         let version = entries.version.ok_or(CompactionError::NoHeader)?;
         let has_ids = !has_no_ids(version);
         let (mut made, mut ids) = (HashSet::new(), Ids::new(&compaction.seed));
@@ -73,7 +71,10 @@ impl CompactionWriter for Writer {
         } else {
             let number = |kept: &Kept<'_>| numbers.get(&LineId::of(kept.text.trim())).copied();
             let first = first.map(|kept| number(kept).ok_or(CompactionError::Unreadable));
-            line.json("firstKeptEntryIndex", &first.transpose()?.unwrap_or(*count).to_string())
+            line.json(
+                "firstKeptEntryIndex",
+                &first.transpose()?.unwrap_or(entries.lines).to_string(),
+            )
         };
         line = line.json("tokensBefore", &compaction.tokens.0.to_string());
         let context = view::context(entries, &entries.path());

@@ -21,9 +21,8 @@ use super::view::ViewBuilder;
 use super::{Agent, Log};
 use crate::convert::turn::Family;
 use crate::dialect::{
-    Chat, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of,
+    Chat, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of, lessen, sum,
 };
-use crate::dialect::{lessen, sum};
 use crate::{
     About, Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules,
     SecondCopy, Unread, Usage, json,

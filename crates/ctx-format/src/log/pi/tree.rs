@@ -36,16 +36,14 @@ pub(super) enum Content {
     /// Something else for the model: summaries of branches, commands, texts of extensions.
     Extra,
     /// The end of what is no longer sent: a compaction, or the reset of `OpenClaw`.
-    Boundary(Boundary),
+    Boundary {
+        /// The first of the entries before it that stay in the context.
+        first_kept: Option<LineId>,
+        /// Whether only messages stay.
+        keeps_messages_only: bool,
+    },
     /// No message: settings, names, prompts, edits, the state of extensions.
     State,
-}
-
-/// Which of the entries before a boundary stay in the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Boundary {
-    pub(super) first_kept: Option<LineId>,
-    pub(super) keeps_messages_only: bool,
 }
 
 impl Node {
@@ -54,7 +52,7 @@ impl Node {
         let entry = Entry::of(object);
         let boundary = |keeps_messages_only| {
             let first_kept = LineId::at_filled(object, "firstKeptEntryId");
-            Content::Boundary(Boundary { first_kept, keeps_messages_only })
+            Content::Boundary { first_kept, keeps_messages_only }
         };
         let kind = kind_of(object);
         let content = match (&*kind, entry.as_ref().map(|entry| entry.kind)) {
@@ -79,7 +77,7 @@ impl Node {
     }
 
     pub(super) fn is_boundary(&self) -> bool {
-        matches!(self.content, Content::Boundary(_))
+        matches!(self.content, Content::Boundary { .. })
     }
 }
 
@@ -93,7 +91,7 @@ pub(super) struct Entries {
     /// The version in the header. Without a header the agent reads nothing.
     pub(super) version: Option<f64>,
     /// How many lines are JSON: entries, and headers.
-    lines: usize,
+    pub(super) lines: usize,
     pub(super) newest: Option<usize>,
     /// The flaw of a session without a header.
     pub(super) headless: Option<Flaw>,
@@ -126,10 +124,9 @@ impl Entries {
     fn number(&self, node: &mut Node, object: &Object<'_>) {
         node.id = Some(LineId::of_number(self.lines));
         node.parent = self.nodes.last().and_then(|last| last.id);
-        if let Content::Boundary(boundary) = &mut node.content {
+        if let Content::Boundary { first_kept, .. } = &mut node.content {
             let number = object.get("firstKeptEntryIndex");
-            let number = number.and_then(|raw| raw.parse().ok());
-            boundary.first_kept = number.map(LineId::of_number);
+            *first_kept = number.and_then(|raw| raw.parse().ok()).map(LineId::of_number);
         }
     }
 

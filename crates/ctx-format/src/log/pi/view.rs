@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::tree::{Boundary, Content, Entries, Node};
+use super::tree::{Content, Entries, Node};
 use crate::log::links::{LineId, Tree, off_the_path, second_root};
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw, Remedy};
@@ -85,24 +85,20 @@ pub(super) fn context<'t>(entries: &'t Entries, path: &[usize]) -> Vec<&'t Node>
         return path;
     };
     let mut context = vec![path[last]];
-    if let Content::Boundary(boundary) = path[last].content {
-        context.extend(kept(&path[..last], boundary));
+    if let Content::Boundary { first_kept, keeps_messages_only } = path[last].content {
+        // Every entry of a path except the last one has an id. None stay if the first one that the
+        // boundary names is not among them.
+        let first = path[..last].iter().position(|node| node.id == first_kept);
+        let stays = |node: &&Node| match node.content {
+            Content::Message => true,
+            Content::Extra => !keeps_messages_only,
+            Content::Boundary { .. } => false,
+            Content::State => node.edit.is_some(),
+        };
+        context.extend(path[first.unwrap_or(last)..last].iter().copied().filter(stays));
     }
     context.extend(&path[last + 1..]);
     context
-}
-
-/// The entries before a boundary that stay: none if the first one that it names is not among them.
-fn kept<'n>(before: &[&'n Node], boundary: Boundary) -> impl Iterator<Item = &'n Node> {
-    // Every entry of a path except the last one has an id.
-    let first = before.iter().position(|node| node.id == boundary.first_kept);
-    let stays = move |node: &&Node| match node.content {
-        Content::Message => true,
-        Content::Extra => !boundary.keeps_messages_only,
-        Content::Boundary(_) => false,
-        Content::State => node.edit.is_some(),
-    };
-    before[first.unwrap_or(before.len())..].iter().copied().filter(stays)
 }
 
 /// New contents by the id of their entry, raw; `None` for an entry that is not sent.
@@ -144,7 +140,7 @@ fn parent_loop(entries: &Entries, place: usize) -> Flaw {
 /// A compaction that keeps entries from one on that is not above it.
 fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Option<Flaw> {
     let node = &entries.nodes[place];
-    let Content::Boundary(Boundary { first_kept, .. }) = node.content else {
+    let Content::Boundary { first_kept, .. } = node.content else {
         return None;
     };
     let is_first = |place: &usize| entries.nodes[*place].id == first_kept;
