@@ -1,7 +1,6 @@
 //! Why a pass gives up.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::allocate::TooSmall;
 use ctx_format::compaction::CompactionError;

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{Budget, Decision, LEAST_SUMMARY, RecordKind, TooSmall, Verdict};
-use super::{Entries, Packed};
+use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSmall, Verdict};
 use ctx_policy::share::Share;
 
 /// A result in the tail may take this share of the room, ...

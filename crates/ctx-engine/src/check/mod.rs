@@ -18,9 +18,7 @@ use crate::estimate::CalibrationPass;
 use crate::parallel::{InTurn, Work};
 
 pub use repair::{RepairPass, RepairedSession};
-pub use report::Report;
-pub use report::{CheckJson, DueJson, RepairJson};
-pub use report::{Fault, Finding, Remark};
+pub use report::{CheckJson, DueJson, Fault, Finding, Remark, RepairJson, Report};
 
 /// Options of a check.
 #[derive(Clone, Default)]

@@ -9,15 +9,13 @@ use ctx_policy::keep::Keep;
 use ctx_policy::trigger::{Size, Step};
 use ctx_summary::ledger::Ledger;
 
-use super::Source;
 use super::content::Content;
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Ended, Ladder};
 use super::options::SizeBefore;
-use super::pruning;
 use super::report::{Attempt, Outcome, PRUNED_FIRST, Report, ratio};
 use super::survey::Survey;
-use super::{Offloaded, Originals};
+use super::{Offloaded, Originals, Source, pruning};
 use crate::score::{self, MOST_SCORED_BYTES};
 use crate::summarize::{Summary, Summing};
 use crate::{Notes, PassError};

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use ctx_format::{Dialect, Frame, FromStart, Options, Record, Watch, dialect, dialect_of_lines};
 
-use crate::Time;
 use crate::error::rewritable;
 use crate::session::FirstUnread;
-use crate::{ErrorKind, Invalid, PassError, Session};
+use crate::{ErrorKind, Invalid, PassError, Session, Time};
 
 /// A session in a file, whose format is known.
 pub struct Content {

@@ -11,14 +11,13 @@ use ctx_policy::trigger::Size;
 use ctx_policy::{Fallback, When};
 use ctx_summary::Recognizer;
 
-use super::Originals;
 use super::compaction::{Flush, MessageReader, ReadMessage};
 use super::content::{Content, temporary};
 use super::options::{Plan, SizeBefore, scaled};
 use super::pruning::prune;
 use super::report::{Attempt, Outcome};
 use super::survey::{Survey, Zones};
-use super::within;
+use super::{Originals, within};
 use crate::prune::changed_record;
 use crate::summarize::{self, Draft, Edit, Material, Needs, Summary, Writer, ZonePass};
 use crate::{Notes, PassError, Time};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::counter::MessageCounter;
-use crate::estimate::Calibrator;
+use crate::estimate::{Calibration, Calibrator};
 use chrono::{DateTime, Utc};
 use ctx_format::Saved;
 use ctx_policy::keep::Keep;
@@ -12,11 +12,9 @@ use ctx_policy::trigger::{Size, Step, Trigger, Triggers};
 use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 
-use crate::Time;
-use crate::estimate::Calibration;
 use crate::prune::Cache;
 use crate::summarize::{self, BudgetRequest, TellSizes, Writer, recognizer};
-use crate::{Notes, PassError, Pin};
+use crate::{Notes, PassError, Pin, Time};
 
 /// The caller's options.
 #[derive(Clone, Debug, Default)]

@@ -2,19 +2,18 @@
 //! are cleared.
 
 use crate::counter::MessageCounter;
-use crate::prune::{Options, Verdicts};
+use crate::prune::{
+    self, Options, PrunePass, Verdicts, changed_record, changes_context, report_small_gain,
+    report_sums,
+};
 use ctx_policy::trigger::Size;
 use ctx_policy::{Clear, When};
 
 use super::content::{Content, temporary};
 use super::options::Plan;
 use super::survey::Survey;
-use crate::checks::BoundReasoning;
-use crate::checks::Checks;
+use crate::checks::{BoundReasoning, Checks};
 use crate::outlet::Outlet;
-use crate::prune::{
-    self, PrunePass, changed_record, changes_context, report_small_gain, report_sums,
-};
 use crate::{Notes, PassError};
 
 /// A session after pruning.

@@ -1,10 +1,8 @@
 //! The first reading of a session: all facts about its records that the decisions of a
 //! compaction need.
 
-use crate::counter::MessageCounter;
-use crate::counter::PRIMING;
-use crate::counter::tool_bytes;
-use crate::prune::{Options, Pruner, Verdicts};
+use crate::counter::{MessageCounter, PRIMING, tool_bytes};
+use crate::prune::{LastCall, Options, Pruner, Verdicts};
 use crate::zones::{ExchangeFinder, Joined, KnownFacts, MessageFacts, TailFinder};
 use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};
 use ctx_policy::keep::Keep;
@@ -17,7 +15,6 @@ use super::entries::{Entries, Entry, EntryKind};
 use super::options::Plan;
 use crate::ledger::LedgerReader;
 use crate::outlet::Announced;
-use crate::prune::LastCall;
 use crate::session::FirstUnread;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;

@@ -18,10 +18,8 @@ use crate::parallel::{InTurn, Work};
 use crate::{BadLines, Invalid, Notes, PassError, Session};
 
 pub use json::{Calibrated, CountFormat, CountJson, OfModel};
-pub use slices::Slice;
-pub use slices::{Reach, Volume};
-pub use tally::{Breakdown, Row};
-pub use tally::{Share, Tally};
+pub use slices::{Reach, Slice, Volume};
+pub use tally::{Breakdown, Row, Share, Tally};
 
 /// The counts of a session.
 #[derive(Clone, Debug, Default)]

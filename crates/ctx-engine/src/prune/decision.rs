@@ -6,13 +6,11 @@ use ctx_format::{Dialect, Edits, Origin, Record, Spool, counted};
 use ctx_policy::Rule;
 
 use super::facts::{NewUsage, PrunedUsage};
-use super::log::Leaving;
-use super::log::LogCheck;
+use super::log::{Leaving, LogCheck};
 use super::pass::{Waiting, WaitingRecord};
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Sums, Verdicts};
-use crate::checks::BoundReasoning;
-use crate::checks::Checks;
+use crate::checks::{BoundReasoning, Checks};
 use crate::note::Level;
 use crate::outlet::Outlet;
 use crate::{ErrorKind, Notes, PassError};

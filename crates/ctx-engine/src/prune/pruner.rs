@@ -10,8 +10,7 @@ use ctx_policy::Rule;
 use super::facts::{
     CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize, saturating_u32,
 };
-use super::shorten::begins_with_error;
-use super::shorten::{shorten, shorten_arguments};
+use super::shorten::{begins_with_error, shorten, shorten_arguments};
 use super::{Options, Verdicts};
 use crate::calls::{FoundCall, Latest, called_on, tool_of};
 use crate::counter::{ByKind, MessageCounter, result_bytes};

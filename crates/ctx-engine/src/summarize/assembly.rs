@@ -9,10 +9,8 @@ use ctx_format::{Dialect, Object, Outline, Record, Role, Spool, counted};
 
 use super::old::{OldMessage, OldZone};
 use super::writer::Writer;
-use super::{Plan, Summary};
-use super::{clean, tell};
-use crate::checks::BoundReasoning;
-use crate::checks::Checks;
+use super::{Plan, Summary, clean, tell};
+use crate::checks::{BoundReasoning, Checks};
 use crate::{BadLineOutcome, BadLines, Notes, PassError};
 
 /// A session in the making.

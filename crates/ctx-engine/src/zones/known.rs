@@ -7,9 +7,8 @@ use std::collections::{HashMap, HashSet};
 use ctx_format::{Outline, Zone};
 use ctx_policy::keep::Keep;
 
-use super::Window;
 use super::exchanges::Exchanges;
-use super::{KnownFacts, MessageFacts, Reason, Verdict};
+use super::{KnownFacts, MessageFacts, Reason, Verdict, Window};
 
 /// Finds the exchanges of a session, of which nothing is decided yet.
 #[derive(Debug)]
