@@ -13,7 +13,8 @@ mod tests;
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
 
-use crate::zones::{Joined, KnownFacts, MessageFacts, Reason, TailFinder};
+use crate::counter::saturating_u32;
+use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
 /// A record as the allocation sees it.
 #[derive(Clone, Debug, Default)]
@@ -156,12 +157,12 @@ impl Entries {
     /// The entry of the next record.
     pub fn push(&mut self, entry: &Entry) {
         let results = entry.results.iter();
-        self.results.extend(results.map(|tokens| compact(*tokens)));
+        self.results.extend(results.map(|tokens| saturating_u32(*tokens)));
         self.list.push(Packed {
-            tokens: compact(entry.tokens),
-            arguments: compact(entry.arguments),
-            exchange: compact(entry.exchange.unwrap_or(0)),
-            results_end: compact(self.results.len() as u64),
+            tokens: saturating_u32(entry.tokens),
+            arguments: saturating_u32(entry.arguments),
+            exchange: saturating_u32(entry.exchange.unwrap_or(0)),
+            results_end: saturating_u32(self.results.len() as u64),
             kind: entry.kind,
             pinned: entry.pinned,
             selected: entry.pinned,
@@ -215,18 +216,15 @@ impl Entries {
     /// Joins exchanges that turned out to be one.
     pub fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
-            entry.exchange = compact(joined.first_of(entry.exchange.into()));
+            entry.exchange = saturating_u32(joined.first_of(entry.exchange.into()));
         }
     }
 
     /// Pins the records that `keep` selects, in addition to those that pins select.
     pub fn pin(&mut self, keep: Keep) {
-        let numbered = || (1..).zip(&self.list);
-        let mut tail = TailFinder::new(keep);
-        numbered().for_each(|(number, entry)| tail.push(number, &entry.facts()));
-        let mut kept = tail.finish();
-        numbered().for_each(|(number, entry)| kept.push(number, &entry.facts()));
-        let mut zones = kept.zones();
+        let mut zones = KnownZones::of(keep, |take| {
+            (1..).zip(&self.list).for_each(|(number, entry)| take(number, &entry.facts()));
+        });
         for (number, entry) in (1..).zip(&mut self.list) {
             let verdict = zones.next(number, &entry.facts());
             // The latest user message is not pinned: it may be too long to stay.
@@ -273,9 +271,4 @@ impl Packed {
             }
         }
     }
-}
-
-/// No session has four billion records, and no record so many tokens.
-fn compact(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSmall, Verdict};
+use crate::counter::saturating_u32;
 use ctx_policy::share::Share;
 
 /// A result in the tail may take this share of the room, ...
@@ -88,7 +89,7 @@ impl<'e> Choice<'e> {
     }
 
     pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
-        let share = u32::try_from(RESULT_SHARE.of(self.room)).unwrap_or(u32::MAX);
+        let share = saturating_u32(RESULT_SHARE.of(self.room));
         let whole = share.clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
         let recent = self.begin(1).unwrap_or(0);
         let (limit, arguments) = loop {
@@ -252,7 +253,7 @@ fn begins(entries: &[Packed]) -> Vec<u32> {
         let is_message =
             !matches!(entry.kind, RecordKind::Line | RecordKind::Tail | RecordKind::System);
         if is_message && first > at as u64 {
-            begins.push(u32::try_from(at).unwrap_or(u32::MAX));
+            begins.push(saturating_u32(at as u64));
         }
     }
     begins

@@ -1,9 +1,9 @@
 //! The first reading of a session: all facts about its records that the decisions of a
 //! compaction need.
 
-use crate::counter::{MessageCounter, PRIMING, tool_bytes};
+use crate::counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
 use crate::prune::{LastCall, Options, Pruner, Verdicts};
-use crate::zones::{ExchangeFinder, Joined, KnownFacts, MessageFacts, TailFinder};
+use crate::zones::{ExchangeFinder, Joined, KnownFacts, KnownZones, MessageFacts};
 use ctx_format::{Class, Dialect, Message, Outline, Record, Zone};
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
@@ -78,11 +78,11 @@ impl<'p> Survey<'p> {
     /// pruning leaves.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
         self.entries.each(|record, entry| {
-            let left = self.pruned.as_ref().map(|it| compact(it.tokens(record)));
+            let left = self.pruned.as_ref().map(|it| saturating_u32(it.tokens(record)));
             let exchange = self.joined.first_of(entry.exchange.into());
             let entry = Entry {
                 tokens: left.unwrap_or(entry.tokens),
-                exchange: compact(exchange),
+                exchange: saturating_u32(exchange),
                 ..entry
             };
             handle(record, entry);
@@ -106,11 +106,14 @@ impl<'p> Survey<'p> {
     /// Decides the zone of each record.
     pub(super) fn zones(&self, keep: Keep) -> Result<Zones, PassError> {
         let number = |record: usize| record as u64 + 1;
-        let mut tail = TailFinder::new(keep);
-        self.each_left(|record, entry| tail.push(number(record), &entry.facts()))?;
-        let mut kept = tail.finish();
-        self.each_left(|record, entry| kept.push(number(record), &entry.facts()))?;
-        let mut known = kept.zones();
+        let mut failed = None;
+        let mut known = KnownZones::of(keep, |take| {
+            let read = self.each_left(|record, entry| take(number(record), &entry.facts()));
+            failed = read.err().or(failed.take());
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
         let mut zones =
             Zones { of: vec![Zone::Keep; self.records()], counts: ZoneCounts::default() };
         self.each_left(|record, entry| {
@@ -225,8 +228,8 @@ impl<'p> Surveyor<'_, 'p> {
         let exchange = self.exchanges.push(self.records, outline).unwrap_or(0);
         let is_system = outline.role.is_system() && !outline.is_summary;
         Entry {
-            tokens: compact(tokens),
-            exchange: compact(exchange),
+            tokens: saturating_u32(tokens),
+            exchange: saturating_u32(exchange),
             kind: if is_system { EntryKind::System } else { EntryKind::Message },
             role: Some(outline.role),
             results: u8::try_from(outline.results.len()).unwrap_or(u8::MAX),
@@ -259,7 +262,7 @@ impl<'p> Surveyor<'_, 'p> {
 
     fn entry(record: &Record<'_>) -> Entry {
         Entry {
-            line: compact(record.line),
+            line: saturating_u32(record.line),
             begins: record.piece.begins(),
             ends: record.piece.ends(),
             ..Entry::default()
@@ -274,11 +277,6 @@ impl<'p> Surveyor<'_, 'p> {
             ..self.survey
         }
     }
-}
-
-/// No session has four billion records, and no record so many tokens.
-fn compact(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -227,6 +227,11 @@ pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)
 }
 
+/// A count or an index in half the memory. No session has more than four billion of anything.
+pub(crate) fn saturating_u32(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// Adds a message to a session's size, with its tokens and the bytes of its tool results. The
 /// sum of tokens is what `ctx-count` says of the session. Returns those of the message.
 pub fn add_to_size(

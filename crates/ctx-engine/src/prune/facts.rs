@@ -15,7 +15,7 @@ use indexmap::IndexSet;
 
 use super::Freed;
 use super::decide::Reason;
-use crate::counter::{MessageCounter, sealed};
+use crate::counter::{MessageCounter, saturating_u32, sealed};
 use crate::estimate::CalibrationPass;
 
 /// The facts about all records.
@@ -234,12 +234,6 @@ impl TextSize {
     pub(super) fn new(tokens: u64, bytes: u64) -> Self {
         Self { tokens: saturating_u32(tokens), bytes: saturating_u32(bytes) }
     }
-}
-
-/// A count or an index in half the memory. No session that fits into memory has more than four
-/// billion of anything.
-pub(super) fn saturating_u32(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// The usage that the agent has recorded with its last reply, read from the records before pruning

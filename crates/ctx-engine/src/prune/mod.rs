@@ -32,7 +32,7 @@ use facts::{Facts, RecordFacts};
 
 use crate::counter::MessageCounter;
 use crate::placeholder::{ReferencePattern, references};
-use crate::zones::{KnownFacts, MessageFacts, TailFinder};
+use crate::zones::{KnownFacts, KnownZones, MessageFacts};
 use crate::{Pin, Time};
 
 pub use decision::Decision;
@@ -202,19 +202,15 @@ pub struct Cache {
     pub now: DateTime<Utc>,
 }
 
-impl Cache {
-    /// Whether the cache has expired; `None` if the time of the last call is not known.
-    fn is_cold(&self, last_call: LastCall) -> Option<bool> {
-        let last = last_call.time().or(self.last_call)?;
-        // A call in the future has a negative age.
-        let age = (self.now - last.0).to_std();
-        Some(age.is_ok_and(|age| age > self.ttl))
-    }
-}
-
 /// Whether pruning loses no warm cache. `None` if the time of the last call is not known.
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
-    cache.map_or(Some(true), |cache| cache.is_cold(last_call))
+    let Some(cache) = cache else {
+        return Some(true);
+    };
+    let last = last_call.time().or(cache.last_call)?;
+    // A call in the future has a negative age.
+    let age = (cache.now - last.0).to_std();
+    Some(age.is_ok_and(|age| age > cache.ttl))
 }
 
 /// Finds the time of the last call of the model in the records of a session.
@@ -263,15 +259,10 @@ fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
 
 fn split_at_window(facts: &Facts, messages: u64) -> Vec<bool> {
     let numbered = || (1..).zip(facts.records.iter().zip(&facts.exchanges).map(known));
-    let mut tail = TailFinder::new(Keep { messages: Some(messages), ..Keep::default() });
-    for (number, known) in numbered() {
-        tail.push(number, &known);
-    }
-    let mut kept = tail.finish();
-    for (number, known) in numbered() {
-        kept.push(number, &known);
-    }
-    let mut zones = kept.zones();
+    let keep = Keep { messages: Some(messages), ..Keep::default() };
+    let mut zones = KnownZones::of(keep, |take| {
+        numbered().for_each(|(number, known)| take(number, &known));
+    });
     numbered().map(|(number, known)| zones.next(number, &known).zone == Zone::Old).collect()
 }
 

@@ -7,13 +7,11 @@ use ctx_format::files::FileUse;
 use ctx_format::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolResult};
 use ctx_policy::Rule;
 
-use super::facts::{
-    CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize, saturating_u32,
-};
+use super::facts::{CallFacts, Facts, Reasoning, RecordFacts, Replacement, ResultFacts, TextSize};
 use super::shorten::{begins_with_error, shorten, shorten_arguments};
 use super::{Options, Verdicts};
 use crate::calls::{FoundCall, Latest, called_on, tool_of};
-use crate::counter::{ByKind, MessageCounter, result_bytes};
+use crate::counter::{ByKind, MessageCounter, result_bytes, saturating_u32};
 use crate::placeholder::{is_placeholder, split_handle};
 use crate::zones::ExchangeFinder;
 

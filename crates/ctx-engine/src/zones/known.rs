@@ -20,17 +20,10 @@ pub struct ExchangeFinder {
 #[derive(Debug, Default)]
 pub struct Joined(HashMap<u64, u64>);
 
-/// Looks for the beginning of the tail; its records pass in their order.
+/// Says of each record, in their order, in which zone it is: what stays besides system messages and
+/// pins is known.
 #[derive(Debug)]
-pub struct TailFinder {
-    window: Window,
-    latest_user: Option<u64>,
-    next: u64,
-}
-
-/// What stays of a session, besides system messages and pins.
-#[derive(Debug)]
-pub struct Kept {
+pub struct KnownZones {
     /// Number of the first record of the tail.
     first: u64,
     latest_user: Option<u64>,
@@ -40,12 +33,6 @@ pub struct Kept {
     pinned: HashSet<u64>,
     /// Exchanges that begin before the tail and reach into it.
     reaching: HashSet<u64>,
-}
-
-/// Says of each record, in their order, in which zone it is.
-#[derive(Debug)]
-pub struct KnownZones {
-    kept: Kept,
     previous: Zone,
 }
 
@@ -81,48 +68,43 @@ impl Joined {
     }
 }
 
-impl TailFinder {
-    /// A new finder.
-    pub fn new(keep: Keep) -> Self {
-        Self { window: Window::new(keep), latest_user: None, next: 1 }
-    }
-
-    /// The next record that stays at all, by its number in the session, from 1.
-    pub fn push(&mut self, number: u64, facts: &KnownFacts) {
-        self.next = number + 1;
-        let KnownFacts::Message(known) = facts else {
-            return;
-        };
-        if known.is_system {
-            return;
-        }
-        self.window.push(number, known);
-        if known.begins_turn {
-            self.latest_user = Some(number);
-        }
-    }
-
-    /// Where the tail begins; the exchanges that reach into it must still be found.
-    pub fn finish(self) -> Kept {
-        Kept {
-            first: self.window.first_kept(self.next),
-            latest_user: self.latest_user,
+impl KnownZones {
+    /// `each` hands on the records that stay at all, by their numbers in the session, from 1. It is
+    /// called twice: for the beginning of the tail, and for the exchanges that stay with a part.
+    pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
+        let mut window = Window::new(keep);
+        let (mut latest_user, mut next) = (None, 1);
+        each(&mut |number, facts| {
+            next = number + 1;
+            if let KnownFacts::Message(known) = facts
+                && !known.is_system
+            {
+                window.push(number, known);
+                if known.begins_turn {
+                    latest_user = Some(number);
+                }
+            }
+        });
+        let mut zones = Self {
+            first: window.first_kept(next),
+            latest_user,
             exchange_of_user: None,
             pinned: HashSet::new(),
             reaching: HashSet::new(),
-        }
+            previous: Zone::System,
+        };
+        each(&mut |number, facts| {
+            if let KnownFacts::Message(known) = facts
+                && let Some(exchange) = known.exchange.filter(|_| !known.is_system)
+            {
+                zones.keep_exchange(number, known, exchange);
+            }
+        });
+        zones
     }
-}
 
-impl Kept {
-    /// The next record: its exchange stays if a part of it does.
-    pub fn push(&mut self, number: u64, facts: &KnownFacts) {
-        let KnownFacts::Message(known) = facts else {
-            return;
-        };
-        let Some(exchange) = known.exchange.filter(|_| !known.is_system) else {
-            return;
-        };
+    /// An exchange stays if this message of it does.
+    fn keep_exchange(&mut self, number: u64, known: &MessageFacts, exchange: u64) {
         if known.pinned {
             self.pinned.insert(exchange);
         }
@@ -133,11 +115,6 @@ impl Kept {
         if exchange < self.first && number >= self.first {
             self.reaching.insert(exchange);
         }
-    }
-
-    /// All records have passed.
-    pub fn zones(self) -> KnownZones {
-        KnownZones { kept: self, previous: Zone::System }
     }
 
     fn reason(&self, number: u64, known: &MessageFacts) -> Reason {
@@ -160,16 +137,14 @@ impl Kept {
             Reason::Old
         }
     }
-}
 
-impl KnownZones {
     /// The verdict on the next record.
     pub fn next(&mut self, number: u64, facts: &KnownFacts) -> Verdict {
         let (zone, reason, exchange) = match facts {
             KnownFacts::Tail => (Zone::Keep, Reason::Tail, None),
             KnownFacts::Line => (self.previous, Reason::Follows, None),
             KnownFacts::Message(known) => {
-                let reason = self.kept.reason(number, known);
+                let reason = self.reason(number, known);
                 self.previous = match reason {
                     Reason::System => Zone::System,
                     Reason::Old => Zone::Old,

@@ -17,7 +17,7 @@ use ctx_format::{Outline, Zone};
 use ctx_policy::keep::Keep;
 use exchanges::{Exchange, Exchanges};
 
-pub use known::{ExchangeFinder, Joined, Kept, KnownZones, TailFinder};
+pub use known::{ExchangeFinder, Joined, KnownZones};
 
 /// A record, as far as splitting is concerned.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
 use super::{
-    ExchangeFinder, Facts, Keep, KnownFacts, MessageFacts, Reason, Splitter, TailFinder, Verdict,
+    ExchangeFinder, Facts, Keep, KnownFacts, KnownZones, MessageFacts, Reason, Splitter, Verdict,
 };
 use ctx_format::{Outline, Role, Validator, Zone, dialect::Dialect};
 use proptest::prelude::*;
@@ -271,11 +271,7 @@ proptest! {
         };
         let facts: Vec<KnownFacts> = texts.iter().enumerate().map(facts).collect();
         let numbered = || (1..).map(|number| 3 * number).zip(&facts);
-        let mut tail = TailFinder::new(keep);
-        numbered().for_each(|(number, facts)| tail.push(number, facts));
-        let mut kept = tail.finish();
-        numbered().for_each(|(number, facts)| kept.push(number, facts));
-        let mut zones = kept.zones();
+        let mut zones = KnownZones::of(keep, |take| numbered().for_each(|(number, facts)| take(number, facts)));
         let decided = numbered().map(|(number, facts)| zones.next(number, facts));
         let decided: Vec<_> = decided.map(|verdict| (verdict.zone, verdict.reason)).collect();
         let expected: Vec<_> = verdicts.iter().map(|verdict| (verdict.zone, verdict.reason)).collect();

@@ -77,18 +77,18 @@ fn time(text: &str) -> Time {
 
 #[test]
 fn only_older_is_cold() {
-    let is_cold = |now: &str| {
+    let is_cold_at = |now: &str| {
         let cache = Cache {
             ttl: Duration::from_secs(300),
             last_call: Some(time("2025-01-01T00:00:00Z")),
             now: time(now).0,
         };
-        cache.is_cold(LastCall::default())
+        is_cold(Some(&cache), LastCall::default())
     };
-    assert_eq!(is_cold("2024-12-31T00:00:00Z"), Some(false));
-    assert_eq!(is_cold("2025-01-01T00:04:59.999Z"), Some(false));
-    assert_eq!(is_cold("2025-01-01T00:05:00Z"), Some(false));
-    assert_eq!(is_cold("2025-01-01T00:05:00.001Z"), Some(true));
+    assert_eq!(is_cold_at("2024-12-31T00:00:00Z"), Some(false));
+    assert_eq!(is_cold_at("2025-01-01T00:04:59.999Z"), Some(false));
+    assert_eq!(is_cold_at("2025-01-01T00:05:00Z"), Some(false));
+    assert_eq!(is_cold_at("2025-01-01T00:05:00.001Z"), Some(true));
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn times_in_records_come_before_other_sources() {
         last_call: None,
         now: time("2025-01-01T01:00:00Z").0,
     };
-    assert_eq!(cache.is_cold(LastCall::default()), None);
+    assert_eq!(is_cold(Some(&cache), LastCall::default()), None);
     cache.last_call = Some(time("2025-01-01T01:00:00Z"));
     let object = Object::parse(r#"{"timestamp":"2025-01-01T00:00:00Z"}"#).expect("an object");
     let mut said = LastCall::default();
     said.message(Role::Assistant, &object);
-    assert_eq!(cache.is_cold(said), Some(true));
-    assert_eq!(cache.is_cold(LastCall::default()), Some(false));
+    assert_eq!(is_cold(Some(&cache), said), Some(true));
+    assert_eq!(is_cold(Some(&cache), LastCall::default()), Some(false));
 }
 
 #[test]
