@@ -43,40 +43,30 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 11] = [
-        Self::Compacted,
-        Self::OverTarget,
-        Self::Pruned,
-        Self::NothingToDo,
-        Self::NotDue,
-        Self::Flushed,
-        Self::Disabled,
-        Self::NoGain,
-        Self::Unreachable,
-        Self::SummaryFailed,
-        Self::GivenUp,
+    /// The outcomes in their order, with their words in reports and in the audit log.
+    const WORDS: [(Self, &'static str); 11] = [
+        (Self::Compacted, "compacted"),
+        (Self::OverTarget, "over-target"),
+        (Self::Pruned, "pruned"),
+        (Self::NothingToDo, "nothing-to-do"),
+        (Self::NotDue, "not-due"),
+        (Self::Flushed, "flushed"),
+        (Self::Disabled, "disabled"),
+        (Self::NoGain, "no-gain"),
+        (Self::Unreachable, "unreachable"),
+        (Self::SummaryFailed, "summary-failed"),
+        (Self::GivenUp, "given-up"),
     ];
 
     /// The word in reports and in the audit log.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Compacted => "compacted",
-            Self::OverTarget => "over-target",
-            Self::Pruned => "pruned",
-            Self::NothingToDo => "nothing-to-do",
-            Self::NotDue => "not-due",
-            Self::Flushed => "flushed",
-            Self::Disabled => "disabled",
-            Self::NoGain => "no-gain",
-            Self::Unreachable => "unreachable",
-            Self::SummaryFailed => "summary-failed",
-            Self::GivenUp => "given-up",
-        }
+        Self::WORDS[self as usize].1
     }
 
     /// The outcome of that word.
     pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
+        let found = Self::WORDS.into_iter().find(|(_, known)| *known == word);
+        found.map(|(outcome, _)| outcome)
     }
 
     /// Whether a compaction was tried in vain: the audit log has a record of that.
@@ -391,8 +381,8 @@ mod tests {
 
     #[test]
     fn an_outcome_is_one_word_everywhere() {
-        for outcome in Outcome::ALL {
-            assert_eq!(json!(outcome), outcome.as_str());
+        for (outcome, word) in Outcome::WORDS {
+            assert_eq!((json!(outcome), outcome.as_str()), (json!(word), word));
         }
     }
 }

@@ -32,39 +32,29 @@ pub enum Slice {
 }
 
 impl Slice {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
-        Self::System,
-        Self::User,
-        Self::Assistant,
-        Self::Reasoning,
-        Self::Calls,
-        Self::Results,
-        Self::Media,
-        Self::Other,
-        Self::Overhead,
+    /// All of them, in the order in which they are shown, with their words.
+    pub const ALL: [(Self, &'static str); 9] = [
+        (Self::System, "system"),
+        (Self::User, "user"),
+        (Self::Assistant, "assistant"),
+        (Self::Reasoning, "reasoning"),
+        (Self::Calls, "calls"),
+        (Self::Results, "results"),
+        (Self::Media, "media"),
+        (Self::Other, "other"),
+        (Self::Overhead, "overhead"),
     ];
 
     /// The word for it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Reasoning => "reasoning",
-            Self::Calls => "calls",
-            Self::Results => "results",
-            Self::Media => "media",
-            Self::Other => "other",
-            Self::Overhead => "overhead",
-        }
+        Self::ALL[self as usize].1
     }
 }
 
 impl Counts {
     /// The tokens of each slice; they add up to all.
     pub fn slices(&self) -> [(Slice, u64); 9] {
-        let mut slices = Slice::ALL.map(|slice| (slice, 0));
+        let mut slices = Slice::ALL.map(|(slice, _)| (slice, 0));
         let mut add = |slice: Slice, tokens: u64| slices[slice as usize].1 += tokens;
         let all = self.tally.tokens;
         add(Slice::Overhead, all.overhead);
