@@ -176,15 +176,8 @@ pub struct SplitJson<'a> {
     output: Option<String>,
     dialect: Option<&'static str>,
     /// Records of each zone.
-    zones: Zones,
+    zones: ZoneCounts,
     first_kept_index: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct Zones {
-    system: u64,
-    old: u64,
-    keep: u64,
 }
 
 impl ZoneCounts {
@@ -199,7 +192,7 @@ impl ZoneCounts {
             name,
             output: output.map(|path| path.display().to_string()),
             dialect,
-            zones: Zones { system: self.system, old: self.old, keep: self.keep },
+            zones: *self,
             first_kept_index: self.first_keep,
         }
     }
@@ -222,7 +215,7 @@ struct Sink<W> {
 }
 
 /// How many records were written, by zone.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ZoneCounts {
     /// System messages.
     pub system: u64,
@@ -231,6 +224,7 @@ pub struct ZoneCounts {
     /// Records to keep.
     pub keep: u64,
     /// Number of the first record that is kept, from 0.
+    #[serde(skip)]
     pub first_keep: Option<u64>,
 }
 

@@ -92,7 +92,7 @@ fn model(source: ModelSource) -> Model {
         instructions: String::new(),
         target: Some(100),
         most_percent: USUAL_PERCENT,
-        window: Window::known(8_000),
+        window: Window::of_model(Some(8_000), None),
         must_answer: false,
         headings: None,
         now: chrono::Utc::now,

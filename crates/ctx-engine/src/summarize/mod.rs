@@ -21,7 +21,7 @@ use ctx_llm::{Client, Clock, Completion, LlmError, Tape, Usage};
 use ctx_policy::Method;
 use ctx_redact::redact;
 use ctx_summary::Recognizer;
-use old::{OldZone, Sizes};
+use old::OldZone;
 
 use crate::Notes;
 use crate::counter::MessageCounter;
@@ -185,13 +185,13 @@ fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     };
     let messages = counted(old.messages, "message");
     match sizes {
-        Some(Sizes { before, after }) if after >= before => notes.warn(
+        Some((before, after)) if after >= before => notes.warn(
             &[],
             format_args!(
                 "the summary is no shorter than what it replaces: {before} tokens, now {after}"
             ),
         ),
-        Some(Sizes { before, after }) => {
+        Some((before, after)) => {
             notes.info(format_args!("{messages} summarized: {before} tokens, now {after}"));
         }
         None => notes.info(format_args!("{messages} summarized")),
@@ -201,17 +201,12 @@ fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
 /// Input and output of a model together, in tokens.
 #[derive(Debug)]
 pub struct Window {
-    listed: Listed,
+    /// What is known of it in advance.
+    listed: Option<u64>,
+    /// Whether the server may have another one.
+    may_differ: bool,
     /// The server's answer, requested once.
     told: OnceCell<Option<u64>>,
-}
-
-/// What is known about it in advance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Listed {
-    Known(u64),
-    AtMost(u64),
-    Unknown,
 }
 
 /// Hardly anybody has a shorter window, so that what fits into it needs no answer.
@@ -220,34 +215,15 @@ const SHORTEST: u64 = 4_096;
 const GUESS: u64 = 32_000;
 
 impl Window {
-    /// A known window.
-    pub fn known(tokens: u64) -> Self {
-        Self::of(Listed::Known(tokens))
-    }
-
-    /// A known window, unless the server gives the model less.
-    pub fn at_most(tokens: u64) -> Self {
-        Self::of(Listed::AtMost(tokens))
-    }
-
-    /// Only the server may know.
-    pub fn unknown() -> Self {
-        Self::of(Listed::Unknown)
-    }
-
     /// The given window, else the listed one of the named model. If its weights are public, a
-    /// server may give it less.
+    /// server may give it less; that of another model only the server may know.
     pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
-        match (said, name.and_then(ctx_tokens::model)) {
-            (Some(tokens), _) => Self::known(tokens),
-            (None, Some(model)) if model.open => Self::at_most(model.window),
-            (None, Some(model)) => Self::known(model.window),
-            (None, None) => Self::unknown(),
+        let model = name.and_then(ctx_tokens::model);
+        Self {
+            listed: said.or(model.map(|model| model.window)),
+            may_differ: said.is_none() && model.is_none_or(|model| model.open),
+            told: OnceCell::new(),
         }
-    }
-
-    fn of(listed: Listed) -> Self {
-        Self { listed, told: OnceCell::new() }
     }
 
     /// The tokens, for a question of `needed` tokens. A server is asked only where that
@@ -258,14 +234,10 @@ impl Window {
         needed: u64,
         notes: &mut Notes,
     ) -> Result<u64, LlmError> {
-        let listed = match self.listed {
-            Listed::Known(tokens) => return Ok(tokens),
-            Listed::AtMost(tokens) => Some(tokens),
-            Listed::Unknown => None,
-        };
+        let listed = self.listed;
         let told = match self.told.get() {
             Some(told) => *told,
-            None if needed <= SHORTEST => return Ok(listed.unwrap_or(GUESS)),
+            None if !self.may_differ || needed <= SHORTEST => return Ok(listed.unwrap_or(GUESS)),
             None => {
                 let told = source.window()?;
                 if told.or(listed).is_none() {
@@ -385,20 +357,23 @@ mod window_tests {
         let silent = || vec![Act::answer("404 Not Found", "", "")];
         let told = || says(r#""max_model_len":9000"#);
         let none: Vec<String> = Vec::new();
+        let known = || Window::of_model(Some(5_000), None);
+        let unknown = || Window::of_model(None, None);
+        let at_most = || Window { listed: Some(50_000), ..unknown() };
         for (window, needed, acts, expected) in [
-            (Window::known(5_000), 90_000, told(), (5_000, 0)),
-            (Window::unknown(), 4_000, told(), (32_000, 0)),
-            (Window::unknown(), 5_000, told(), (9_000, 1)),
-            (Window::at_most(50_000), 4_000, told(), (50_000, 0)),
-            (Window::at_most(50_000), 5_000, told(), (9_000, 1)),
-            (Window::at_most(50_000), 5_000, silent(), (50_000, 1)),
+            (known(), 90_000, told(), (5_000, 0)),
+            (unknown(), 4_000, told(), (32_000, 0)),
+            (unknown(), 5_000, told(), (9_000, 1)),
+            (at_most(), 4_000, told(), (50_000, 0)),
+            (at_most(), 5_000, told(), (9_000, 1)),
+            (at_most(), 5_000, silent(), (50_000, 1)),
         ] {
             let (tokens, asked, notes) = tokens(&window, needed, acts);
             assert_eq!(((tokens, asked), notes), (expected, none.clone()), "{window:?}");
         }
         let guess =
             "the model's window is not known: 32000 tokens are a guess; --llm-window says it";
-        let (tokens, asked, notes) = tokens(&Window::unknown(), 5_000, silent());
+        let (tokens, asked, notes) = tokens(&unknown(), 5_000, silent());
         assert_eq!((tokens, asked, notes), (32_000, 1, vec![guess.to_owned()]));
     }
 }

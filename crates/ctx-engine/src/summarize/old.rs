@@ -105,13 +105,6 @@ const BYTES_A_TOKEN: u64 = 4;
 /// Without a requested length, a summary is a fifth of what it replaces.
 const DEFAULT_SHARE: u64 = 5;
 
-/// Sizes before and after, in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
-    pub(super) before: u64,
-    pub(super) after: u64,
-}
-
 impl OldZone {
     /// An empty zone. `read` is the caller's ledger, if it has one.
     pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
@@ -254,12 +247,10 @@ impl OldZone {
         self.bytes > FAR_LONGER * summary.len()
     }
 
-    /// Its size and that of the summary that replaces it; `None` if it is too long to be counted.
-    pub(super) fn sizes(&self, summary: &str) -> Option<Sizes> {
-        Some(Sizes {
-            before: self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages,
-            after: self.counter.count(summary) + PER_MESSAGE,
-        })
+    /// Its tokens and those of the summary that replaces it; `None` if it is too long to be counted.
+    pub(super) fn sizes(&self, summary: &str) -> Option<(u64, u64)> {
+        let before = self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages;
+        Some((before, self.counter.count(summary) + PER_MESSAGE))
     }
 }
 
@@ -397,7 +388,7 @@ mod tests {
     use ctx_summary::check::{Rules, check};
 
     use super::super::fixtures::{ASK, CALL, DONE, LEDGER, RESULT, old, plan};
-    use super::{Needs, OldMessage, OldZone, Sizes};
+    use super::{Needs, OldMessage, OldZone};
 
     const RULE: Needs = Needs { ledger: false, model: false };
     const MODEL: Needs = Needs { ledger: true, model: true };
@@ -487,7 +478,7 @@ mod tests {
         let plan = plan();
         let line = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(400));
         let mut zone = old(&plan, MODEL, &[&line]);
-        let sizes = |before, after| Some(Sizes { before, after });
+        let sizes = |before: u64, after: u64| Some((before, after));
         assert_eq!(zone.sizes("12345678"), sizes(100 + 4, 2 + 4));
         zone.shortened = 7;
         assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));

@@ -54,25 +54,18 @@ struct Decision {
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-/// Refuses a document that is an agent's whole session, because no line can be appended to it.
-fn refuse_document(log: &Content) -> Result<(), PassError> {
-    if log.is_document && log.dialect.is_log() {
-        let (dialect, done) = (log.dialect.name(), "compacted");
-        return Err(ErrorKind::LogDocument { dialect, done }.into());
-    }
-    Ok(())
-}
-
 /// What the agent would send of a log. `counter` learns from the recorded usage.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
     counter: Option<MessageCounter>,
 ) -> Result<LoweredLog, PassError> {
-    refuse_document(log)?;
+    let session = log.session()?;
+    // No line can be appended to it.
+    session.refuse_document_of_log("compacted")?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
     let mut has_message = false;
-    let content = lower_session(log, log.session()?, temp, |record| {
+    let content = lower_session(log, session, temp, |record| {
         let is_message = |object: &Object<'_>| log.dialect.outline(object).is_some();
         has_message = has_message || record.whole_object().is_some_and(is_message);
         if let Some(calibration) = &mut calibration {
