@@ -11,7 +11,7 @@ use ctx_format::{Class, Conversation, Dialect, Message, Object, Outline, Record,
 use ctx_policy::trigger::Size;
 use understood::unread;
 
-use self::understood::{Listing, Understood};
+use self::understood::Understood;
 use crate::Session;
 use crate::counter::MessageCounter;
 use crate::estimate::CalibrationPass;
@@ -63,12 +63,6 @@ enum Batch {
     Threads(InTurn<Checking>),
 }
 
-impl Plan {
-    fn listing(&self) -> Listing<'_> {
-        Listing { all: self.all, allow: &self.allow }
-    }
-}
-
 /// A conversation, as far as it was checked.
 struct ConversationCheck {
     validator: Validator,
@@ -107,7 +101,7 @@ impl ConversationCheck {
             report.open += open.len();
         }
         for problem in problems {
-            report.add(problem.into(), plan.listing());
+            report.add(problem.into(), plan);
         }
         report.findings.extend(plan.limits.exceeded(&size, line));
         report.size = size;
@@ -137,12 +131,7 @@ impl<'p> CheckPass<'p> {
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
             batch: dialect.filter(|_| plan.batch).map(|dialect| Batch::start(plan, dialect)),
-            understood: Understood::new(
-                dialect,
-                plan.listing(),
-                plan.limits.bad_lines,
-                plan.strict,
-            ),
+            understood: Understood::new(plan, dialect),
             report: Report { dialect: dialect.map(Dialect::name), ..Report::default() },
         }
     }
@@ -152,7 +141,7 @@ impl<'p> CheckPass<'p> {
         if record.piece.begins() {
             self.report.records += 1;
             if record.class.is_bad() || record.class == Class::Tail {
-                self.understood.damage(record, self.plan.batch, &mut self.report);
+                self.understood.damage(record, &mut self.report);
             }
         }
         let object = record.whole_object();
@@ -160,7 +149,7 @@ impl<'p> CheckPass<'p> {
             match batch {
                 Batch::Here(checking) => {
                     let found = checking.conversation(record.line, object);
-                    self.report.merge(found, self.plan.listing());
+                    self.report.merge(found, self.plan);
                 }
                 Batch::Threads(threads) => {
                     let text = object.text();
@@ -197,10 +186,10 @@ impl<'p> CheckPass<'p> {
             conversation.close(None, plan, &mut report);
         }
         if let Some(Batch::Threads(threads)) = self.batch {
-            report.merge(threads.finish(), plan.listing());
+            report.merge(threads.finish(), plan);
         }
-        self.understood.finish(session, plan.batch, &mut report);
-        report.add_flaws(session.flaws(), plan.strict, plan.listing());
+        self.understood.finish(session, &mut report);
+        report.add_flaws(session.flaws(), plan);
         report.findings.sort();
         report.bad = session.bad().clone();
         report
@@ -230,7 +219,7 @@ impl Work for Checking {
     }
 
     fn absorb(&self, report: &mut Report, done: Report) {
-        report.merge(done, self.plan.listing());
+        report.merge(done, &self.plan);
     }
 }
 
@@ -238,10 +227,9 @@ impl Checking {
     /// Checks one of them.
     fn conversation(&self, line: u64, object: &Object<'_>) -> Report {
         let mut report = Report::default();
-        let listing = self.plan.listing();
         let no_message = |what: &str| Finding::problem(Some(line), "no-message", what.to_owned());
         let Some(conversation) = Conversation::of(object) else {
-            report.add(no_message("no list of messages"), listing);
+            report.add(no_message("no list of messages"), &self.plan);
             return report;
         };
         let mut checked = ConversationCheck::new(self.dialect);
@@ -250,7 +238,7 @@ impl Checking {
             if let Some(found) = self.dialect.unread(object) {
                 let place = (line, Some(number));
                 let finding = unread(place, object, found, Some(self.dialect), &report);
-                report.add(finding, listing);
+                report.add(finding, &self.plan);
             }
             if let Some(outline) = self.dialect.outline(object) {
                 has_message = true;
@@ -258,7 +246,7 @@ impl Checking {
             }
         }
         if !has_message {
-            report.add(no_message("a conversation without a message"), listing);
+            report.add(no_message("a conversation without a message"), &self.plan);
         }
         checked.close(Some(line), &self.plan, &mut report);
         report

@@ -6,8 +6,7 @@ use ctx_format::{Problem, counted};
 use ctx_policy::trigger::{Due, Reading, Size, Step};
 use serde::Serialize;
 
-use super::RepairedSession;
-use super::understood::Listing;
+use super::{Plan, RepairedSession};
 use crate::{BadLines, Level, Notes};
 
 /// The report about a session.
@@ -66,14 +65,14 @@ impl Report {
     }
 
     /// Adds a problem, of which a session may have as many as it has lines.
-    pub(super) fn add(&mut self, finding: Finding, listing: Listing<'_>) {
+    pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
-        if listing.allow.iter().any(|allowed| allowed.name == rule) {
+        if plan.allow.iter().any(|allowed| allowed.name == rule) {
             *self.allowed.entry(rule).or_default() += 1;
             return;
         }
         let mut listed = self.findings.iter_mut();
-        match listed.find(|it| it.rule == rule).filter(|_| !listing.all) {
+        match listed.find(|it| it.rule == rule).filter(|_| !plan.all) {
             None => self.findings.push(finding),
             Some(first) => {
                 *self.unlisted.entry(rule).or_default() += 1;
@@ -85,10 +84,10 @@ impl Report {
     }
 
     /// Adds that of other conversations of the same batch.
-    pub(super) fn merge(&mut self, other: Self, listing: Listing<'_>) {
+    pub(super) fn merge(&mut self, other: Self, plan: &Plan) {
         for finding in other.findings {
             match finding.fault {
-                Fault::Problem => self.add(finding, listing),
+                Fault::Problem => self.add(finding, plan),
                 Fault::Limit => self.findings.push(finding),
             }
         }
@@ -322,7 +321,7 @@ impl From<Problem> for Finding {
 mod tests {
     use ctx_format::problems::rule;
 
-    use super::{Fault, Finding, Listing, Report};
+    use super::{Fault, Finding, Plan, Report};
     use crate::Notes;
 
     fn report(faults: &[Fault]) -> Report {
@@ -361,7 +360,7 @@ mod tests {
         };
         assert_eq!(warned(&report), 1);
         let torn = Finding::problem(Some(3), "torn-tail", String::new());
-        report.add(torn, Listing { all: false, allow: &[] });
+        report.add(torn, &Plan::default());
         assert_eq!(warned(&report), 0);
     }
 
@@ -371,11 +370,11 @@ mod tests {
         let allow = [rule("bad-line").expect("a rule")];
         let listed = |all| {
             let mut report = Report::default();
-            let listing = Listing { all, allow: &allow };
+            let plan = Plan { all, allow: allow.to_vec(), ..Plan::default() };
             for (line, rule) in
                 [(1, "bad-line"), (3, "unread-part"), (2, "unread-part"), (4, "bad-line")]
             {
-                report.add(Finding::problem(Some(line), rule, String::new()), listing);
+                report.add(Finding::problem(Some(line), rule, String::new()), &plan);
             }
             let lines = report.findings.iter().filter_map(|it| it.line);
             (lines.collect::<Vec<_>>(), report.problems(), report.allowed["bad-line"])

@@ -1,59 +1,32 @@
 //! Whether all of a session is understood: lines that are none, what claims to be a message and is
 //! not read, sessions without a message.
 
-use ctx_format::problems::NamedRule;
 use ctx_format::repair::Salvage;
 use ctx_format::{Class, Dialect, Effect, Flaw, Foreign, Object, Record, Unread};
 
-use super::{Finding, Remark, Report};
+use super::{Finding, Plan, Remark, Report};
 use crate::Session;
-
-/// Which of what is found is kept.
-#[derive(Clone, Copy)]
-pub(super) struct Listing<'p> {
-    /// Whether each problem is wanted, and not only the first of its rule.
-    pub(super) all: bool,
-    /// Rules that are allowed to be broken.
-    pub(super) allow: &'p [&'static NamedRule],
-}
 
 /// Looks at each record of a session.
 pub(super) struct Understood<'p> {
+    plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    listing: Listing<'p>,
-    /// How many bad lines are no problem, and those that are not more yet.
-    may_be_bad: u64,
+    /// Bad lines that are no problem, since no more of them are allowed yet.
     bad: Vec<Remark>,
     bad_lines: u64,
-    /// Whether a tail is a problem.
-    strict: bool,
     /// The line of the first object.
     first: Option<u64>,
     has_message: bool,
 }
 
 impl<'p> Understood<'p> {
-    pub(super) fn new(
-        dialect: Option<&'static dyn Dialect>,
-        listing: Listing<'p>,
-        may_be_bad: u64,
-        strict: bool,
-    ) -> Self {
-        Self {
-            dialect,
-            listing,
-            may_be_bad,
-            bad: Vec::new(),
-            bad_lines: 0,
-            strict,
-            first: None,
-            has_message: false,
-        }
+    pub(super) fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
     /// A record that has no part in a log: its dialect says what it does.
-    pub(super) fn damage(&mut self, record: &Record<'_>, is_batch: bool, report: &mut Report) {
-        let log = self.dialect.filter(|it| it.is_log() && !is_batch);
+    pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
+        let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
         let message = match &damage {
             Some((_, what)) => format!("{}: {what}", record.why_bad()),
@@ -67,8 +40,8 @@ impl<'p> Understood<'p> {
         if record.class == Class::Tail {
             report.tail = Some(record.line);
             let remark = of("torn-tail");
-            if self.strict {
-                report.add(remark.finding, self.listing);
+            if self.plan.strict {
+                report.add(remark.finding, self.plan);
             } else if log.is_some() {
                 report.remarks.push(remark);
             }
@@ -76,9 +49,9 @@ impl<'p> Understood<'p> {
         }
         self.bad_lines += 1;
         self.bad.push(of("bad-line"));
-        if self.bad_lines > self.may_be_bad {
+        if self.bad_lines > self.plan.limits.bad_lines {
             for remark in self.bad.drain(..) {
-                report.add(remark.finding, self.listing);
+                report.add(remark.finding, self.plan);
             }
         }
     }
@@ -95,15 +68,16 @@ impl<'p> Understood<'p> {
         self.has_message = self.has_message || is_message || dialect.outline(object).is_some();
         if let Some(found) = record.unread(dialect) {
             let finding = unread((record.line, None), object, found, self.dialect, report);
-            report.add(finding, self.listing);
+            report.add(finding, self.plan);
         }
     }
 
     /// The end: a session without a message is not a session.
-    pub(super) fn finish(self, session: &Session, is_batch: bool, report: &mut Report) {
+    pub(super) fn finish(self, session: &Session, report: &mut Report) {
+        let is_batch = self.plan.batch;
         let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;
         report.remarks.extend(self.bad.into_iter().filter(|_| of_log));
-        report.has_bad_lines = self.bad_lines > self.may_be_bad;
+        report.has_bad_lines = self.bad_lines > self.plan.limits.bad_lines;
         report.unknown = self.first.filter(|_| self.dialect.is_none());
         let is_batch = is_batch && self.dialect.is_some();
         if self.has_message || is_batch {
@@ -126,7 +100,7 @@ impl<'p> Understood<'p> {
             what = format!("{what}: {}", told(foreign));
         }
         let finding = Finding::problem(self.first, "no-message", what);
-        report.add(finding, self.listing);
+        report.add(finding, self.plan);
     }
 }
 
@@ -157,12 +131,12 @@ fn told(foreign: &Foreign) -> String {
 }
 
 impl Report {
-    /// Adds what the dialect finds wrong, by line. With `strict`, a call that waits at the end
+    /// Adds what the dialect finds wrong, by line. If the plan is strict, a call that waits at the end
     /// is a problem.
-    pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], strict: bool, listing: Listing<'_>) {
+    pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], plan: &Plan) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;
-            if is_waiting && !strict {
+            if is_waiting && !plan.strict {
                 self.open += 1;
                 continue;
             }
@@ -171,7 +145,7 @@ impl Report {
                 ..Finding::problem(Some(*line), flaw.rule, flaw.message.clone())
             };
             if is_waiting || flaw.effect.is_problem() {
-                self.add(finding, listing);
+                self.add(finding, plan);
             } else {
                 let is_warning = flaw.effect == Effect::Ignored;
                 self.remarks.push(Remark { finding, is_warning });
