@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::take;
 
 use ctx_format::Message;
-use ctx_summary::ledger::score::{Quotes, add_said};
-use serde::Deserialize;
+use ctx_summary::ledger::score::{Quotes, add_said, rounded};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::PassError;
 
@@ -98,16 +98,26 @@ impl Mark<'_> {
 }
 
 /// The figures of some questions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recall<'e> {
     /// Their category; `None` for all.
+    #[serde(skip)]
     pub category: Option<&'e str>,
     /// How many.
     pub questions: u64,
-    /// How many the old session could answer.
+    /// How many the old session could answer: the others are not scored.
     pub answerable: u64,
     /// How many of these the new one can.
     pub kept: u64,
+    /// The evidence recall: the kept share; `None` when nothing could be answered.
+    #[serde(serialize_with = "rounded_share")]
+    pub share: Option<f64>,
+}
+
+/// A share as reports for programs have it.
+#[allow(clippy::ref_option)] // Serde's signature.
+pub(super) fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    share.map(rounded).serialize(to)
 }
 
 impl Exam {
@@ -231,17 +241,9 @@ impl<'e> Recall<'e> {
                 .filter(|mark| category.is_none_or(|category| mark.question.category == category));
             of_it.filter(|mark| is_one(mark)).count() as u64
         };
-        Self {
-            category,
-            questions: count(|_| true),
-            answerable: count(|mark| mark.answerable),
-            kept: count(|mark| mark.kept),
-        }
-    }
-
-    /// The evidence recall: the kept share; `None` when nothing could be answered.
-    pub fn share(self) -> Option<f64> {
-        (self.answerable > 0).then(|| self.kept as f64 / self.answerable as f64)
+        let (answerable, kept) = (count(|mark| mark.answerable), count(|mark| mark.kept));
+        let share = (answerable > 0).then(|| kept as f64 / answerable as f64);
+        Self { category, questions: count(|_| true), answerable, kept, share }
     }
 }
 
@@ -317,7 +319,7 @@ mod tests {
         let rows = recall(&marks);
         let rows: Vec<_> = rows
             .iter()
-            .map(|row| (row.category, row.questions, row.answerable, row.kept, row.share()))
+            .map(|row| (row.category, row.questions, row.answerable, row.kept, row.share))
             .collect();
         assert_eq!(
             rows,

@@ -16,7 +16,7 @@ pub struct ScoreJson<'a> {
     line: Option<u64>,
     items_kept: f64,
     classes: InOrder<'a, Figures>,
-    future: Option<InOrder<'a, MeasureJson>>,
+    future: Option<InOrder<'a, Measure>>,
     evidence: Option<ExamJson<'a>>,
 }
 
@@ -53,29 +53,11 @@ struct Figures {
 }
 
 #[derive(Serialize)]
-struct MeasureJson {
-    needed: u64,
-    kept: u64,
-    /// Null when nothing was needed.
-    share: Option<f64>,
-}
-
-#[derive(Serialize)]
 struct ExamJson<'a> {
     #[serde(flatten)]
-    all: RecallJson,
-    categories: InOrder<'a, RecallJson>,
+    all: Recall<'a>,
+    categories: InOrder<'a, Recall<'a>>,
     marks: Vec<MarkJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct RecallJson {
-    questions: u64,
-    /// By what the old session says: the others are not scored.
-    answerable: u64,
-    kept: u64,
-    /// Null when none is answerable.
-    share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -95,7 +77,7 @@ impl<'a> ScoreJson<'a> {
         needed: Option<Needed>,
         marks: Option<&[Mark<'a>]>,
     ) -> Self {
-        let future = needed.map(|needed| measures(needed).map(MeasureJson::of));
+        let future = needed.map(|needed| measures(needed).map(|measure| (measure.key, measure)));
         Self {
             before,
             after,
@@ -140,7 +122,7 @@ fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
 impl<'a> ExamJson<'a> {
     fn of(marks: &[Mark<'a>]) -> Self {
         let rows = recall(marks).into_iter();
-        let named = rows.filter_map(|row| Some((row.category?, RecallJson::from(row))));
+        let named = rows.filter_map(|row| Some((row.category?, row)));
         let json = |mark: &Mark<'a>| MarkJson {
             id: &mark.question.id,
             category: &mark.question.category,
@@ -148,30 +130,10 @@ impl<'a> ExamJson<'a> {
             kept: mark.kept,
         };
         Self {
-            all: Recall::of_all(marks).into(),
+            all: Recall::of_all(marks),
             categories: InOrder(named.collect()),
             marks: marks.iter().map(json).collect(),
         }
-    }
-}
-
-impl From<Recall<'_>> for RecallJson {
-    fn from(row: Recall<'_>) -> Self {
-        Self {
-            questions: row.questions,
-            answerable: row.answerable,
-            kept: row.kept,
-            share: row.share().map(rounded),
-        }
-    }
-}
-
-impl MeasureJson {
-    fn of(measure: Measure) -> (&'static str, Self) {
-        let Measure { key, needed, kept, .. } = measure;
-        let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
-        let json = Self { needed, kept, share };
-        (key, json)
     }
 }
 

@@ -8,9 +8,10 @@ mod tests;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ctx_format::{Dialect, Message, Object, Part, Record, Zone};
+use ctx_format::{Message, Part, Record, Zone};
 use ctx_summary::ledger::Ledger;
 use ctx_summary::ledger::score::{After, Future, Needed, Score, Scored, Scorer, Standing};
+use serde::Serialize;
 
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
@@ -33,8 +34,8 @@ pub fn score(
 ) -> Result<Score, PassError> {
     let mut scorer = Scorer::new(read_after(after, None)?);
     if scorer.refers() {
-        each_message(&mut open_before()?, |found| {
-            scorer.look_for_originals(found.record.line, &found.message);
+        each_message(&mut open_before()?, |record, message| {
+            scorer.look_for_originals(record.line, message);
             Ok(())
         })?;
     }
@@ -47,10 +48,10 @@ pub fn read_after(
     mut further: Option<&mut Further>,
 ) -> Result<After, PassError> {
     let mut after = After::default();
-    each_message(session, |found| {
-        after.push(&found.message);
+    each_message(session, |_, message| {
+        after.push(message);
         if let Some(further) = &mut further {
-            further.after(&found.message);
+            further.after(message);
         }
         Ok(())
     })?;
@@ -64,11 +65,11 @@ pub fn read_before(
     mut further: Option<&mut Further>,
 ) -> Result<Ledger, PassError> {
     let recognizer = recognizer(None);
-    let mut reader = session.dialect().map(|_| LedgerReader::default());
-    each_message(session, |found| {
-        let (record, message) = (found.record, &found.message);
-        if let Some(reader) = &mut reader {
-            if let Some(text) = recognizer.summary_in(found.dialect, found.object, message) {
+    let dialect = session.dialect();
+    let mut reader = dialect.map(|dialect| (dialect, LedgerReader::default()));
+    each_message(session, |record, message| {
+        if let (Some((dialect, reader)), Some(object)) = (&mut reader, record.whole_object()) {
+            if let Some(text) = recognizer.summary_in(*dialect, object, message) {
                 reader.push_earlier(&text);
             } else {
                 let message = recognizer.as_said(message);
@@ -83,35 +84,20 @@ pub fn read_before(
         }
         Ok(())
     })?;
-    Ok(reader.map_or_else(Ledger::new, LedgerReader::finish))
+    Ok(reader.map_or_else(Ledger::new, |(_, reader)| reader.finish()))
 }
 
-/// A message of a session, and its position.
-struct LocatedMessage<'m> {
-    record: &'m Record<'m>,
-    object: &'m Object<'m>,
-    dialect: &'static dyn Dialect,
-    message: Message<'m>,
-}
-
+/// Hands each message to `visit`, with its record.
 fn each_message(
     session: &mut Session,
-    mut visit: impl FnMut(&LocatedMessage<'_>) -> Result<(), PassError>,
+    mut visit: impl FnMut(&Record<'_>, &Message<'_>) -> Result<(), PassError>,
 ) -> Result<(), PassError> {
     let dialect = session.dialect();
     session.each(|record| {
-        let Some(object) = record.whole_object() else {
-            return Ok(());
-        };
-        let unknown = || ErrorKind::NoFormat.at(record.line);
-        let dialect = dialect.ok_or_else(unknown)?;
-        let found = record.message(Some(dialect)).map(|message| LocatedMessage {
-            record,
-            object,
-            dialect,
-            message,
-        });
-        found.map_or(Ok(()), |found| visit(&found))
+        if record.whole_object().is_some() && dialect.is_none() {
+            return Err(ErrorKind::NoFormat.at(record.line));
+        }
+        record.message(dialect).map_or(Ok(()), |message| visit(record, &message))
     })
 }
 
@@ -151,7 +137,7 @@ pub fn shortfalls(
     min_items: Option<f64>,
     min_evidence: Option<f64>,
 ) -> Vec<String> {
-    let evidence = marks.and_then(|marks| Recall::of_all(marks).share());
+    let evidence = marks.and_then(|marks| Recall::of_all(marks).share);
     let asked = [
         ("share of items kept", Some(score.items_kept()), min_items),
         ("evidence recall", evidence, min_evidence),
@@ -217,11 +203,11 @@ impl Later {
     /// Reads the whole session; it must begin with the messages of the old one.
     pub fn read_full(&mut self, session: &mut Session) -> Result<(), PassError> {
         let mut begins = self.begins.iter();
-        each_message(session, |found| {
+        each_message(session, |record, message| {
             match begins.next() {
-                None => self.future.push_later(&found.message),
-                Some(expected) if *expected == digest(&found.message) => {}
-                Some(_) => return Err(ErrorKind::OtherBeginning.at(found.record.line)),
+                None => self.future.push_later(message),
+                Some(expected) if *expected == digest(message) => {}
+                Some(_) => return Err(ErrorKind::OtherBeginning.at(record.line)),
             }
             Ok(())
         })?;
@@ -238,21 +224,29 @@ impl Later {
 }
 
 /// How much of what was needed later was still there, by one measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
     /// Its name for people.
+    #[serde(skip)]
     pub name: &'static str,
     /// Its key for programs.
+    #[serde(skip)]
     pub key: &'static str,
     /// The number of needed values.
     pub needed: u64,
     /// How many of them are kept.
     pub kept: u64,
+    /// The kept share; `None` when nothing was needed.
+    #[serde(serialize_with = "exam::rounded_share")]
+    pub share: Option<f64>,
 }
 
 /// The measures of what was needed later.
 pub fn measures(needed: Needed) -> [Measure; 3] {
-    let of = |name, key, needed, kept| Measure { name, key, needed, kept };
+    let of = |name, key, needed, kept| {
+        let share = (needed > 0).then(|| kept as f64 / needed as f64);
+        Measure { name, key, needed, kept, share }
+    };
     [
         of("A_must", "a_must", needed.total, needed.kept),
         of("A_ctx", "a_ctx", needed.total, needed.in_context),
