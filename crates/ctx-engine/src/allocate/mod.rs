@@ -209,10 +209,6 @@ impl Entries {
         self.list.iter().map(|entry| u64::from(entry.tokens)).sum()
     }
 
-    fn list(&self) -> &[Packed] {
-        &self.list
-    }
-
     /// Joins exchanges that turned out to be one.
     pub fn join(&mut self, joined: &Joined) {
         for entry in &mut self.list {
@@ -231,14 +227,6 @@ impl Entries {
             let stays = [Reason::Window, Reason::Pinned, Reason::Exchange];
             entry.pinned = stays.contains(&verdict.reason);
         }
-    }
-}
-
-impl FromIterator<Entry> for Entries {
-    fn from_iter<I: IntoIterator<Item = Entry>>(all: I) -> Self {
-        let mut entries = Self::default();
-        all.into_iter().for_each(|entry| entries.push(&entry));
-        entries
     }
 }
 

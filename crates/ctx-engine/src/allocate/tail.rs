@@ -46,8 +46,8 @@ impl<'e> Choice<'e> {
             entries,
             budget,
             room,
-            begins: begins(entries.list()),
-            must: entries.list().iter().map(|entry| entry.pinned).collect(),
+            begins: begins(&entries.list),
+            must: entries.list.iter().map(|entry| entry.pinned).collect(),
             too_long: None,
         };
         choice.require();
@@ -60,7 +60,7 @@ impl<'e> Choice<'e> {
         if let Some(last) = self.begin(0) {
             self.must[last..].fill(true);
         }
-        let list = self.entries.list();
+        let list = &self.entries.list;
         if let Some(latest) = self.latest_request() {
             let fits = list[latest].tokens() <= REQUEST_SHARE.of(self.room);
             if !list[latest].pinned {
@@ -85,7 +85,7 @@ impl<'e> Choice<'e> {
 
     fn latest_request(&self) -> Option<usize> {
         let is_request = |entry: &Packed| entry.kind == RecordKind::User;
-        self.entries.list().iter().rposition(is_request)
+        self.entries.list.iter().rposition(is_request)
     }
 
     pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
@@ -112,7 +112,7 @@ impl<'e> Choice<'e> {
         for older in self.begins.iter().skip(1) {
             let older = *older as usize;
             let more: u64 = (older..begin).filter(|at| !self.must[*at]).map(cost).sum();
-            let mut entries = self.entries.list()[older..begin].iter();
+            let mut entries = self.entries.list[older..begin].iter();
             if entries.any(|entry| entry.kind == RecordKind::Summary) {
                 break;
             }
@@ -161,7 +161,7 @@ impl<'e> Choice<'e> {
     /// If not everything that must stay fits, moves the latest user message into the summary, and
     /// then the last exchange. No flag asks for these two.
     fn give_up_one(&mut self) -> bool {
-        let all = self.entries.list();
+        let all = &self.entries.list;
         let latest = self.latest_request();
         let last = self.begin(0).unwrap_or(0);
         let may_go = |at: &usize| self.must[*at] && !all[*at].pinned;
@@ -212,7 +212,7 @@ impl<'e> Choice<'e> {
 
     /// About what a record takes.
     fn cost(&self, at: usize, verdict: Verdict) -> u64 {
-        let entry = &self.entries.list()[at];
+        let entry = &self.entries.list[at];
         let Verdict::Shorten { tokens, arguments } = verdict else {
             return entry.tokens();
         };
@@ -226,7 +226,7 @@ impl<'e> Choice<'e> {
     fn verdicts(&self, begin: usize, shorten: impl Fn(usize) -> Verdict) -> Vec<Verdict> {
         let mut before = Verdict::Keep;
         let mut verdicts = Vec::with_capacity(self.entries.len());
-        for (at, entry) in self.entries.list().iter().enumerate() {
+        for (at, entry) in self.entries.list.iter().enumerate() {
             let verdict = match entry.kind {
                 RecordKind::System | RecordKind::Tail => Verdict::Keep,
                 RecordKind::Line => before,

@@ -7,6 +7,14 @@ use crate::zones::Joined;
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
 
+impl FromIterator<Entry> for Entries {
+    fn from_iter<I: IntoIterator<Item = Entry>>(all: I) -> Self {
+        let mut entries = Self::default();
+        all.into_iter().for_each(|entry| entries.push(&entry));
+        entries
+    }
+}
+
 /// Exchanges have any numbers here: that of its first record is taken for each.
 fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
     super::decide(&numbered(entries), budget)
@@ -229,6 +237,6 @@ fn what_is_to_be_kept_is_pinned_with_its_exchange_but_not_for_the_latest_request
     let keep = Keep { messages: Some(1), ..Keep::default() };
     entries.join(&Joined::default());
     entries.pin(keep);
-    let pinned: Vec<bool> = entries.list().iter().map(|entry| entry.pinned).collect();
+    let pinned: Vec<bool> = entries.list.iter().map(|entry| entry.pinned).collect();
     assert_eq!(pinned, [false, true, false, false, false, true]);
 }

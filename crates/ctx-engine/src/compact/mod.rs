@@ -90,11 +90,11 @@ impl<'a> Source<'a> {
         let mut plan = Plan::new(options, environment);
         let (content, log) = if content.dialect.is_linked() {
             let counter = plan.limits.want_usage(options).then_some(environment.counter);
-            let lowered = log::lower(&content, &environment.temp, counter)?;
-            if let Some(calibration) = &lowered.calibration {
+            let (lowered, calibration) = log::lower(&content, &environment.temp, counter)?;
+            if let Some(calibration) = &calibration {
                 plan.limits = plan.limits.calibrated(calibration, options, notes);
             }
-            (lowered.content, Some(content))
+            (lowered, Some(content))
         } else {
             (content, None)
         };
@@ -134,11 +134,6 @@ impl<'a> Source<'a> {
         original.document_with(new).map(Some)
     }
 
-    /// Whether the session is an agent's log, or items of a reply.
-    fn is_log(&self) -> bool {
-        self.log.is_some()
-    }
-
     /// The unchanged session.
     fn into_original(self) -> Content {
         self.log.unwrap_or(self.content)
@@ -146,10 +141,11 @@ impl<'a> Source<'a> {
 
     /// The new file as content of its own.
     fn new_content(&self, new: NewFile) -> Result<Content, PassError> {
-        match (new, &self.log) {
-            (NewFile::Appended(lines), Some(log)) => log::with_lines(log, &lines),
-            (NewFile::Appended(lines), None) => log::with_lines(&self.content, &lines),
-            (NewFile::Whole(content), _) => Ok(content),
+        match new {
+            NewFile::Appended(lines) => {
+                log::with_lines(self.log.as_ref().unwrap_or(&self.content), &lines)
+            }
+            NewFile::Whole(content) => Ok(content),
         }
     }
 }
@@ -165,7 +161,7 @@ pub fn compact_stream(
     content.watch = notes.watch().clone();
     let source = Source::open(options, environment, content, notes)?;
     let (mut report, new) = compact(&source, notes)?;
-    if source.is_log() {
+    if source.log.is_some() {
         settle(options, &mut report);
         let Some(new) = new else {
             return Ok((report, source.into_original()));

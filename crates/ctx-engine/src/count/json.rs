@@ -160,16 +160,13 @@ impl Calibrated {
             pass.push(record, None);
             Ok(())
         })?;
-        Ok(Self::new(pass.finish(), counter, model))
-    }
-
-    fn new(calibration: Calibration, counter: MessageCounter, model: Option<&Model>) -> Self {
+        let calibration = pass.finish();
         let foretold = calibration.foretold();
         let Calibration { counted, estimate, .. } = calibration;
         let by_usage = estimate.is_some();
         let encoding = counter.encoding();
         let uncalibrated = || Estimate::uncalibrated(counted, encoding, model);
-        Self {
+        Ok(Self {
             by_usage,
             counted,
             estimate: estimate.unwrap_or_else(uncalibrated),
@@ -179,7 +176,7 @@ impl Calibrated {
             base: calibration.base,
             replies: calibration.replies,
             foretold,
-        }
+        })
     }
 
     /// The result for people, and its basis.

@@ -157,24 +157,6 @@ struct Run {
 /// Which reply it is; with a number where the record does not say it.
 type Key = (UsageOf, u64);
 
-/// Where a record is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RecordPosition {
-    Inside,
-    BeforeCompaction,
-    OffPath,
-}
-
-impl RecordPosition {
-    fn of(record: &Record<'_>) -> Self {
-        match record.presence {
-            None | Some(Presence::Inside(_)) => Self::Inside,
-            Some(Presence::Outside(Outside::BeforeCompaction)) => Self::BeforeCompaction,
-            Some(Presence::Outside(_)) => Self::OffPath,
-        }
-    }
-}
-
 impl CalibrationPass {
     /// A calibration that has learned nothing.
     pub fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>) -> Self {
@@ -201,15 +183,14 @@ impl CalibrationPass {
             return;
         };
         let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
-        let place = RecordPosition::of(record);
-        if place == RecordPosition::OffPath {
+        let is_inside = !record.is_outside();
+        if !is_inside && record.presence != Some(Presence::Outside(Outside::BeforeCompaction)) {
             return self.off_path(record, object, dialect, usage);
         }
         if let Some(model) = dialect.model(object) {
             self.model = Some(model.into_owned());
         }
         let outline = dialect.outline(object);
-        let is_inside = place == RecordPosition::Inside;
         if outline.as_ref().is_some_and(replaces_what_was_before) {
             self.compacted(is_inside);
         }

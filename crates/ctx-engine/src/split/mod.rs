@@ -62,7 +62,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         tag.pin = self.decide(record, &mut tag, length);
         tag.line = Some(record.line);
         tag.bytes = Some(length);
-        self.sink.expect(Item {
+        self.sink.waiting.push_back(Item {
             length: std::mem::take(&mut self.length),
             splice: record.splice(),
             tag,
@@ -245,11 +245,6 @@ impl<W: Write> Sink<W> {
     /// Bytes of the next record.
     fn spool(&mut self, bytes: &[u8]) -> Result<(), PassError> {
         self.spool.push(bytes).map_err(PassError::temporary)
-    }
-
-    /// All bytes of a record are in the spool.
-    fn expect(&mut self, item: Item) {
-        self.waiting.push_back(item);
     }
 
     /// The verdict on the record that waits longest.
@@ -509,7 +504,7 @@ mod sink_tests {
         let mut sink = Sink::new(Vec::new(), None, Path::new("/tmp"));
         let length = 2 * CHUNK + 7;
         sink.spool(&vec![b'x'; length]).expect("spooled");
-        sink.expect(Item { length, splice: None, tag: Tag::default() });
+        sink.waiting.push_back(Item { length, splice: None, tag: Tag::default() });
         sink.decided(&verdict(Zone::Old)).expect("to memory");
         // Nobody waits any more.
         sink.decided(&verdict(Zone::Keep)).expect("to memory");

@@ -32,13 +32,6 @@ use crate::estimate::{Calibration, CalibrationPass};
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Session};
 
-/// The context of a log, one message a record.
-pub(super) struct LoweredLog {
-    pub(super) content: Content,
-    /// The recorded usage, if it was requested.
-    pub(super) calibration: Option<Calibration>,
-}
-
 /// Which records of a log stay, and what replaces the others.
 struct Decision {
     kept: KeptRecords,
@@ -54,12 +47,13 @@ struct Decision {
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-/// What the agent would send of a log. `counter` learns from the recorded usage.
+/// What the agent would send of a log, one message a record, and the recorded usage, where it is
+/// `counter` that learns from it.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
     counter: Option<MessageCounter>,
-) -> Result<LoweredLog, PassError> {
+) -> Result<(Content, Option<Calibration>), PassError> {
     let session = log.session()?;
     // No line can be appended to it.
     session.refuse_document_of_log("compacted")?;
@@ -75,7 +69,7 @@ pub(super) fn lower(
     if !log.is_detected && !has_message && log.length()? > 0 {
         return Err(ErrorKind::NoMessageOf(log.dialect.name()).into());
     }
-    Ok(LoweredLog { content, calibration: calibration.map(CalibrationPass::finish) })
+    Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
 /// Lowers a session of `log`'s dialect; `look` sees each of its records.
