@@ -5,7 +5,7 @@
 //! as many as a window has room for. [`InTurn`] is for work that takes longer than reading: it merges
 //! the results on a thread of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,9 +51,7 @@ fn with_threads<I: Send, O: Send, E>(
         let mut window = Window {
             items: Some(items),
             results,
-            early: BTreeMap::new(),
-            lengths: BTreeMap::new(),
-            sent: 0,
+            waiting: VecDeque::new(),
             taken: 0,
             bytes: 0,
             room: WINDOW.saturating_mul(jobs.get()),
@@ -67,10 +65,13 @@ fn with_threads<I: Send, O: Send, E>(
     })
 }
 
+/// An item of the stream, a portion of it, or what came of them, with its number from 0.
+type Numbered<T> = (usize, T);
+
 /// The state that the threads share.
 struct Line<I, W> {
     work: W,
-    waiting: Mutex<Receiver<(u64, I)>>,
+    waiting: Mutex<Receiver<Numbered<I>>>,
     stopped: AtomicBool,
 }
 
@@ -81,7 +82,7 @@ impl<I: Send, W> Line<I, W> {
         scope: &'scope Scope<'scope, '_>,
         builder: fn() -> Builder,
         jobs: NonZeroUsize,
-    ) -> Option<Receiver<(u64, Ended<O>)>>
+    ) -> Option<Receiver<Numbered<Ended<O>>>>
     where
         W: Fn(I) -> O + Sync,
     {
@@ -99,14 +100,11 @@ impl<I: Send, W> Line<I, W> {
     }
 
     /// One thread: takes whichever item comes next.
-    fn run<O>(&self, done: &Sender<(u64, Ended<O>)>)
+    fn run<O>(&self, done: &Sender<Numbered<Ended<O>>>)
     where
         W: Fn(I) -> O,
     {
-        let next = || {
-            let waiting = self.waiting.lock();
-            waiting.unwrap_or_else(PoisonError::into_inner).recv().ok()
-        };
+        let next = || lock(&self.waiting).recv().ok();
         while let Some((number, item)) = next() {
             if self.stopped.load(Ordering::Relaxed) {
                 return;
@@ -123,13 +121,13 @@ impl<I: Send, W> Line<I, W> {
 /// The items that are on their way.
 struct Window<I, O> {
     /// `None` once there are no more.
-    items: Option<Sender<(u64, I)>>,
-    results: Receiver<(u64, Ended<O>)>,
-    /// Results that came before those in front of them.
-    early: BTreeMap<u64, O>,
-    lengths: BTreeMap<u64, usize>,
-    sent: u64,
-    taken: u64,
+    items: Option<Sender<Numbered<I>>>,
+    results: Receiver<Numbered<Ended<O>>>,
+    /// For each item that was sent and not taken: its length, and its result, if that came before
+    /// those in front of it.
+    waiting: VecDeque<(usize, Option<O>)>,
+    /// The number of the first of these.
+    taken: usize,
     bytes: usize,
     room: usize,
     /// Whether a result was refused, so that the rest is not needed.
@@ -151,18 +149,17 @@ impl<I, O> Window<I, O> {
             self.came(result, take)?;
         }
         self.bytes += bytes + FRAME;
-        self.lengths.insert(self.sent, bytes + FRAME);
         if let Some(items) = &self.items {
             // The receiver outlives the threads, so this cannot fail.
-            let _ = items.send((self.sent, item));
+            let _ = items.send((self.taken + self.waiting.len(), item));
         }
-        self.sent += 1;
+        self.waiting.push_back((bytes + FRAME, None));
         Ok(())
     }
 
     fn finish<E>(&mut self, take: &mut impl FnMut(O) -> Result<(), E>) -> Result<(), E> {
         self.items = None;
-        while self.taken < self.sent {
+        while !self.waiting.is_empty() {
             self.wait(take)?;
         }
         Ok(())
@@ -175,13 +172,13 @@ impl<I, O> Window<I, O> {
 
     fn came<E>(
         &mut self,
-        (number, result): (u64, Ended<O>),
+        (number, result): Numbered<Ended<O>>,
         take: &mut impl FnMut(O) -> Result<(), E>,
     ) -> Result<(), E> {
         let result = result.unwrap_or_else(|panic| resume_unwind(panic));
-        self.early.insert(number, result);
-        while let Some(result) = self.early.remove(&self.taken) {
-            self.bytes -= self.lengths.remove(&self.taken).unwrap_or_default();
+        self.waiting[number - self.taken].1 = Some(result);
+        while let Some(result) = self.waiting.front_mut().and_then(|(_, result)| result.take()) {
+            self.bytes -= self.waiting.pop_front().map_or(0, |(length, _)| length);
             self.taken += 1;
             let taken = take(result);
             self.refused = taken.is_err();
@@ -206,9 +203,6 @@ pub(crate) trait Work: Send + Sync + 'static {
     /// Adds the next result; called in the order of the stream.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
-
-/// A portion of the stream, or what came of it, with its number from 0.
-type Numbered<T> = (usize, T);
 
 /// Work that is handed on in portions: to threads, or done here where none can be had.
 pub(crate) struct InTurn<W: Work> {
@@ -334,8 +328,7 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The result of a thread; its panic becomes the caller's.
 fn join(thread: JoinHandle<()>) {
-    let done = thread.join();
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
 /// One worker: takes whichever portion comes next.
