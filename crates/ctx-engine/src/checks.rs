@@ -94,7 +94,8 @@ const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
 /// Counts the signed reasoning after the first change of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundReasoning {
-    changed: bool,
+    /// Whether a message so far was changed or dropped.
+    pub(crate) changed: bool,
     blocks: usize,
     first_line: u64,
     /// The model at work, where the session says which.
@@ -103,11 +104,6 @@ pub(crate) struct BoundReasoning {
 }
 
 impl BoundReasoning {
-    /// A message changes here, or is dropped.
-    pub(crate) fn change(&mut self) {
-        self.changed = true;
-    }
-
     /// The next record, and the bytes that are written in its place if it changes. `changes` says
     /// whether more of it changes than its own reasoning.
     pub(crate) fn write(

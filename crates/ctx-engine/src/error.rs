@@ -204,17 +204,15 @@ impl ErrorKind {
     pub fn at(self, line: u64) -> PassError {
         PassError::from(self).at(line)
     }
-}
 
-fn seems(foreign: Option<Foreign>) -> String {
-    foreign.map_or_else(String::new, |foreign| format!(": {foreign}"))
-}
-
-impl ErrorKind {
     /// Whether a model did not give what was asked of it.
     pub(crate) fn is_of_the_model(&self) -> bool {
         matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
     }
+}
+
+fn seems(foreign: Option<Foreign>) -> String {
+    foreign.map_or_else(String::new, |foreign| format!(": {foreign}"))
 }
 
 impl PassError {

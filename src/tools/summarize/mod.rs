@@ -323,8 +323,8 @@ fn summed_up(
     let (new, usage) = if let Some(request) = args.budget() {
         let mut pass = BudgetPass::new(plan, writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;
-        if pass.zones().zoned() {
-            args.check_end(pass.zones(), session)?;
+        if pass.zones.zoned() {
+            args.check_end(&pass.zones, session)?;
         }
         passes::telling(&session.name, io, |notes| {
             let shared = pass.finish(notes);
@@ -333,7 +333,7 @@ fn summed_up(
     } else {
         let mut pass = ZonePass::new(plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
-        args.check_end(pass.zones(), session)?;
+        args.check_end(&pass.zones, session)?;
         passes::telling(&session.name, io, |notes| with_usage(pass.finish(writer, notes), notes))
     };
     let new = new.map_err(|error| passes::failure(error, &session.name))?;
@@ -351,6 +351,6 @@ fn batch(
     let name = session.name.clone();
     let mut pass = Batch::new(plan, writer, session.dialect());
     session.pass(|record| passes::telling(&name, io, |notes| pass.push(record, notes)))?;
-    args.check_end(pass.zones(), session)?;
+    args.check_end(&pass.zones, session)?;
     Ok(passes::telling(&name, io, |notes| pass.finish(notes)))
 }

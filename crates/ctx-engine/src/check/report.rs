@@ -41,11 +41,7 @@ pub struct Report {
 impl Report {
     /// How many of the findings are problems.
     pub fn problems(&self) -> usize {
-        self.listed_problems() + self.unlisted.values().sum::<usize>()
-    }
-
-    fn listed_problems(&self) -> usize {
-        self.count(Fault::Problem)
+        self.count(Fault::Problem) + self.unlisted.values().sum::<usize>()
     }
 
     /// How many limits are exceeded.
@@ -106,7 +102,7 @@ impl Report {
 
     /// The findings that are shown: of the problems the first, unless `all`.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
-        let problems = self.listed_problems();
+        let problems = self.count(Fault::Problem);
         let shown = move |at: usize| all || at == 0 || at >= problems;
         let findings = self.findings.iter().enumerate();
         findings.filter_map(move |(at, finding)| shown(at).then_some(finding))

@@ -113,7 +113,7 @@ impl Ladder<'_, '_> {
             attempts.push(Attempt { what, tokens });
             if built.failed_check() {
                 failed_check = true;
-            } else if tokens < smallest.as_ref().map_or(before, Candidate::tokens)
+            } else if tokens < smallest.as_ref().map_or(before, |it| it.size.tokens)
                 || tokens < before && plan.limits.fits(tokens)
             {
                 let candidate = self.write(&mut ready, built)?;
@@ -131,11 +131,12 @@ impl Ladder<'_, '_> {
             true => self.keep_fewer(attempts, &summary, notes)?,
             false => None,
         };
-        let least = smallest.as_ref().map_or(u64::MAX, Candidate::tokens);
-        let is_better =
-            |shared: &Candidate| plan.limits.fits(shared.tokens()) || shared.tokens() <= least;
+        let least = smallest.as_ref().map_or(u64::MAX, |it| it.size.tokens);
+        let is_better = |shared: &Candidate| {
+            plan.limits.fits(shared.size.tokens) || shared.size.tokens <= least
+        };
         Ok(match shared.filter(is_better).or(smallest) {
-            Some(best) if plan.limits.fits(best.tokens()) || !plan.options.strict_target => {
+            Some(best) if plan.limits.fits(best.size.tokens) || !plan.options.strict_target => {
                 Ok(best)
             }
             None if attempts.len() == first && !in_need => Err(Outcome::NothingToDo),
@@ -428,10 +429,6 @@ impl AttemptKind {
 }
 
 impl Candidate {
-    fn tokens(&self) -> u64 {
-        self.size.tokens
-    }
-
     /// Whether anything leaves: a budget may only shorten.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0

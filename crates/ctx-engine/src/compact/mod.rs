@@ -98,7 +98,7 @@ impl<'a> Source<'a> {
         } else {
             (content, None)
         };
-        let prune_first = Rules::first(&plan, &content);
+        let prune_first = Rules::at(&plan, When::Before, &content);
         Ok(Self { plan, content, log, prune_first })
     }
 

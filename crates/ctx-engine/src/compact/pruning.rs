@@ -29,13 +29,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// What is pruned before everything else.
-    pub(super) fn first(plan: &Plan<'_>, content: &Content) -> Self {
-        Self::at(plan, When::Before, content)
-    }
-
     /// What is pruned at that time.
-    fn at(plan: &Plan<'_>, when: When, content: &Content) -> Self {
+    pub(super) fn at(plan: &Plan<'_>, when: When, content: &Content) -> Self {
         let rules = |clears, never| {
             let wanted = plan.policy().prune.clear != never && plan.prunes(when);
             let rules = || {
@@ -138,7 +133,7 @@ pub(super) fn carry_out(
             let changes = verdicts.is_some_and(|it| changes_context(it, number));
             if survey.is_dropped(number) {
                 if changes {
-                    bound.change();
+                    bound.changed = true;
                 }
                 outlet.skip(record.piece);
                 return Ok(());
@@ -199,7 +194,7 @@ fn run(
     content.each(|record| pass.push(record))?;
     let may = may_change(plan, content, pass.last_call(), notes);
     let mut decision = pass.finish(may, notes)?;
-    let size = if decision.changes() { decision.verdicts().size() } else { *size };
+    let size = if decision.changes { decision.verdicts.size() } else { *size };
     let file = temporary(|output| decision.write(0, output).map(|_| ()))?;
     Ok(Pruned { content: content.with(file), size })
 }
@@ -228,7 +223,7 @@ mod tests {
     fn first(setup: &Setup, session: &str) -> (Option<String>, Vec<String>) {
         let plan = &setup.plan();
         let content = content(session);
-        let rules = Rules::first(plan, &content);
+        let rules = Rules::at(plan, When::Before, &content);
         let survey = Survey::of(plan, &content, rules.questions(plan), false);
         let mut survey = survey.expect("from a file");
         let mut notes = Notes::new();
@@ -248,7 +243,7 @@ mod tests {
         let session = content(&session(1, 3));
         let has_rules = |setup: &Setup| {
             let plan = setup.plan();
-            Rules::first(&plan, &session).questions(&plan).is_some()
+            Rules::at(&plan, When::Before, &session).questions(&plan).is_some()
         };
         assert!(has_rules(&plan));
         plan.policy.prune.when = When::Sent;

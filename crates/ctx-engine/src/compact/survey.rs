@@ -282,6 +282,7 @@ impl<'p> Surveyor<'_, 'p> {
 #[cfg(test)]
 mod tests {
     use ctx_format::{Role, Zone};
+    use ctx_policy::When;
     use ctx_policy::keep::Keep;
     use ctx_policy::trigger::Size;
 
@@ -381,7 +382,7 @@ mod tests {
         plan.policy.prune.protect_last = 0;
         let content = content(&session(2, 100));
         let plan = &plan.plan();
-        let rules = Rules::first(plan, &content);
+        let rules = Rules::at(plan, When::Before, &content);
         let read = |questions| Survey::of(plan, &content, questions, false);
         let pruned = read(rules.questions(plan)).expect("from a file");
         let whole = read(None).expect("from a file");

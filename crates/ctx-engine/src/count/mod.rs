@@ -225,7 +225,8 @@ impl CountPass {
             self.counts.merge(&batch.finish());
         }
         if let Some(calibration) = self.calibration {
-            self.counts.of_session = OfSession::of(calibration.finish());
+            let Calibration { model, window, estimate, .. } = calibration.finish();
+            self.counts.of_session = OfSession { model, window, estimate };
         }
         self.counts.bad = bad.clone();
         self.counts
@@ -241,16 +242,6 @@ pub struct OfSession {
     pub window: Option<u64>,
     /// The context in the API's tokens, with everything that the file does not have.
     pub estimate: Option<Estimate>,
-}
-
-impl OfSession {
-    fn of(calibration: Calibration) -> Self {
-        Self {
-            model: calibration.model,
-            window: calibration.window,
-            estimate: calibration.estimate,
-        }
-    }
 }
 
 /// Writes each record with its size in its tag.

@@ -200,13 +200,13 @@ impl Calibrator {
         let last = self.last?;
         // No text has fewer tokens than we count.
         let messages = (last.counted - freed as f64).max(0.0);
-        let rest = last.prompt - self.fit.factor() * freed as f64;
+        let rest = last.prompt - self.fit.factor * freed as f64;
         Some(whole(rest.max(messages).min(last.prompt).round()))
     }
 
     /// The API's tokens per token of ours.
     pub fn factor(&self) -> f64 {
-        self.fit.factor()
+        self.fit.factor
     }
 
     /// What a request has besides its messages: the system prompt, the tools, and what came before
@@ -228,7 +228,7 @@ impl Calibrator {
     }
 
     fn base_of(&self, point: Point) -> f64 {
-        (point.prompt - self.fit.factor() * point.counted).max(0.0)
+        (point.prompt - self.fit.factor * point.counted).max(0.0)
     }
 }
 
@@ -292,10 +292,6 @@ impl Fit {
             extra: EXTRA,
             times: TIMES,
         }
-    }
-
-    fn factor(&self) -> f64 {
-        self.factor
     }
 
     /// The API's tokens for messages of this size by our count.
@@ -384,7 +380,7 @@ mod fit_tests {
             let counted = 100.0 * f64::from(step % 17 + 1);
             fit.learn(counted, 1.4 * counted + 90.0);
         }
-        assert!((fit.factor() - 1.4).abs() < 0.06, "{}", fit.factor());
+        assert!((fit.factor - 1.4).abs() < 0.06, "{}", fit.factor);
         for counted in [100.0, 900.0, 1_700.0] {
             let said = 1.4 * counted + 90.0;
             let off = fit.step(counted) - said;

@@ -18,9 +18,9 @@ use crate::{ErrorKind, Notes, PassError};
 /// A session with the verdicts on its records.
 pub struct Decision<'p> {
     waiting: Waiting<'p>,
-    verdicts: Verdicts<'p>,
+    pub(crate) verdicts: Verdicts<'p>,
     /// Whether the verdicts are carried out.
-    changes: bool,
+    pub(crate) changes: bool,
     /// What the changes free, if they may be applied.
     pub sums: Sums,
     /// The lines that leave; `None` for a list of messages.
@@ -253,16 +253,6 @@ impl<'p> Decision<'p> {
             }
     }
 
-    /// Whether anything changes.
-    pub fn changes(&self) -> bool {
-        self.changes
-    }
-
-    /// The verdicts.
-    pub fn verdicts(&self) -> &Verdicts<'p> {
-        &self.verdicts
-    }
-
     /// Writes the session and returns the output. `left_out` is the number of records of the input
     /// that were not pushed.
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W, PassError> {
@@ -273,7 +263,7 @@ impl<'p> Decision<'p> {
             let changes = self.changes && changes_context(&self.verdicts, index);
             let (false, Some(spool)) = (self.is_dropped(index), &mut spool) else {
                 if changes {
-                    self.bound.change();
+                    self.bound.changed = true;
                 }
                 outlet.skip(waiting.records[index].piece);
                 continue;

@@ -220,7 +220,7 @@ impl Decision<'_> {
             name,
             output: output.map(|path| path.display().to_string()),
             dry_run,
-            pruned: self.changes() && (total.changes > 0 || !self.unsent.is_empty()),
+            pruned: self.changes && (total.changes > 0 || !self.unsent.is_empty()),
             changes: total.changes,
             freed_tokens: total.gain(),
             rules: self.sums.by_rule().map(rule).collect(),

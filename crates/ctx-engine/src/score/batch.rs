@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
 
-use ctx_format::{Class, Conversation, Dialect, Frame, Options, Origin, Piece, Record, Records};
+use ctx_format::{Class, Conversation, Dialect, Frame, Options, Origin, Records};
 use ctx_summary::ledger::score::{Row, Score, Scorer};
 
 use super::{read_after, read_before};
@@ -45,10 +45,13 @@ pub fn score_batch(
                     (None, None) => return Ok(()),
                     (Some(one), Some(other)) => (one, other),
                     (Some(one), None) => {
-                        return Err((Side::After, ErrorKind::NoSuchLine(one.number).into()));
+                        return Err((Side::After, ErrorKind::NoSuchLine(one.origin.line).into()));
                     }
                     (None, Some(other)) => {
-                        return Err((Side::Before, ErrorKind::NoSuchLine(other.number).into()));
+                        return Err((
+                            Side::Before,
+                            ErrorKind::NoSuchLine(other.origin.line).into(),
+                        ));
                     }
                 };
                 if !(one.is_blank() && other.is_blank()) {
@@ -57,13 +60,13 @@ pub fn score_batch(
                 }
             }
         },
-        |(one, other)| (one.number, score(&one, &other, dialect)),
+        |(one, other)| (one.origin.line, score(&one, &other, dialect)),
         |(line, score)| take(line, score),
     )
 }
 
 fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> Sided<Score> {
-    let failed = |side| move |error: PassError| (side, error.at(before.number));
+    let failed = |side| move |error: PassError| (side, error.at(before.origin.line));
     let mut new = after.session(dialect).map_err(failed(Side::After))?;
     let new = read_after(&mut new, None).map_err(failed(Side::After))?;
     let mut scorer = Scorer::new(new);
@@ -77,8 +80,7 @@ struct Lines(Records<Box<dyn Read + Send>>);
 
 /// One of them; of one that is too long, only its beginning.
 struct Line {
-    number: u64,
-    piece: Piece,
+    origin: Origin,
     bytes: Vec<u8>,
 }
 
@@ -92,11 +94,7 @@ impl Lines {
     fn next(&mut self) -> Result<Option<Line>, PassError> {
         while let Some(record) = self.0.next().map_err(ErrorKind::Read)? {
             if record.piece.begins() {
-                return Ok(Some(Line {
-                    number: record.line,
-                    piece: record.piece,
-                    bytes: record.bytes.to_vec(),
-                }));
+                return Ok(Some(Line { origin: record.origin(), bytes: record.bytes.to_vec() }));
             }
         }
         Ok(None)
@@ -104,18 +102,13 @@ impl Lines {
 }
 
 impl Line {
-    fn record(&self) -> Record<'_> {
-        let origin = Origin { line: self.number, piece: self.piece, ..Origin::ALONE };
-        origin.record(&self.bytes)
-    }
-
     fn is_blank(&self) -> bool {
         self.bytes.trim_ascii().is_empty()
     }
 
     /// Its conversation.
     fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session, PassError> {
-        let record = self.record();
+        let record = self.origin.clone().record(&self.bytes);
         let no_conversation = || {
             ErrorKind::NoConversation(match record.class {
                 Class::Object => "no list of messages".to_owned(),

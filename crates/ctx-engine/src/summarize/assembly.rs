@@ -18,7 +18,7 @@ pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     kept: Kept,
-    place: Option<SummaryPlacement>,
+    pub(super) place: Option<SummaryPlacement>,
     checks: Option<Checks>,
     bound: BoundReasoning,
     bad: BadLines,
@@ -120,17 +120,12 @@ impl<'p> Assembly<'p> {
         else {
             return;
         };
-        self.bound.change();
+        self.bound.changed = true;
         self.place = Some(SummaryPlacement {
             dialect,
             role: checks.summary(dialect, self.plan.role),
             line_end: line_end.to_vec(),
         });
-    }
-
-    /// Whether the summary has its place.
-    pub(super) fn has_place(&self) -> bool {
-        self.place.is_some()
     }
 
     /// Takes a record out of the session, with the message in it. The summary stands where
@@ -168,7 +163,7 @@ impl<'p> Assembly<'p> {
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(line, outline);
         }
-        self.kept.push(bytes, self.has_place())
+        self.kept.push(bytes, self.place.is_some())
     }
 
     /// How many bytes are kept so far.

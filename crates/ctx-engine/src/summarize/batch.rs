@@ -14,7 +14,8 @@ pub struct Batch<'p> {
     plan: &'p Plan,
     writer: &'p Writer,
     dialect: Option<&'static dyn Dialect>,
-    zones: ZoneReader,
+    /// The tags so far.
+    pub zones: ZoneReader,
     kept: Kept,
     bad: BadLines,
 }
@@ -30,11 +31,6 @@ impl<'p> Batch<'p> {
             kept: Kept::new(&plan.temp),
             bad: BadLines::default(),
         }
-    }
-
-    /// The tags so far.
-    pub fn zones(&self) -> &ZoneReader {
-        &self.zones
     }
 
     /// The next record.
@@ -111,7 +107,7 @@ impl<'p> Batch<'p> {
             end = place.end;
             assembly.input_message(line, outline.as_ref());
             if *zone == Zone::Old {
-                if !assembly.has_place() {
+                if assembly.place.is_none() {
                     assembly.stay_in_list(line, None, &list[between])?;
                 }
                 assembly.leave(b"", found);

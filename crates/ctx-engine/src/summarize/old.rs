@@ -269,7 +269,8 @@ impl ModelInput {
 /// Takes the records of a session with their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
-    zones: ZoneReader,
+    /// The tags so far.
+    pub zones: ZoneReader,
     has_old: bool,
     unread: FirstUnread,
 }
@@ -291,11 +292,6 @@ impl<'p> ZonePass<'p> {
             has_old: false,
             unread: FirstUnread::default(),
         }
-    }
-
-    /// The tags so far.
-    pub fn zones(&self) -> &ZoneReader {
-        &self.zones
     }
 
     /// The next record, whose tag has its zone.
@@ -516,7 +512,7 @@ mod zones_tests {
             }
         });
         pushed?;
-        assert_eq!(pass.zones().records(), session.len() as u64);
+        assert_eq!(pass.zones.records(), session.len() as u64);
         pass.finish(&by_rule(), notes)
     }
 

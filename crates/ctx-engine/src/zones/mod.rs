@@ -149,11 +149,6 @@ impl Splitter {
         self.finished = true;
     }
 
-    /// The number of the first that waits.
-    fn first_waiting(&self) -> u64 {
-        self.next - self.waiting.len() as u64
-    }
-
     /// The verdict on the first that waits.
     fn decide(&self, record: &Waiting) -> Option<Verdict> {
         let exchange = record.exchange.map(|id| self.exchanges.get(id.get()));
@@ -170,8 +165,9 @@ impl Splitter {
         if exchange.is_some_and(|exchange| exchange.pinned) {
             return Some((Zone::Keep, Reason::Pinned));
         }
+        let number = self.next - self.waiting.len() as u64;
         // More records may move the window on, and join the exchange.
-        match self.reason_to_keep(self.first_waiting(), exchange) {
+        match self.reason_to_keep(number, exchange) {
             Some(reason) => self.finished.then_some((Zone::Keep, reason)),
             None if !self.finished && exchange.is_some_and(Exchange::is_open) => None,
             None => Some((Zone::Old, Reason::Old)),

@@ -111,7 +111,7 @@ pub(super) fn write(
     let marked = Marked::all(new, |_| true)?;
     let mut decision = decide(log, lowered, &marked)?;
     let mut bound = BoundReasoning::default();
-    bound.change();
+    bound.changed = true;
     let temp = &plan.environment.temp;
     let look = |record: &Record<'_>| bound.keep(record, log.dialect);
     let (file, read) = if let Some(writer) = decision.records.writer.take() {

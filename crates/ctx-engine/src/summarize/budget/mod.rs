@@ -61,7 +61,8 @@ pub struct BudgetPass<'p> {
     writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
-    zones: ZoneReader,
+    /// The tags so far.
+    pub zones: ZoneReader,
     spool: Spool,
     presences: Presences,
     entries: Entries,
@@ -95,11 +96,6 @@ impl<'p> BudgetPass<'p> {
             reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
             unread: FirstUnread::default(),
         }
-    }
-
-    /// The tags so far, if there were any.
-    pub fn zones(&self) -> &ZoneReader {
-        &self.zones
     }
 
     /// The next record.
