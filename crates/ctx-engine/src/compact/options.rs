@@ -112,12 +112,6 @@ pub(super) struct KnownUsage {
 }
 
 impl Limits {
-    pub(super) fn new(options: &Options, environment: &Environment) -> Self {
-        let triggers = options.policy.trigger.with_model(environment.model_window);
-        let target = options.budget.or(options.policy.target.max_tokens(triggers.window()));
-        Self { triggers, target, usage: None, window: None }
-    }
-
     /// Whether the limits depend on what the API counts.
     pub(super) fn want_usage(&self, options: &Options) -> bool {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
@@ -248,7 +242,10 @@ pub(super) struct SizeBefore {
 
 impl<'a> Plan<'a> {
     pub(super) fn new(options: &'a Options, environment: &'a Environment) -> Self {
-        Self { options, environment, limits: Limits::new(options, environment) }
+        let triggers = options.policy.trigger.with_model(environment.model_window);
+        let target = options.budget.or(options.policy.target.max_tokens(triggers.window()));
+        let limits = Limits { triggers, target, ..Limits::default() };
+        Self { options, environment, limits }
     }
 
     pub(super) fn policy(&self) -> &'a Policy {

@@ -242,13 +242,8 @@ impl<'p> Surveyor<'_, 'p> {
     }
 
     fn line(&mut self, record: &Record<'_>) -> Entry {
-        let is_tail = record.class == Class::Tail;
         if let Some(pruner) = &mut self.pruner {
-            if is_tail {
-                pruner.tail();
-            } else {
-                pruner.line();
-            }
+            pruner.line(record.class == Class::Tail);
         }
         Entry {
             kind: match record.class {

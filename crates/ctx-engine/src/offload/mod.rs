@@ -55,7 +55,8 @@ impl<C: Change> ChangePass<C> {
         if self.reading.batch || self.reading.protect_last == 0 {
             return self.give(record, true);
         }
-        let is_reply = self.reading.is_reply(record);
+        let outline = self.reading.dialect.and_then(|dialect| record.outline(Some(dialect)));
+        let is_reply = outline.is_some_and(|outline| is_reply(&outline));
         self.replies += u64::from(is_reply);
         self.waiting.push_back(Waiting {
             bytes: record.bytes.to_vec(),
@@ -301,12 +302,6 @@ impl Reading {
         messages.truncate(first.unwrap_or(0));
     }
 
-    /// Whether the record is one of the messages that `protect_last` counts.
-    fn is_reply(&self, record: &Record<'_>) -> bool {
-        let outline = self.dialect.and_then(|it| record.outline(Some(it)));
-        outline.is_some_and(|outline| is_reply(&outline))
-    }
-
     /// Refuses a change after which calls and results pair in another way.
     fn check(
         &self,
@@ -325,6 +320,7 @@ impl Reading {
     }
 }
 
+/// Whether it is one of the messages that `protect_last` counts.
 fn is_reply(outline: &Outline<'_>) -> bool {
     outline.role == Role::Assistant && outline.begins_message()
 }

@@ -107,12 +107,9 @@ impl<'p> PrunePass<'p> {
     }
 
     fn read_facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<(), PassError> {
-        if record.class == Class::Tail {
-            self.pruner.tail();
-            return Ok(());
-        }
-        let Some(object) = record.whole_object() else {
-            self.pruner.line();
+        let is_tail = record.class == Class::Tail;
+        let Some(object) = record.whole_object().filter(|_| !is_tail) else {
+            self.pruner.line(is_tail);
             return Ok(());
         };
         let Waiting { plan, dialect, .. } = self.waiting;
@@ -127,7 +124,7 @@ impl<'p> PrunePass<'p> {
             checks.input(record.line, outline);
         }
         let (Some(outline), Some(message)) = (outline, record.message(dialect)) else {
-            self.pruner.line();
+            self.pruner.line(false);
             return Ok(());
         };
         self.last_call.message(outline.role, object);

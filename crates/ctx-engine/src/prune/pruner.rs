@@ -70,16 +70,10 @@ impl<'p> Pruner<'p> {
         tokens
     }
 
-    /// The next record is no message.
-    pub fn line(&mut self) {
+    /// The next record is no message; it may be an incomplete last line.
+    pub fn line(&mut self, is_tail: bool) {
         self.add_exchange(None);
-        self.facts.add_record(RecordFacts::default());
-    }
-
-    /// The next record is an incomplete last line.
-    pub fn tail(&mut self) {
-        self.add_exchange(None);
-        self.facts.add_record(RecordFacts { is_tail: true, ..RecordFacts::default() });
+        self.facts.add_record(RecordFacts { is_tail, ..RecordFacts::default() });
     }
 
     /// Decides about all records.

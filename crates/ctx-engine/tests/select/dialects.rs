@@ -73,7 +73,7 @@ fn a_long_result_is_trimmed_where_the_format_has_it() {
             (Some(outline), Some(message)) => {
                 pruner.message(&outline, &message, &object, false);
             }
-            _ => pruner.line(),
+            _ => pruner.line(false),
         }
     }
     let verdicts = pruner.finish();
@@ -154,7 +154,7 @@ fn a_reply_of_several_lines_is_protected_as_one() {
                 (Some(outline), Some(message), Some(object)) => {
                     pruner.message(outline, message, object, false);
                 }
-                _ => pruner.line(),
+                _ => pruner.line(false),
             }
         });
         let verdicts = pruner.finish();

@@ -128,7 +128,7 @@ fn decided<'p>(
                 let fixed = fixed.contains(&index);
                 pruner.message(&outline, &message, &object, fixed);
             }
-            _ => pruner.line(),
+            _ => pruner.line(false),
         }
     }
     pruner.finish()
