@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use ctx_cli::{
-    Align, ExitStatus, Io, Listing, Outcome, json_line, printable, short_bytes, short_time,
-};
+use ctx_cli::{ExitStatus, Io, Listing, Outcome, json_line, printable, short_bytes, short_time};
 use ctx_store::{Store, Trashed};
 
 /// The default of `ctx-gc --grace-days`, which lists of the trash assume, too.
@@ -14,8 +12,7 @@ pub const GRACE_DAYS: u32 = 7;
 /// Prints the list, where the grace has so many days; what was removed last comes first.
 pub fn list(store: &Store, trashed: &[Trashed], grace: u32, json: bool, io: &mut Io) -> Outcome {
     let text = if json {
-        let lines = trashed.iter().map(|it| json_line(&it.json(grace)));
-        lines.collect()
+        trashed.iter().map(|it| json_line(&it.json(grace))).collect()
     } else {
         table(trashed, grace, store.now(), io.columns())
     };
@@ -27,18 +24,11 @@ fn table(trashed: &[Trashed], grace: u32, now: DateTime<Utc>, columns: Option<us
     if trashed.is_empty() {
         return String::new();
     }
-    let mut listing = Listing::new(&[
-        ("ID", Align::Left),
-        ("REMOVED", Align::Right),
-        ("GRACE", Align::Right),
-        ("SIZE", Align::Right),
-        ("KIND", Align::Left),
-        ("PATH", Align::Left),
-    ]);
+    let mut listing = Listing::new("ID|>REMOVED|>GRACE|>SIZE|KIND|PATH");
     for it in trashed {
         let left = it.grace_ends(grace) - now;
         let source = it.meta.as_ref().and_then(|meta| meta.source.as_deref());
-        listing.push(vec![
+        listing.push([
             it.item.to_string(),
             short_time(since(it.removed, now)),
             left.to_std().map_or_else(|_| "over".to_owned(), short_time),
@@ -47,10 +37,7 @@ fn table(trashed: &[Trashed], grace: u32, now: DateTime<Utc>, columns: Option<us
             source.map_or_else(|| "-".to_owned(), printable),
         ]);
     }
-    if columns.is_none() {
-        return listing.without_heading().text(None);
-    }
-    listing.text(columns)
+    listing.for_stdout(columns)
 }
 
 /// The time since something happened; zero for a time in the future.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ctx_cli::{Align, Failure, Io, Listing, json_line};
+use ctx_cli::{Failure, Io, Listing, json_line};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
@@ -13,12 +13,7 @@ use serde::Serialize;
 #[derive(Args, Clone, Debug, Default)]
 pub struct CountingArgs {
     /// Count tokens with this encoding [default: the model's, or `o200k_base`]
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = encodings(),
-        help_heading = "Input"
-    )]
+    #[arg(long, value_name = "NAME", value_parser = encodings(), help_heading = "Input")]
     pub encoding: Option<Encoding>,
     /// The model that is counted for.
     #[command(flatten)]
@@ -243,16 +238,10 @@ fn objects() -> String {
 
 /// Two columns come first that every row has, so that awk and sort can take them.
 fn table() -> String {
-    let mut listing = Listing::new(&[
-        ("MODEL", Align::Left),
-        ("WINDOW", Align::Right),
-        ("ENCODING", Align::Left),
-        ("COUNT", Align::Left),
-        ("SHORT NAME", Align::Left),
-    ]);
+    let mut listing = Listing::new("MODEL|>WINDOW|ENCODING|COUNT|SHORT NAME");
     for model in rows() {
         let count = if model.exact { "exact" } else { "estimate" };
-        listing.push(vec![
+        listing.push([
             model.model.to_owned(),
             model.window.to_string(),
             model.encoding.to_owned(),

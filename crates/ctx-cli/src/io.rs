@@ -11,44 +11,25 @@ use crate::{ExitStatus, Failure, Progress, STDIN_NAME, ShowProgress, printable};
 
 /// Flags that every tool has.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Messages")]
 pub struct CommonArgs {
     /// Print errors only
-    #[arg(short, long, global = true, help_heading = "Messages")]
+    #[arg(short, long, global = true)]
     pub quiet: bool,
     /// Print more on stderr (can be repeated)
-    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Messages")]
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     pub verbose: u8,
     /// When to use colours
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        global = true,
-        help_heading = "Messages"
-    )]
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub color: Colour,
     /// When to show how far a long run is
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        global = true,
-        help_heading = "Messages"
-    )]
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
     pub progress: ShowProgress,
     /// Show the manual page; into a pipe it goes as roff, for man/man1
-    #[arg(long, hide_short_help = true, help_heading = "Messages")]
+    #[arg(long, hide_short_help = true)]
     pub man: bool,
     /// Print the script by which SHELL completes
-    #[arg(
-        long,
-        value_enum,
-        value_name = "SHELL",
-        hide_short_help = true,
-        help_heading = "Messages"
-    )]
+    #[arg(long, value_enum, value_name = "SHELL", hide_short_help = true)]
     pub completions: Option<Shell>,
 }
 
@@ -115,9 +96,12 @@ impl Io {
         }
     }
 
-    /// `text` for stdout in a colour, where stdout takes any.
-    pub fn paint(&self, paint: Paint, text: &str) -> String {
-        painted(self.colour[0], paint, text)
+    /// `text` for stdout in a colour, if it has one and stdout takes any.
+    pub fn paint(&self, paint: impl Into<Option<Paint>>, text: &str) -> String {
+        match paint.into() {
+            Some(paint) => painted(self.colour[0], paint, text),
+            None => text.to_owned(),
+        }
     }
 
     /// The width of the terminal that stdout is; `None` if it is not a terminal.
@@ -176,24 +160,18 @@ impl Io {
 
     /// Prints a warning; the tool continues. `-q` silences it.
     pub fn warn(&mut self, what: impl fmt::Display) {
-        if self.verbosity >= Verbosity::Normal {
-            let kind = painted(self.colour[1], Paint::Yellow, "warning:");
-            self.say(&format!("{kind} "), &what.to_string());
-        }
+        let kind = painted(self.colour[1], Paint::Yellow, "warning:") + " ";
+        self.say(Verbosity::Normal, &kind, what);
     }
 
     /// Says something under `-v`.
     pub fn note(&mut self, what: impl fmt::Display) {
-        if self.verbosity >= Verbosity::Verbose {
-            self.say("", &what.to_string());
-        }
+        self.say(Verbosity::Verbose, "", what);
     }
 
     /// Says something under `-vv`.
     pub fn detail(&mut self, what: impl fmt::Display) {
-        if self.verbosity >= Verbosity::Debug {
-            self.say("", &what.to_string());
-        }
+        self.say(Verbosity::Debug, "", what);
     }
 
     /// Reports the failure of one input; the tool continues with the next one.
@@ -204,8 +182,11 @@ impl Io {
         }
     }
 
-    fn say(&mut self, kind: &str, what: &str) {
-        Self::say_whole(&format!("{}: {kind}{}\n", self.tool, printable(what)));
+    fn say(&mut self, least: Verbosity, kind: &str, what: impl fmt::Display) {
+        if self.verbosity >= least {
+            let what = printable(&what.to_string());
+            Self::say_whole(&format!("{}: {kind}{what}\n", self.tool));
+        }
     }
 
     /// One write per message: messages of several processes do not interleave.

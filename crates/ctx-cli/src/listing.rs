@@ -1,60 +1,44 @@
 //! Tables of many things for people, like `ls -l` and `docker ps`: a heading, aligned columns,
 //! short numbers, cut at the edge of the terminal.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{Io, Paint, printable};
 
-/// On which side of its column a cell stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
-    /// Names.
-    Left,
-    /// Numbers.
-    Right,
-}
-
 /// A table with a heading. Its texts must be fit for a terminal.
 pub struct Listing {
-    columns: Vec<Align>,
+    /// Whether each column stands on the right, as numbers do.
+    is_right: Vec<bool>,
     rows: Vec<Vec<Cell>>,
+    /// The space between two columns.
+    gap: usize,
 }
 
 /// A text and its colour, if any.
 pub type Cell = (String, Option<Paint>);
 
-/// The space between two columns.
-const GAP: usize = 2;
-
 impl Listing {
-    /// No rows yet but the heading.
-    pub fn new(columns: &[(&str, Align)]) -> Self {
+    /// No rows yet but the heading: the names of the columns with `|` between them, and `>` before
+    /// those whose cells stand on the right.
+    pub fn new(heading: &str) -> Self {
+        let names = heading.split('|').map(|name| name.strip_prefix('>').unwrap_or(name));
         Self {
-            columns: columns.iter().map(|(_, align)| *align).collect(),
-            rows: vec![
-                columns.iter().map(|(name, _)| ((*name).to_owned(), Some(Paint::Bold))).collect(),
-            ],
+            is_right: heading.split('|').map(|name| name.starts_with('>')).collect(),
+            rows: vec![names.map(|name| (name.to_owned(), Some(Paint::Bold))).collect()],
+            gap: 2,
         }
     }
 
-    /// Leaves out the heading, for a pipe whose reader takes the first word of each line.
-    #[must_use]
-    pub fn without_heading(mut self) -> Self {
-        self.rows.remove(0);
-        self
-    }
-
     /// One more row, of as many cells as there are columns.
-    pub fn push(&mut self, row: Vec<String>) {
+    pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
         self.push_painted(row.into_iter().map(|text| (text, None)).collect());
     }
 
     /// One more row, of cells in colours.
     pub fn push_painted(&mut self, row: Vec<Cell>) {
-        debug_assert_eq!(row.len(), self.columns.len());
+        debug_assert_eq!(row.len(), self.is_right.len());
         self.rows.push(row);
     }
 
@@ -65,10 +49,23 @@ impl Listing {
 
     /// The table for a terminal, in colours if it shows any.
     pub fn painted(&self, most: Option<usize>, io: &Io) -> String {
-        self.lines(most, |paint, text| match paint {
-            Some(paint) => io.paint(paint, text),
-            None => text.to_owned(),
-        })
+        self.lines(most, |paint, text| io.paint(paint, text))
+    }
+
+    /// The table for a terminal with so many columns; for a pipe the rows alone, since its reader
+    /// takes the first word of each line.
+    pub fn for_stdout(mut self, columns: Option<usize>) -> String {
+        if columns.is_none() {
+            self.rows.remove(0);
+        }
+        self.text(columns)
+    }
+
+    /// The rows alone, with one blank between their columns.
+    pub fn narrow(mut self) -> String {
+        self.rows.remove(0);
+        self.gap = 1;
+        self.text(None)
     }
 
     fn lines(&self, most: Option<usize>, paint: impl Fn(Option<Paint>, &str) -> String) -> String {
@@ -76,7 +73,7 @@ impl Listing {
             let cells = self.rows.iter().map(|row| row[column].0.width());
             cells.max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let widths: Vec<usize> = (0..self.is_right.len()).map(width).collect();
         let mut out = String::new();
         for row in &self.rows {
             for (text, colour) in self.line(row, &widths, most) {
@@ -92,12 +89,13 @@ impl Listing {
         let mut pieces: Vec<Cell> = Vec::new();
         let blank = |columns: usize| (" ".repeat(columns), None);
         for (at, (text, colour)) in row.iter().enumerate() {
-            let gap = if at > 0 { GAP } else { 0 };
+            let gap = if at > 0 { self.gap } else { 0 };
             let space = widths[at] - text.width();
             let cell = (text.clone(), *colour);
-            match self.columns[at] {
-                Align::Left => pieces.extend([blank(gap), cell, blank(space)]),
-                Align::Right => pieces.extend([blank(gap + space), cell]),
+            if self.is_right[at] {
+                pieces.extend([blank(gap + space), cell]);
+            } else {
+                pieces.extend([blank(gap), cell, blank(space)]);
             }
         }
         while pieces.last().is_some_and(|(text, _)| text.trim_end().is_empty()) {
@@ -196,30 +194,21 @@ pub fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Columns to the right, the last one, a name, to the left and unpadded.
-pub fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, |row| row.len() - 1);
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut out = String::new();
+pub fn aligned(rows: Vec<Vec<String>>) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let is_right = (1..=columns).map(|column| column < columns).collect();
+    let mut listing = Listing { is_right, rows: Vec::new(), gap: 1 };
     for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            // Writing to a string cannot fail.
-            let _ = write!(line, "{cell:>width$} ");
-        }
-        line.push_str(&row[columns]);
-        out.push_str(line.trim_end());
-        out.push('\n');
+        listing.push(row);
     }
-    out
+    listing.text(None)
 }
 
 /// Lines of a label and its value.
 pub fn labelled(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let rows = rows.iter();
-    let rows = rows.map(|(what, value)| format!("  {what:<width$}  {}\n", printable(value)));
-    rows.collect()
+    let row = |(what, value): &(&str, String)| format!("  {what:<width$}  {}\n", printable(value));
+    rows.iter().map(row).collect()
 }
 
 /// A part of a bar.
@@ -240,15 +229,12 @@ pub fn bar(
     columns: usize,
     paint: impl Fn(Option<Paint>, &str) -> String,
 ) -> String {
-    let widths = widths(portions, columns);
-    let drawn = portions.iter().zip(widths);
-    let drawn = drawn.filter(|(_, width)| *width > 0);
-    drawn
-        .map(|(portion, width)| {
-            let filled: String = std::iter::repeat_n(portion.fill, width).collect();
-            paint(portion.paint, &filled)
-        })
-        .collect()
+    let drawn = portions.iter().zip(widths(portions, columns)).filter(|(_, width)| *width > 0);
+    let drawn = drawn.map(|(portion, width)| {
+        let filled: String = std::iter::repeat_n(portion.fill, width).collect();
+        paint(portion.paint, &filled)
+    });
+    drawn.collect()
 }
 
 /// The columns of each portion.
@@ -280,19 +266,18 @@ fn widths(portions: &[Portion], columns: usize) -> Vec<usize> {
 mod tests {
     use std::time::Duration;
 
-    use super::{Align, Listing, short_bytes, short_count, short_time};
+    use super::{Listing, short_bytes, short_count, short_time};
 
     #[test]
     fn columns_are_aligned_whatever_the_script_and_cut_at_the_edge() {
-        let mut listing =
-            Listing::new(&[("NAME", Align::Left), ("N", Align::Right), ("TITLE", Align::Left)]);
+        let mut listing = Listing::new("NAME|>N|TITLE");
         for row in [["日志", "7", "a title"], ["ab", "1.2k", ""]] {
-            listing.push(row.map(str::to_owned).to_vec());
+            listing.push(row.map(str::to_owned));
         }
         assert_eq!(listing.text(None), "NAME     N  TITLE\n日志     7  a title\nab    1.2k\n");
         assert_eq!(listing.text(Some(12)), "NAME     N …\n日志     7 …\nab    1.2k\n");
         assert_eq!(listing.text(Some(4)), "NAM…\n日…\nab …\n");
-        assert_eq!(listing.without_heading().text(None), "日志     7  a title\nab    1.2k\n");
+        assert_eq!(listing.for_stdout(None), "日志     7  a title\nab    1.2k\n");
     }
 
     #[test]
@@ -328,8 +313,8 @@ mod table_tests {
             ["7", "1200", "a.jsonl"].map(str::to_owned).to_vec(),
             ["12", "9", ""].map(str::to_owned).to_vec(),
         ];
-        assert_eq!(aligned(&rows), " 7 1200 a.jsonl\n12    9\n");
-        assert_eq!(aligned(&[]), "");
+        assert_eq!(aligned(rows.to_vec()), " 7 1200 a.jsonl\n12    9\n");
+        assert_eq!(aligned(Vec::new()), "");
     }
 
     #[test]

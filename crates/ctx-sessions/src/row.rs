@@ -7,8 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, SecondsFormat};
 use ctx_cli::{
-    Align, Io, Listing, cut_to_width, json_line, percent, printable, short_bytes, short_count,
-    short_time,
+    Io, Listing, cut_to_width, json_line, percent, printable, short_bytes, short_count, short_time,
 };
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::trigger::{Step, Triggers};
@@ -186,19 +185,9 @@ const PROJECT_PART: usize = 5;
 
 /// The rows under a heading, no wider than the terminal; long ones are whole.
 fn table(rows: &[Row], is_long: bool, io: &Io) -> String {
-    let mut columns = vec![
-        ("AGENT", Align::Left),
-        ("PROJECT", Align::Left),
-        ("AGE", Align::Right),
-        ("MESSAGES", Align::Right),
-        ("TOKENS", Align::Right),
-        ("WINDOW", Align::Right),
-        ("SIZE", Align::Right),
-        ("DUE", Align::Left),
-    ];
-    let last = if is_long { &["ID", "PATH"][..] } else { &["TITLE"] };
-    columns.extend(last.iter().map(|name| (*name, Align::Left)));
-    let mut listing = Listing::new(&columns);
+    let last = if is_long { "ID|PATH" } else { "TITLE" };
+    let mut listing =
+        Listing::new(&format!("AGENT|PROJECT|>AGE|>MESSAGES|>TOKENS|>WINDOW|>SIZE|DUE|{last}"));
     let width = io.columns().filter(|_| !is_long);
     // A long name must leave room for the columns after it.
     let most_of_project = width.map_or(usize::MAX, |width| width / PROJECT_PART);

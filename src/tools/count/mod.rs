@@ -1,6 +1,6 @@
 //! `ctx-count`: messages, tokens and bytes of sessions.
 
-mod terminal;
+mod tables;
 
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Tool, aligned, jobs_of,
-    json_line, json_name, labelled, of_each, percent, printable,
+    ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Tool, jobs_of, json_line,
+    json_name, labelled, of_each, printable,
 };
 use ctx_engine::count::{
     AnnotatePass, Breakdown, Calibrated, CountFormat, CountPass, Counts, OfModel, Plan,
@@ -21,8 +21,7 @@ use serde::Serialize;
 use crate::args::counting::{Counting, CountingArgs};
 use crate::output::{OutputArgs, Target};
 use crate::passes;
-use crate::session::ReadArgs;
-use crate::session::walk;
+use crate::session::{ReadArgs, walk};
 use crate::store::{LazyStore, StoreArgs};
 
 /// Count the messages, tokens and bytes of sessions
@@ -150,9 +149,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (files, status) = of_each(paths, Some(jobs), work, io, |file, io| {
         report(&file.counts, &file.name, io);
     })?;
-    let shown = match args.columns(io) {
-        Some(columns) => terminal::of(&args, &counting, &files, columns, io),
-        None => shown(&args, &counting, &files),
+    let shown = if args.json {
+        json(&args, &counting, &files)
+    } else {
+        tables::of(&args, &counting, &files, args.columns(io), io)
     };
     target.write(shown.as_bytes(), io)?;
     Ok(status)
@@ -221,60 +221,8 @@ fn total(files: &[File]) -> Counts {
     total
 }
 
-fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {
-    let total = total(files);
-    if args.json {
-        json(args, counting, files, &total)
-    } else if let Some(by) = args.by {
-        breakdown_table(by, &total)
-    } else {
-        let of_model = counting.model.map(|model| model.window);
-        files_table(args, args.window.or(of_model), files, &total)
-    }
-}
-
-/// `messages tokens bytes [share] name`, the share where a window is known, or of plain texts `tokens name`; and the
-/// total of several.
-fn files_table(args: &Args, window: Option<u64>, files: &[File], total: &Counts) -> String {
-    let row = |counts: &Counts, share: Option<String>, name: String| {
-        let tally = &counts.tally;
-        let tokens = tally.tokens.total().to_string();
-        if args.text {
-            return vec![tokens, name];
-        }
-        let numbers = [tally.messages.to_string(), tokens, counts.bytes.to_string()];
-        numbers.into_iter().chain(share).chain([name]).collect()
-    };
-    let share = |counts: &Counts| Some(percent(counts.tally.tokens.total(), window?));
-    let name = |file: &File| {
-        // Unnamed stdin has no name.
-        if args.files.is_empty() { String::new() } else { printable(&file.name) }
-    };
-    let mut rows: Vec<Vec<String>> =
-        files.iter().map(|file| row(&file.counts, share(&file.counts), name(file))).collect();
-    if files.len() > 1 {
-        // Sessions are sent one by one: together they fill no window.
-        let share = window.map(|_| "-".to_owned());
-        rows.push(row(total, share, "total".to_owned()));
-    }
-    aligned(&rows)
-}
-
-/// The table of a breakdown, for all files together, with the total.
-fn breakdown_table(by: Breakdown, total: &Counts) -> String {
-    let all = by.total(total);
-    let row = |count: u64, size: u64, what: String| {
-        vec![count.to_string(), size.to_string(), percent(size, all), what]
-    };
-    let rows = by.rows(total);
-    let count = rows.iter().map(|row| row.count).sum();
-    let rows = rows.iter().map(|it| row(it.count, it.size, printable(&it.key)));
-    let total = row(count, all, "total".to_owned());
-    aligned(&rows.chain([total]).collect::<Vec<_>>())
-}
-
 /// An object for each file, then one for the total.
-fn json(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> String {
+fn json(args: &Args, counting: &Counting, files: &[File]) -> String {
     let model = counting.model;
     let window = args.window.or(model.map(|model| model.window));
     let name = |prefix| args.counting.models.name().unwrap_or(prefix);
@@ -290,7 +238,7 @@ fn json(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> Str
     };
     let of_file = |file: &File| json_line(&format.file(json_name(&file.name), &file.counts));
     let lines: String = files.iter().map(of_file).collect();
-    lines + &json_line(&format.total(files.len(), total))
+    lines + &json_line(&format.total(files.len(), &total(files)))
 }
 
 /// The calibration of a file, for programs.

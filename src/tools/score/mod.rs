@@ -300,7 +300,7 @@ fn of_rows(classes: &[Row; 8], items_kept: f64) -> String {
         rows.push(table_line(counts, row.score, row.class.as_str()));
     }
     rows.push(table_line(sums, Some(items_kept), "items kept"));
-    aligned(&rows)
+    aligned(rows)
 }
 
 fn of_needed(needed: Needed) -> String {
@@ -313,7 +313,7 @@ fn of_needed(needed: Needed) -> String {
             name.to_owned(),
         ]);
     }
-    aligned(&rows)
+    aligned(rows)
 }
 
 fn of_marks(marks: &[Mark<'_>]) -> String {
@@ -327,7 +327,7 @@ fn of_marks(marks: &[Mark<'_>]) -> String {
             row.category.map_or("evidence recall".to_owned(), printable),
         ]);
     }
-    aligned(&rows)
+    aligned(rows)
 }
 
 /// Mark, id, category and question, with tabs between.

@@ -6,7 +6,7 @@ use std::io::{self, Seek};
 use std::ops::Range;
 use std::path::Path;
 
-use ctx_cli::{Align, ExitStatus, Failure, Io, Listing, Outcome, Paint, printable, short_bytes};
+use ctx_cli::{ExitStatus, Failure, Io, Listing, Outcome, Paint, printable, short_bytes};
 use ctx_format::counted;
 use ctx_store::compare::{Brief, Change, Comparison, Diff, Hunk, compare};
 use ctx_store::{Catalog, SessionId, Store, StoreError, open_plain};
@@ -93,32 +93,21 @@ fn file(name: &str) -> Result<File, Failure> {
 
 /// A line for each message, then how many there are of each kind.
 fn show(compared: &Comparison, io: &mut Io) -> Result<(), Failure> {
-    let mut listing = Listing::new(&[
-        ("", Align::Left),
-        ("LINE", Align::Right),
-        ("ROLE", Align::Left),
-        ("SIZE", Align::Right),
-        ("WHAT", Align::Left),
-    ]);
+    let mut listing = Listing::new("|>LINE|ROLE|>SIZE|WHAT");
     let mut counts = [0_usize; 4];
     for change in &compared.changes {
         let (kind, row) = row(change);
         counts[kind] += 1;
         listing.push(row);
     }
-    let columns = io.columns();
-    let listing = match columns {
-        Some(_) => listing,
-        None => listing.without_heading(),
-    };
-    for line in listing.text(columns).lines() {
-        let line = match line.chars().next() {
-            Some('-') => io.paint(Paint::Red, line),
-            Some('+') => io.paint(Paint::Green, line),
-            Some('~' | '>') => io.paint(Paint::Yellow, line),
-            _ => line.to_owned(),
+    for line in listing.for_stdout(io.columns()).lines() {
+        let paint = match line.chars().next() {
+            Some('-') => Some(Paint::Red),
+            Some('+') => Some(Paint::Green),
+            Some('~' | '>') => Some(Paint::Yellow),
+            _ => None,
         };
-        io.write(format!("{line}\n").as_bytes())?;
+        io.write(format!("{}\n", io.paint(paint, line)).as_bytes())?;
     }
     let [removed, added, changed, moved] = counts;
     let removed = counted(removed, "record");

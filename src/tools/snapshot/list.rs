@@ -6,8 +6,8 @@ use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use ctx_cli::{
-    Align, ExitStatus, Failure, Io, Listing, Outcome, json_line, printable, short_bytes,
-    short_count, short_time,
+    ExitStatus, Failure, Io, Listing, Outcome, json_line, printable, short_bytes, short_count,
+    short_time,
 };
 use ctx_format::counted;
 use ctx_store::{
@@ -47,21 +47,12 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
     if metas.is_empty() {
         return String::new();
     }
-    let mut listing = Listing::new(&[
-        ("ID", Align::Left),
-        ("AGE", Align::Right),
-        ("SIZE", Align::Right),
-        ("MESSAGES", Align::Right),
-        ("TOKENS", Align::Right),
-        ("KIND", Align::Left),
-        ("HELD", Align::Left),
-        ("PATH", Align::Left),
-    ]);
+    let mut listing = Listing::new("ID|>AGE|>SIZE|>MESSAGES|>TOKENS|KIND|HELD|PATH");
     for meta in metas {
         let tokens = meta.tokens.as_ref();
         let tokens = tokens.map(|tokens| short_count(tokens.count));
         let held = if meta.held { "held" } else { NOTHING };
-        listing.push(vec![
+        listing.push([
             meta.id.clone(),
             short_time(since(meta.created, now)),
             short_bytes(meta.bytes),
@@ -72,11 +63,10 @@ fn table(metas: &[&Meta], now: DateTime<Utc>, io: &Io) -> String {
             meta.source.as_deref().map_or_else(|| NOTHING.to_owned(), printable),
         ]);
     }
-    let columns = io.columns();
-    if columns.is_none() {
-        listing = listing.without_heading();
+    match io.columns() {
+        None => listing.for_stdout(None),
+        columns => listing.painted(columns, io),
     }
-    listing.painted(columns, io)
 }
 
 /// `--list --trash`
@@ -184,14 +174,9 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
         return Ok(ExitStatus::Done);
     }
     let known = SnapshotMetas::of(&catalog);
-    let mut listing = Listing::new(&[
-        ("TIME", Align::Left),
-        ("SNAPSHOT", Align::Right),
-        ("TOOL", Align::Left),
-        ("WHAT", Align::Left),
-    ]);
+    let mut listing = Listing::new("TIME|>SNAPSHOT|TOOL|WHAT");
     for event in &events {
-        listing.push(vec![
+        listing.push([
             event.time.to_rfc3339_opts(SecondsFormat::Secs, true),
             snapshot(event),
             printable(&event.tool),
@@ -201,12 +186,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     if events.is_empty() {
         return Ok(ExitStatus::Done);
     }
-    let columns = io.columns();
-    let text = match columns {
-        Some(_) => listing.text(columns),
-        None => listing.without_heading().text(None),
-    };
-    io.write(text.as_bytes())?;
+    io.write(listing.for_stdout(io.columns()).as_bytes())?;
     Ok(ExitStatus::Done)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ctx_cli::{Align, Listing, labelled, percent, printable, short_bytes};
+use ctx_cli::{Listing, labelled, percent, printable, short_bytes};
 use ctx_metrics::{Acceptance, ShareHistogram, Stats};
 use ctx_store::Usage;
 
@@ -83,17 +83,10 @@ fn models(stats: &Stats) -> Vec<(&'static str, String)> {
 }
 
 fn sessions(agents: &Agents) -> String {
-    let mut listing = Listing::new(&[
-        ("  AGENT", Align::Left),
-        ("SESSIONS", Align::Right),
-        ("DUE", Align::Right),
-        ("MEASURED", Align::Right),
-        ("MEAN", Align::Right),
-        ("MOST", Align::Right),
-    ]);
+    let mut listing = Listing::new("  AGENT|>SESSIONS|>DUE|>MEASURED|>MEAN|>MOST");
     for (agent, AgentSessions { sessions, due, utilization }) in agents {
         let shown = |value: Option<f64>| value.map_or_else(|| NOTHING.to_owned(), share);
-        listing.push(vec![
+        listing.push([
             format!("  {}", printable(agent)),
             sessions.to_string(),
             due.to_string(),
@@ -118,20 +111,14 @@ fn store(usage: &Usage) -> Vec<(&'static str, String)> {
 }
 
 fn acceptance(metrics: &[Acceptance]) -> String {
-    let mut listing = Listing::new(&[
-        ("  NAME", Align::Left),
-        ("VALUE", Align::Right),
-        ("WANTED", Align::Left),
-        ("MET", Align::Left),
-        ("OF", Align::Right),
-    ]);
+    let mut listing = Listing::new("  NAME|>VALUE|WANTED|MET|>OF");
     for metric in metrics {
         let met = match metric.met {
             Some(true) => "yes",
             Some(false) => "no",
             None => "not known",
         };
-        listing.push(vec![
+        listing.push([
             format!("  {}", metric.name),
             metric.value.map_or_else(|| NOTHING.to_owned(), |value| format!("{value}")),
             metric.wanted.to_owned(),

@@ -1,8 +1,6 @@
-//! The output on a terminal: headings, and bars that show the content of the window.
+//! The tables: on a terminal with headings, and bars that show the content of the window.
 
-use std::borrow::Cow;
-
-use ctx_cli::{Align, Cell, Io, Listing, Paint, Portion, bar, percent, printable};
+use ctx_cli::{Cell, Io, Listing, Paint, Portion, bar, percent, printable};
 use ctx_engine::count::{Breakdown, Counts, Slice};
 use unicode_width::UnicodeWidthStr;
 
@@ -17,16 +15,19 @@ pub(super) fn of(
     args: &Args,
     counting: &Counting,
     files: &[File],
-    columns: usize,
+    columns: Option<usize>,
     io: &Io,
 ) -> String {
+    let shown = |listing: Listing| match columns {
+        Some(_) => listing.painted(columns, io),
+        None => listing.narrow(),
+    };
     if let Some(by) = args.by {
-        return of_breakdown(by, &total(files)).painted(Some(columns), io);
+        return shown(of_breakdown(by, &total(files)));
     }
-    let windows: Vec<Window<'_>> =
-        files.iter().map(|file| Window::of(args, counting, file)).collect();
-    let mut text = table(args, files, &windows).painted(Some(columns), io);
-    if !args.text && files.len() <= MOST_BARS {
+    let windows: Vec<Window> = files.iter().map(|file| Window::of(args, counting, file)).collect();
+    let mut text = shown(table(args, files, &windows));
+    if let Some(columns) = columns.filter(|_| !args.text && files.len() <= MOST_BARS) {
         for (file, window) in files.iter().zip(&windows) {
             // Conversations of a batch are sent one by one: together they fill no window.
             if file.counts.tally.conversations == 1 {
@@ -37,18 +38,13 @@ pub(super) fn of(
     text
 }
 
-fn table(args: &Args, files: &[File], windows: &[Window<'_>]) -> Listing {
+/// `messages tokens bytes [share] name`, the share where a window is known, or of plain texts
+/// `tokens name`; and the total of several.
+fn table(args: &Args, files: &[File], windows: &[Window]) -> Listing {
     let has_share = windows.iter().any(|window| window.tokens.is_some());
-    let mut headings = vec![("TOKENS", Align::Right)];
-    if !args.text {
-        headings.insert(0, ("MESSAGES", Align::Right));
-        headings.push(("BYTES", Align::Right));
-    }
-    if has_share {
-        headings.push(("WINDOW", Align::Right));
-    }
-    headings.push(("FILE", Align::Left));
-    let mut listing = Listing::new(&headings);
+    let numbers = if args.text { ">TOKENS" } else { ">MESSAGES|>TOKENS|>BYTES" };
+    let share = if has_share { "|>WINDOW" } else { "" };
+    let mut listing = Listing::new(&format!("{numbers}{share}|FILE"));
     let mut push = |counts: &Counts, share: Cell, name: String, colour: Option<Paint>| {
         let tally = &counts.tally;
         let mut row = vec![(tally.tokens.total().to_string(), Some(Paint::Cyan))];
@@ -64,6 +60,7 @@ fn table(args: &Args, files: &[File], windows: &[Window<'_>]) -> Listing {
         push(&file.counts, window.share(&file.counts), name(args, file), None);
     }
     if files.len() > 1 {
+        // Sessions are sent one by one: together they fill no window.
         let none = ("-".to_owned(), None);
         push(&total(files), none, "total".to_owned(), Some(Paint::Bold));
     }
@@ -72,22 +69,14 @@ fn table(args: &Args, files: &[File], windows: &[Window<'_>]) -> Listing {
 
 fn name(args: &Args, file: &File) -> String {
     // Unnamed stdin has no name.
-    if args.files.is_empty() && file.name == ctx_cli::STDIN_NAME {
-        String::new()
-    } else {
-        printable(&file.name)
-    }
+    if args.files.is_empty() { String::new() } else { printable(&file.name) }
 }
 
+/// The table of a breakdown, for all files together, with the total.
 fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
     let size = if by.is_of_bytes() { "BYTES" } else { "TOKENS" };
     let what = by.as_str().to_uppercase();
-    let mut listing = Listing::new(&[
-        ("COUNT", Align::Right),
-        (size, Align::Right),
-        ("SHARE", Align::Right),
-        (&what, Align::Left),
-    ]);
+    let mut listing = Listing::new(&format!(">COUNT|>{size}|>SHARE|{what}"));
     let all = by.total(total);
     let mut push = |count: u64, size: u64, what: String, colour: Option<Paint>| {
         listing.push_painted(vec![
@@ -107,24 +96,24 @@ fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
 }
 
 /// The context window of a session.
-struct Window<'a> {
+struct Window {
     /// `None` if it is unknown.
     tokens: Option<u64>,
-    model: Option<Cow<'a, str>>,
+    model: Option<String>,
 }
 
-impl<'a> Window<'a> {
+impl Window {
     /// The window from the flags, else of the named model, else from the file.
-    fn of(args: &'a Args, counting: &Counting, file: &'a File) -> Self {
+    fn of(args: &Args, counting: &Counting, file: &File) -> Self {
         let of_session = &file.counts.of_session;
         let of_model = counting.model.map(|model| model.window);
         if let Some(window) = args.window.or(of_model) {
             let model = args.counting.models.name().filter(|_| args.window.is_none());
-            return Self { tokens: Some(window), model: model.map(printable).map(Cow::Owned) };
+            return Self { tokens: Some(window), model: model.map(printable) };
         }
         let named = of_session.model.as_deref();
         let known = named.and_then(ctx_tokens::model).map(|model| model.window);
-        Self { tokens: of_session.window.or(known), model: named.map(printable).map(Cow::Owned) }
+        Self { tokens: of_session.window.or(known), model: named.map(printable) }
     }
 
     fn share(&self, counts: &Counts) -> Cell {
@@ -138,9 +127,8 @@ impl<'a> Window<'a> {
     /// The content of the window: a headline, a bar, and a legend.
     fn use_of(&self, file: &File, args: &Args, columns: usize, io: &Io) -> String {
         let (tokens, beside) = sent(&file.counts);
-        let used = file.counts.slices().into_iter();
-        let mut parts: Vec<(Portion, &str)> =
-            used.map(|(slice, size)| (portion(slice, size), slice.as_str())).collect();
+        let used = file.counts.slices().map(|(slice, size)| (portion(slice, size), slice.as_str()));
+        let mut parts: Vec<(Portion, &str)> = used.to_vec();
         let mut add = |fill, paint, amount, what| {
             let paint = Some(paint);
             parts.push((Portion { fill, paint, amount }, what));
@@ -150,29 +138,20 @@ impl<'a> Window<'a> {
             add('·', Paint::Dim, window.saturating_sub(tokens), "free");
         }
         parts.retain(|(portion, what)| portion.amount > 0 || *what == "free");
-        let painted = |colour: Option<Paint>, text: &str| match colour {
-            Some(colour) => io.paint(colour, text),
-            None => text.to_owned(),
-        };
         let portions: Vec<Portion> = parts.iter().map(|(portion, _)| *portion).collect();
         let all = self.tokens.unwrap_or(tokens).max(tokens);
         [
             "\n".to_owned(),
-            self.headline(&name(args, file), (tokens, beside), columns, io),
-            bar(&portions, columns, painted) + "\n",
-            legend(&parts, all, columns, painted),
+            self.headline(&name(args, file), &file.counts, columns, io),
+            bar(&portions, columns, |colour, text| io.paint(colour, text)) + "\n",
+            legend(&parts, all, columns, io),
         ]
         .concat()
     }
 
-    fn headline(
-        &self,
-        name: &str,
-        (tokens, beside): (u64, u64),
-        columns: usize,
-        io: &Io,
-    ) -> String {
+    fn headline(&self, name: &str, counts: &Counts, columns: usize, io: &Io) -> String {
         let name = if name.is_empty() { "stdin" } else { name };
+        let (tokens, beside) = sent(counts);
         let about = if beside > 0 { "about " } else { "" };
         let (what, colour) = match self.tokens {
             Some(window) => (
@@ -230,17 +209,12 @@ fn portion(slice: Slice, amount: u64) -> Portion {
 }
 
 /// The legend of the bar, in as many columns as fit.
-fn legend(
-    parts: &[(Portion, &str)],
-    all: u64,
-    columns: usize,
-    paint: impl Fn(Option<Paint>, &str) -> String,
-) -> String {
+fn legend(parts: &[(Portion, &str)], all: u64, columns: usize, io: &Io) -> String {
     let longest = |length: fn(&(Portion, &str)) -> usize| parts.iter().map(length).max();
     let name = longest(|(_, name)| name.len()).unwrap_or(0);
     let number = longest(|(portion, _)| portion.amount.to_string().len()).unwrap_or(0);
     let entries = parts.iter().map(|(portion, what)| {
-        let fill = paint(portion.paint, &portion.fill.to_string());
+        let fill = io.paint(portion.paint, &portion.fill.to_string());
         let (amount, share) = (portion.amount, percent(portion.amount, all));
         format!("{fill} {what:<name$}  {amount:>number$}  {share:>6}")
     });
@@ -251,8 +225,7 @@ fn legend(
     let down = entries.len().div_ceil(across);
     let mut text = String::new();
     for row in 0..down {
-        let row = entries.iter().skip(row).step_by(down);
-        let row: Vec<&str> = row.map(String::as_str).collect();
+        let row: Vec<&str> = entries.iter().skip(row).step_by(down).map(String::as_str).collect();
         text += &(row.join(&" ".repeat(GAP)) + "\n");
     }
     text
