@@ -37,14 +37,6 @@ impl Shell {
         };
         script.replace("TOOL", name)
     }
-
-    fn engine(self) -> &'static dyn EnvCompleter {
-        match self {
-            Self::Bash => &Bash,
-            Self::Zsh => &Zsh,
-            Self::Fish => &Fish,
-        }
-    }
 }
 
 /// A command line that is being typed.
@@ -114,7 +106,11 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let mut command = (binary.completed)(calmed(binary.tool.full_command(), &typed), &typed);
     let mut answer = Vec::new();
     let directory = std::env::current_dir().ok();
-    let engine = shell.engine();
+    let engine: &dyn EnvCompleter = match shell {
+        Shell::Bash => &Bash,
+        Shell::Zsh => &Zsh,
+        Shell::Fish => &Fish,
+    };
     let written = engine.write_complete(&mut command, words, directory.as_deref(), &mut answer);
     // There is nowhere to report this: the line is still being typed.
     let printed = written.and_then(|()| io::stdout().write_all(&answer));
@@ -127,14 +123,14 @@ fn calmed(command: Command, typed: &Typed) -> Command {
     if !typed.current().is_empty() {
         return command;
     }
-    let hidden = |arg: clap::Arg| {
-        let is_flag = !arg.is_positional();
-        arg.hide(is_flag)
+    let without_flags = |command: Command| {
+        let command = command.disable_help_flag(true).disable_version_flag(true);
+        command.mut_args(|arg| {
+            let is_flag = !arg.is_positional();
+            arg.hide(is_flag)
+        })
     };
-    let command = command.disable_help_flag(true).disable_version_flag(true).mut_args(hidden);
-    command.mut_subcommands(|of_tool| {
-        of_tool.disable_help_flag(true).disable_version_flag(true).mut_args(hidden)
-    })
+    without_flags(command).mut_subcommands(without_flags)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io;
 use crate::{ExitStatus, printable};
 
 /// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     status: ExitStatus,
     /// The name that the user gave, or `<stdin>`.

@@ -40,37 +40,8 @@ pub struct Walk {
 pub struct Operands {
     /// The files; a folder that failed keeps its place.
     pub paths: Vec<PathBuf>,
-    /// The folders that failed.
-    failed: HashMap<PathBuf, Wrong>,
-}
-
-#[derive(Debug)]
-enum Wrong {
-    /// It is not to be walked.
-    IsFolder,
-    /// No file in the folder matches.
-    NoFile,
-    Unreadable(String),
-}
-
-impl Operands {
-    /// An error where the path stands for a folder that failed.
-    pub fn check(&self, path: &Path) -> Result<(), Failure> {
-        let Some(wrong) = self.failed.get(path) else {
-            return Ok(());
-        };
-        let name = path.display().to_string();
-        Err(match wrong {
-            Wrong::IsFolder => {
-                let hint = format!("-r takes the session files in it: -r {}", word(&name));
-                Failure::new("is a directory").hint(hint)
-            }
-            Wrong::NoFile => Failure::new("no session file is in this folder")
-                .hint("--glob PATTERN says what they are called"),
-            Wrong::Unreadable(why) => Failure::new(format_args!("cannot read: {why}")),
-        }
-        .at(name, None))
-    }
+    /// The folders that failed, and why.
+    failed: HashMap<PathBuf, Failure>,
 }
 
 impl FolderArgs {
@@ -87,7 +58,11 @@ impl FolderArgs {
             } else if self.recursive || walk.always {
                 found.folder(path, &globs, walk.skip);
             } else {
-                found.fail(path, Wrong::IsFolder);
+                let hint = format!(
+                    "-r takes the session files in it: -r {}",
+                    word(&path.display().to_string())
+                );
+                found.fail(path, Failure::new("is a directory").hint(hint));
             }
         }
         Ok(found)
@@ -108,9 +83,15 @@ impl FolderArgs {
 }
 
 impl Operands {
-    fn fail(&mut self, path: PathBuf, wrong: Wrong) {
+    /// An error where the path stands for a folder that failed.
+    pub fn check(&self, path: &Path) -> Result<(), Failure> {
+        self.failed.get(path).map_or(Ok(()), |failure| Err(failure.clone()))
+    }
+
+    fn fail(&mut self, path: PathBuf, failure: Failure) {
         self.paths.push(path.clone());
-        self.failed.insert(path, wrong);
+        let failure = failure.at(path.display().to_string(), None);
+        self.failed.insert(path, failure);
     }
 
     fn folder(&mut self, folder: PathBuf, globs: &GlobSet, skip: fn(&Path) -> bool) {
@@ -131,12 +112,13 @@ impl Operands {
                     let path = error.path().unwrap_or(&folder).to_path_buf();
                     let why = error.io_error().map(ToString::to_string);
                     let why = why.unwrap_or_else(|| error.to_string());
-                    self.fail(path, Wrong::Unreadable(why));
+                    self.fail(path, Failure::new(format_args!("cannot read: {why}")));
                 }
             }
         }
         if self.paths.len() == before {
-            self.fail(folder, Wrong::NoFile);
+            let failure = Failure::new("no session file is in this folder");
+            self.fail(folder, failure.hint("--glob PATTERN says what they are called"));
         }
     }
 }

@@ -34,22 +34,15 @@ pub(crate) fn in_order(command: Command, tool: &Tool, name: Option<&str>) -> Com
             return arg.display_order(place).help_heading(None::<&str>);
         }
         behind += 1;
-        let is_hidden = !is_common(&arg);
-        arg.display_order(behind).hide_short_help(is_hidden)
+        // These two are in every `-h`.
+        let is_common = matches!(long, "quiet" | "verbose");
+        arg.display_order(behind).hide_short_help(!is_common)
     });
-    let command = command.after_help(footer(tool, name));
+    let whole = whole_name(tool, name);
+    let footer = format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name);
+    let command = command.after_help(footer);
     // Clap's own long help, which is never printed, must not look like the short one.
     command.after_long_help("")
-}
-
-/// `-q` and `-v` are in every `-h`.
-fn is_common(arg: &Arg) -> bool {
-    matches!(arg.get_long(), Some("quiet" | "verbose"))
-}
-
-fn footer(tool: &Tool, name: Option<&str>) -> String {
-    let whole = whole_name(tool, name);
-    format!("All flags: {whole} --help; the manual: {0} --man, or man {0}", tool.name)
 }
 
 fn whole_name(tool: &Tool, name: Option<&str>) -> String {

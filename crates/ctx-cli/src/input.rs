@@ -45,19 +45,15 @@ impl Input {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let name = input_name(path);
         if is_stdin(path) {
-            let size = metadata(path).ok().filter(Metadata::is_file);
-            let size = size.map(|meta| meta.len());
-            let reader = Progress::current().over(&name, size, Box::new(io::stdin()));
-            return Ok(Self { name, reader });
+            let meta = metadata(path).ok().filter(Metadata::is_file);
+            return Ok(Self::counted(name, meta, io::stdin()));
         }
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
         let meta = file.metadata().ok();
         if meta.as_ref().is_some_and(Metadata::is_dir) {
             return Err(is_directory(&name));
         }
-        let size = meta.map(|meta| meta.len());
-        let reader = Progress::current().over(&name, size, Box::new(file));
-        Ok(Self { name, reader })
+        Ok(Self::counted(name, meta, file))
     }
 
     /// Opens a copy of one of the [`inputs`] in its stead, from where its reading would have
@@ -71,9 +67,14 @@ impl Input {
             Ok(copy)
         };
         let file = open().map_err(|error| cannot_read(&name, &error))?;
-        let size = file.metadata().ok().map(|meta| meta.len());
-        let reader = Progress::current().over(&name, size, Box::new(file));
-        Ok(Self { name, reader })
+        Ok(Self::counted(name, file.metadata().ok(), file))
+    }
+
+    /// An input whose reading the progress shows.
+    fn counted(name: String, meta: Option<Metadata>, reader: impl Read + Send + 'static) -> Self {
+        let size = meta.map(|meta| meta.len());
+        let reader = Progress::current().over(&name, size, Box::new(reader));
+        Self { name, reader }
     }
 }
 

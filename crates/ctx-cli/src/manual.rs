@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
+use crate::Binary;
 use crate::completing::Shell;
-use crate::{Binary, Tool};
 
 /// A request that needs no operands.
 enum ManualRequest {
@@ -20,10 +20,9 @@ enum ManualRequest {
 /// Answers either flag; `None` if there is none. This runs before clap, which would report missing
 /// operands.
 pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
-    let Binary { tool, manual, .. } = binary;
     Some(match request_in(std::env::args_os().skip(1))? {
-        ManualRequest::Manual => show(manual),
-        ManualRequest::Completions(shell) => to_stdout(&script(tool, shell)),
+        ManualRequest::Manual => show(binary.manual),
+        ManualRequest::Completions(shell) => to_stdout(&shell.script(binary.tool.name)),
     })
 }
 
@@ -46,10 +45,6 @@ fn request_in(args: impl Iterator<Item = OsString>) -> Option<ManualRequest> {
     None
 }
 
-fn script(tool: &Tool, shell: Shell) -> String {
-    shell.script(tool.name)
-}
-
 fn to_stdout(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -61,12 +56,7 @@ fn show(manual: &str) -> io::Result<()> {
     if !io::stdout().is_terminal() {
         return to_stdout(manual);
     }
-    let shown = [("man", "-l"), ("mandoc", "-a")];
-    let is_shown = shown.iter().any(|(program, flag)| {
-        let args: &[&str] = if *program == "man" { &[flag, "-"] } else { &[flag] };
-        piped(program, args, manual)
-    });
-    if is_shown {
+    if piped("man", &["-l", "-"], manual) || piped("mandoc", &["-a"], manual) {
         return Ok(());
     }
     let text = plain(manual);
@@ -203,28 +193,21 @@ impl Page {
     }
 }
 
+/// Fonts and other escapes of which nothing is shown.
+const HIDDEN: [&str; 6] = ["fB", "fI", "fR", "fP", "&", "(bu"];
+/// Escapes and the characters that they stand for.
+const SHOWN: [(&str, &str); 6] =
+    [("*(Aq", "'"), ("(aq", "'"), ("(ga", "`"), ("(ha", "^"), ("(ti", "~"), ("e", "\\")];
+
 /// A line without its fonts and escapes.
 fn unescaped(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once('\\') {
         text += before;
-        let known = [
-            ("fB", ""),
-            ("fI", ""),
-            ("fR", ""),
-            ("fP", ""),
-            ("&", ""),
-            ("*(Aq", "'"),
-            ("(aq", "'"),
-            ("(bu", ""),
-            ("(ga", "`"),
-            ("(ha", "^"),
-            ("(ti", "~"),
-            ("e", "\\"),
-        ];
-        let found = known.iter().find(|(name, _)| after.starts_with(name));
-        let (name, shown) = found.copied().unwrap_or(("", ""));
+        let mut known = HIDDEN.map(|name| (name, "")).into_iter().chain(SHOWN);
+        let found = known.find(|(name, _)| after.starts_with(name));
+        let (name, shown) = found.unwrap_or(("", ""));
         text += shown;
         // An escaped character stands for itself.
         rest = &after[name.len()..];

@@ -53,8 +53,7 @@ fn with_threads<T: Send + Sync>(
         while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
         take();
     });
-    let results = tasks.into_iter().filter_map(|(_, result)| result.into_inner());
-    results.collect()
+    tasks.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
 /// Reports the failures in the order of the operands, and gives the exit status. If no operand

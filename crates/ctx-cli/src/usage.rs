@@ -4,8 +4,10 @@
 //! flag for a file. A suggestion here is first a word that other tools use, then one that is spelled
 //! nearly the same. If neither gives a clear answer, there is no suggestion.
 
+use std::borrow::Borrow;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -26,22 +28,22 @@ pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
 pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Failure {
     let usage = Usage::of(tool, args);
     let names = |kind| strings(error, kind);
-    let invalid = names(ContextKind::InvalidArg);
-    let first = invalid.first().map_or("", String::as_str);
-    let value = names(ContextKind::InvalidValue);
-    let value = value.first().map_or("", String::as_str);
+    let first_of = |kind| strings(error, kind).into_iter().next().unwrap_or_default();
+    let (first, value) = (first_of(ContextKind::InvalidArg), first_of(ContextKind::InvalidValue));
+    let first = first.as_str();
     match error.kind() {
         ErrorKind::UnknownArgument if first.starts_with('-') => usage.unknown_flag(first),
         ErrorKind::UnknownArgument => usage.too_many(first),
         ErrorKind::InvalidSubcommand => {
-            let typed = names(ContextKind::InvalidSubcommand);
-            usage.unknown_command(typed.first().map_or("", String::as_str))
+            usage.unknown_command(&first_of(ContextKind::InvalidSubcommand))
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Failure::new("a command is missing").hint(usage.commands())
         }
         ErrorKind::InvalidValue if value.is_empty() => usage.without_value(first),
-        ErrorKind::InvalidValue => usage.wrong_value(first, value, &names(ContextKind::ValidValue)),
+        ErrorKind::InvalidValue => {
+            usage.wrong_value(first, &value, &names(ContextKind::ValidValue))
+        }
         ErrorKind::ValueValidation => {
             let wanted = error.source().map(ToString::to_string).unwrap_or_default();
             Failure::new(format_args!("{} {value:?}: {wanted}", flag(first)))
@@ -51,7 +53,7 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
             Failure::new(format_args!("{flag} takes its value behind =")).hint(usage.see())
         }
         ErrorKind::ArgumentConflict => conflict(first, &names(ContextKind::PriorArg)),
-        ErrorKind::MissingRequiredArgument => usage.missing(&invalid),
+        ErrorKind::MissingRequiredArgument => usage.missing(&names(ContextKind::InvalidArg)),
         _ => {
             let text = error.render().to_string();
             let line = text.lines().next().unwrap_or_default();
@@ -107,6 +109,19 @@ impl<'t> Usage<'t> {
         suggestion(&self.tool.page(), typed, &self.command)
     }
 
+    /// The tool's own answer to a word that is no flag.
+    fn guess(&self, typed: &str) -> Option<String> {
+        let page = self.tool.page();
+        let found = page.guesses().find(|(key, _)| *key == typed);
+        found.map(|(_, answer)| answer.to_owned())
+    }
+
+    /// The names of the commands that there are.
+    fn command_names(&self) -> impl Iterator<Item = &str> {
+        let names = self.command.get_subcommands().map(Command::get_name);
+        names.filter(|name| *name != "help")
+    }
+
     fn see(&self) -> String {
         format!("see {} -h", self.name)
     }
@@ -155,21 +170,15 @@ impl<'t> Usage<'t> {
     }
 
     fn unknown_command(&self, typed: &str) -> Failure {
-        let names = self.command.get_subcommands().map(Command::get_name);
-        let similar = similar(typed, names.filter(|name| *name != "help"));
-        let similar: Vec<String> = similar.into_iter().map(str::to_owned).collect();
-        let page = self.tool.page();
-        let guess = page.guesses().find(|(key, _)| *key == typed);
-        let tip = guess.map(|(_, suggestion)| format!("did you mean {suggestion}?"));
-        let tip = tip.or_else(|| question(&similar));
+        let tip = self.guess(typed).map(|answer| format!("did you mean {answer}?"));
+        let tip = tip.or_else(|| question(&similar(typed, self.command_names())));
         let hint = tip.map_or_else(|| self.commands(), |tip| self.hint(Some(tip)));
         Failure::new(format_args!("there is no command {}", shell_word(typed))).hint(hint)
     }
 
     /// The commands that there are.
     fn commands(&self) -> String {
-        let names = self.command.get_subcommands().map(Command::get_name);
-        let names: Vec<&str> = names.filter(|name| *name != "help").collect();
+        let names: Vec<&str> = self.command_names().collect();
         self.hint(Some(format!("one of {}", names.join(", "))))
     }
 
@@ -189,19 +198,13 @@ impl<'t> Usage<'t> {
 
     fn wrong_value(&self, argument: &str, value: &str, valid: &[String]) -> Failure {
         let flag = flag(argument);
-        let typed = format!("{flag} {value}");
-        let page = self.tool.page();
-        let guess = page.guesses().find(|(key, _)| *key == typed);
-        let tip = guess.map(|(_, suggestion)| {
+        let tip = self.guess(&format!("{flag} {value}")).map(|answer| {
             // A sentence has a word that is no value.
-            let word = suggestion.split([',', ' ']).next().unwrap_or(suggestion);
+            let word = answer.split([',', ' ']).next().unwrap_or(&answer);
             let is_value = valid.iter().any(|value| value == word);
-            if is_value { format!("did you mean {suggestion}?") } else { suggestion.to_owned() }
+            if is_value { format!("did you mean {answer}?") } else { answer }
         });
-        let tip = tip.or_else(|| {
-            let similar = similar(value, valid.iter().map(String::as_str));
-            question(&similar.into_iter().map(str::to_owned).collect::<Vec<_>>())
-        });
+        let tip = tip.or_else(|| question(&similar(value, valid.iter().map(String::as_str))));
         let valid = format!("one of {}", valid.join(", "));
         let hint = tip.map_or_else(|| valid.clone(), |tip| format!("{tip} ({valid})"));
         Failure::new(format_args!("{flag} cannot be {value:?}")).hint(hint)
@@ -268,20 +271,14 @@ const PROPOSED: usize = 4;
 const ALIKE: f64 = 0.75;
 
 /// The first suggestion that is a sentence, or whose flag the command has.
-pub(crate) fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
+fn suggestion(own: &Page, typed: &str, command: &Command) -> Option<String> {
     let common = Page::parse(COMMON);
     let applies = |answer: &str| !answer.starts_with('-') || has(command, answer);
     let mut rows = own.guesses().chain(common.guesses());
-    rows.find(|(key, answer)| *key == typed && applies(answer)).map(|(_, answer)| tip(answer))
-}
-
-/// Flags are a question; a sentence stands as it is.
-fn tip(suggestion: &str) -> String {
-    if suggestion.starts_with('-') {
-        format!("did you mean {suggestion}?")
-    } else {
-        suggestion.to_owned()
-    }
+    let (_, answer) = rows.find(|(key, answer)| *key == typed && applies(answer))?;
+    let is_flag = answer.starts_with('-');
+    // A sentence stands as it is.
+    Some(if is_flag { format!("did you mean {answer}?") } else { answer.to_owned() })
 }
 
 /// Whether the command has the first flag of `suggestion` as a visible flag.
@@ -296,16 +293,15 @@ fn has(command: &Command, suggestion: &str) -> bool {
 }
 
 /// The flags that begin with the typed word, else those with a similar spelling.
-pub(crate) fn similar_flags(typed: &str, command: &Command) -> Option<String> {
+fn similar_flags(typed: &str, command: &Command) -> Option<String> {
     let arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let longs = arguments.filter_map(|arg| arg.get_long());
     let similar = similar(typed.trim_start_matches('-'), longs);
-    let similar: Vec<String> = similar.iter().map(|name| format!("--{name}")).collect();
-    question(&similar)
+    question(&similar.iter().map(|name| format!("--{name}")).collect::<Vec<_>>())
 }
 
 /// "did you mean a, b or c?"
-pub(crate) fn question(names: &[String]) -> Option<String> {
+fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
         [] => format!("did you mean {last}?"),
@@ -315,10 +311,9 @@ pub(crate) fn question(names: &[String]) -> Option<String> {
 
 /// The names that begin with the typed word, else those with a similar spelling, most similar
 /// first.
-pub(crate) fn similar<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+fn similar<'n>(typed: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let names: Vec<&str> = names.collect();
-    let begun = names.iter().copied().filter(|name| name.starts_with(typed));
-    let begun: Vec<&str> = begun.collect();
+    let begun: Vec<&str> = names.iter().copied().filter(|name| name.starts_with(typed)).collect();
     if typed.len() > 1 && (1..=PROPOSED).contains(&begun.len()) {
         return begun;
     }

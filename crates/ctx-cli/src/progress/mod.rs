@@ -35,20 +35,13 @@ static PROGRESS: OnceLock<Progress> = OnceLock::new();
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Shown>>);
 
-/// The counters and the line that shows them.
-struct Shown {
-    counts: Arc<Counts>,
-    line: Line,
-}
-
 impl Progress {
     /// Starts the display, if there is a terminal.
     pub(crate) fn begin(tool: &'static str, common: &CommonArgs) {
         let is_wanted = common.progress == ShowProgress::Auto && !common.quiet;
         if is_wanted && io::stderr().is_terminal() && is_capable() {
-            let counts = Arc::new(Counts::new(tool));
-            let line = Line::start(counts.clone(), wants_colour(common.color, true));
-            let _ = PROGRESS.set(Self(Some(Arc::new(Shown { counts, line }))));
+            let shown = Shown::start(tool, wants_colour(common.color, true));
+            let _ = PROGRESS.set(Self(Some(Arc::new(shown))));
         }
     }
 
@@ -65,50 +58,44 @@ impl Progress {
     /// Takes the line away for good.
     pub(crate) fn end(&self) {
         if let Some(shown) = &self.0 {
-            shown.line.end();
+            shown.end();
+        }
+    }
+
+    fn count(&self, add: impl FnOnce(&Counts)) {
+        if let Some(shown) = &self.0 {
+            add(&shown.counts);
         }
     }
 
     /// Another part of the work begins.
     pub fn stage(&self, what: &str) {
-        if let Some(shown) = &self.0 {
-            shown.counts.stage(what);
-        }
+        self.count(|counts| counts.stage(what));
     }
 
     /// Starts a pass over `bytes` bytes in the current stage.
     pub fn reading(&self, bytes: u64) {
-        if let Some(shown) = &self.0 {
-            shown.counts.reading(bytes);
-        }
+        self.count(|counts| counts.reading(bytes));
     }
 
     /// Adds bytes that were read.
     pub fn read(&self, bytes: u64) {
-        if let Some(shown) = &self.0 {
-            shown.counts.bytes.fetch_add(bytes, Relaxed);
-        }
+        self.count(|counts| _ = counts.bytes.fetch_add(bytes, Relaxed));
     }
 
     /// One more record of a batch is done.
     pub fn record(&self) {
-        if let Some(shown) = &self.0 {
-            shown.counts.records.fetch_add(1, Relaxed);
-        }
+        self.count(|counts| _ = counts.records.fetch_add(1, Relaxed));
     }
 
     /// Sets the number of files.
     pub fn files(&self, count: usize) {
-        if let Some(shown) = &self.0 {
-            shown.counts.files.store(count as u64, Relaxed);
-        }
+        self.count(|counts| counts.files.store(count as u64, Relaxed));
     }
 
     /// One of the files is done.
     pub fn file_done(&self) {
-        if let Some(shown) = &self.0 {
-            shown.counts.done_files.fetch_add(1, Relaxed);
-        }
+        self.count(|counts| _ = counts.done_files.fetch_add(1, Relaxed));
     }
 
     /// A file, or stdin, whose reading is counted. Of many files the sizes are not added up:
@@ -133,7 +120,7 @@ impl Progress {
     /// Writes to the terminal without tearing the line.
     pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
-            Some(shown) => shown.line.aside(write),
+            Some(shown) => shown.aside(write),
             None => write(),
         }
     }
@@ -272,7 +259,7 @@ impl Counts {
             pass => format!(", pass {pass}"),
         };
         Snapshot {
-            what: format!("{}{again}", stage.what),
+            what: stage.what.clone() + &again,
             share: is_known.then_some((bytes, stage.bytes)),
             figures: figures.join(", "),
         }
@@ -293,12 +280,8 @@ fn volume(bytes: u64, all: u64, time_taken: Duration) -> Vec<String> {
     }
     let rate = bytes as f64 / time_taken.as_secs_f64().max(0.001);
     let is_known = all > 0 && bytes <= all;
-    let mut said = if is_known {
-        let whole = short_bytes(all);
-        vec![format!("{}B of {whole}B", short_bytes(bytes))]
-    } else {
-        vec![format!("{}B", short_bytes(bytes))]
-    };
+    let of_all = if is_known { format!(" of {}B", short_bytes(all)) } else { String::new() };
+    let mut said = vec![format!("{}B{of_all}", short_bytes(bytes))];
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // No rate is near 2^64.
     said.push(format!("{}B/s", short_bytes(rate as u64)));
     if is_known {
@@ -323,26 +306,23 @@ const TICK: Duration = Duration::from_millis(100);
 /// On a narrower terminal there is no room for a bar next to the figures.
 const LEAST_FOR_BAR: u16 = 70;
 
-struct Line {
+/// The counters, the line that shows them, and the thread that draws it until its sender is gone.
+struct Shown {
+    counts: Arc<Counts>,
     bar: ProgressBar,
     is_drawn: Arc<AtomicBool>,
-    drawer: Mutex<Option<Drawer>>,
+    drawer: Mutex<Option<(JoinHandle<()>, Sender<()>)>>,
 }
 
-/// The thread that draws, until its sender is gone.
-struct Drawer {
-    thread: JoinHandle<()>,
-    goes_on: Sender<()>,
-}
-
-impl Line {
+impl Shown {
     /// Draws from now on, as soon as it is worth it. Without a thread nothing is drawn.
-    fn start(counts: Arc<Counts>, colour: bool) -> Self {
+    fn start(tool: &str, colour: bool) -> Self {
+        let counts = Arc::new(Counts::new(tool));
         let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
         let is_drawn = Arc::new(AtomicBool::new(false));
         let (goes_on, ended) = channel();
         let thread = {
-            let (bar, is_drawn) = (bar.clone(), is_drawn.clone());
+            let (counts, bar, is_drawn) = (counts.clone(), bar.clone(), is_drawn.clone());
             Builder::new().spawn(move || {
                 let mut wait = DELAY;
                 while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -355,14 +335,14 @@ impl Line {
                 }
             })
         };
-        let drawer = thread.ok().map(|thread| Drawer { thread, goes_on });
-        Self { bar, is_drawn, drawer: Mutex::new(drawer) }
+        let drawer = Mutex::new(thread.ok().map(|thread| (thread, goes_on)));
+        Self { counts, bar, is_drawn, drawer }
     }
 
     /// Takes the line away, and draws no more.
     fn end(&self) {
         let mut drawer = self.drawer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Drawer { thread, goes_on }) = drawer.take() {
+        if let Some((thread, goes_on)) = drawer.take() {
             drop(goes_on);
             let _ = thread.join();
             self.is_drawn.store(false, Ordering::SeqCst);
