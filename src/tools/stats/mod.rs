@@ -19,11 +19,12 @@ use ctx_cli::{
 use ctx_engine::counter::MessageCounter;
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
 use ctx_policy::trigger::Triggers;
-use ctx_sessions::{Index, Query, Question, Row};
+use ctx_sessions::{Index, Query, Question};
 use ctx_store::{Store, StoreError, Usage};
 use ctx_tokens::Encoding;
 use serde::Serialize;
 
+use self::status::StatusRequest;
 use crate::args::counting::{CountingArgs, TriggerArgs};
 use crate::args::policy::PolicyArgs;
 use crate::output::ReportOutputArgs;
@@ -99,7 +100,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = args.store.open(&TOOL, matches)?;
     let target = args.output.report(&args.files)?;
     let (text, failures) = if args.html {
-        args.page(&store, io)?
+        let request = args.request(&store, io)?;
+        request.counting.report(io);
+        html::page(&inputs(&args.files)?, request)
     } else if args.files.is_empty() {
         (Some(args.overview(&store, io)?), Vec::new())
     } else {
@@ -113,13 +116,18 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    fn overview(&self, store: &Store, io: &mut Io) -> Result<String, Failure> {
-        let since = self.since.as_deref();
-        let since = since.map(|text| time_of("since", text, store)).transpose()?;
+    /// How sessions are looked at.
+    fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>, Failure> {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         let triggers = self.triggers.resolve(policy.as_ref(), &counting);
-        let now = look_at_agents(store, triggers);
+        Ok(StatusRequest { store, triggers, overflow: self.triggers.overflow, counting })
+    }
+
+    fn overview(&self, store: &Store, io: &mut Io) -> Result<String, Failure> {
+        let since = self.since.as_deref();
+        let since = since.map(|text| time_of("since", text, store)).transpose()?;
+        let now = look_at_agents(store, self.request(store, io)?.triggers);
         let since = since.map(|since| since.start);
         let overview = Overview::of(store, since, now).map_err(failure)?;
         Ok(if self.json {
@@ -131,15 +139,13 @@ impl Args {
         })
     }
 
-    /// What is printed of each file, and the failures of the others.
+    /// What is printed of the files, and the failures of those that could not be read.
     fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>), Failure> {
-        let policy = self.policy.named(io)?;
-        let counting = self.counting.resolve_under(policy.as_ref())?;
-        counting.report(io);
-        let triggers = self.triggers.resolve(policy.as_ref(), &counting);
+        let request = self.request(store, io)?;
+        request.counting.report(io);
         let (mut text, mut told, mut failures) = (String::new(), Vec::new(), Vec::new());
         for path in &self.files {
-            match status::of(path, store, &triggers, self.triggers.overflow, &counting) {
+            match status::of(path, request) {
                 Ok(status) if self.prometheus => told.push(status),
                 Ok(status) if self.json => text.push_str(&json_line(&status.report())),
                 Ok(status) => text.push_str(&status.text()),
@@ -155,21 +161,6 @@ impl Args {
             text = metrics::of_files(&told);
         }
         Ok((text, failures))
-    }
-
-    /// The page of the sessions, where one can be read, and the failures of the others.
-    fn page(&self, store: &Store, io: &mut Io) -> Result<(Option<String>, Vec<Failure>), Failure> {
-        let policy = self.policy.named(io)?;
-        let counting = self.counting.resolve_under(policy.as_ref())?;
-        counting.report(io);
-        let asked = html::SubjectRequest {
-            store,
-            triggers: &self.triggers.resolve(policy.as_ref(), &counting),
-            overflow: self.triggers.overflow,
-            counting: &counting,
-        };
-        let operands = inputs(&self.files)?;
-        Ok(html::page(operands.iter().map(PathBuf::as_path), asked))
     }
 }
 
@@ -240,13 +231,9 @@ fn look_at_agents(store: &Store, triggers: Triggers) -> Agents {
     let index = Index::parse(&store.read_session_index().unwrap_or_default());
     let (variable, temp) = (|name: &str| std::env::var_os(name), std::env::temp_dir());
     let (listed, _) = Query::default().list(variable, &temp, index, &question);
-    by_agent(&listed.rows)
-}
-
-fn by_agent(rows: &[Row]) -> Agents {
     let mut agents = Agents::new();
-    for row in rows {
-        let now = agents.entry(row.agent.clone()).or_default();
+    for row in listed.rows {
+        let now = agents.entry(row.agent).or_default();
         now.sessions += 1;
         now.due += u64::from(row.due == Some(true));
         if let Some(share) = row.share {

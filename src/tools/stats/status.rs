@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use chrono::SecondsFormat;
+use chrono::{DateTime, SecondsFormat, Utc};
 use ctx_cli::{Failure, Input, is_stdin, json_name, labelled, percent};
 use ctx_engine::ErrorKind;
 use ctx_engine::check::{CheckPass, DueJson, Plan, Report};
@@ -52,20 +52,23 @@ pub(super) struct StoredHistory {
     pub(super) events: Vec<Event>,
 }
 
-/// Reads a session, and what the store knows of it.
-pub(super) fn of(
-    path: &Path,
-    store: &Store,
-    triggers: &Triggers,
-    overflow: bool,
-    counting: &Counting,
-) -> Result<Status, Failure> {
-    let input = Input::open(path)?;
-    let status = Status::read(input, triggers, overflow, counting)?;
-    Ok(status.knowing(&StoredHistory::of_file(path, store)?))
+/// How sessions are looked at.
+#[derive(Clone, Copy)]
+pub(super) struct StatusRequest<'a> {
+    pub(super) store: &'a Store,
+    pub(super) triggers: Triggers,
+    /// Whether the model refused the session.
+    pub(super) overflow: bool,
+    pub(super) counting: Counting,
 }
 
-fn check(input: Input, counting: &Counting) -> Result<Report, Failure> {
+/// Reads a session, and what the store knows of it.
+pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status, Failure> {
+    let status = Status::read(Input::open(path)?, request)?;
+    Ok(status.knowing(&StoredHistory::of_file(path, request.store)?))
+}
+
+fn check(input: Input, counting: Counting) -> Result<Report, Failure> {
     let plan = Plan { counter: Some(counting.counter), calibrate: true, ..Plan::default() };
     let mut session = ReadArgs::default().session(input)?;
     let mut pass = CheckPass::new(&plan, session.dialect());
@@ -108,18 +111,12 @@ impl StoredHistory {
 }
 
 impl Status {
-    /// Reads a session, of which the store knows nothing yet. `overflow` says whether the model
-    /// refused it.
-    pub(super) fn read(
-        input: Input,
-        triggers: &Triggers,
-        overflow: bool,
-        counting: &Counting,
-    ) -> Result<Self, Failure> {
+    /// Reads a session, of which the store knows nothing yet.
+    pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self, Failure> {
         let name = input.name.clone();
-        let mut report = check(input, counting)?;
-        report.size.overflow = overflow;
-        let triggers = triggers.with_model(report.size.window);
+        let mut report = check(input, request.counting)?;
+        report.size.overflow = request.overflow;
+        let triggers = request.triggers.with_model(report.size.window);
         report.size.window = Some(triggers.window());
         Ok(Self {
             name,
@@ -136,9 +133,8 @@ impl Status {
     pub(super) fn knowing(mut self, known: &StoredHistory) -> Self {
         let is_compaction = |event: &&Event| event.op == "compact" && event.phase == "done";
         let compactions = || known.events.iter().filter(is_compaction);
-        let metas = known.entries.iter();
-        let newest = metas.filter_map(|entry| entry.meta.as_ref().ok());
-        self.snapshot = newest.max_by_key(|meta| meta.sequence).cloned();
+        let metas = known.entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
+        self.snapshot = metas.max_by_key(|meta| meta.sequence).cloned();
         self.compactions = compactions().count() as u64;
         self.newest = compactions().next().cloned();
         self
@@ -166,9 +162,7 @@ impl Status {
 
     /// For programs.
     pub(super) fn report(&self) -> StatusReport<'_> {
-        let time = |time: &chrono::DateTime<chrono::Utc>| {
-            time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
-        };
+        let time = |time: &DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::AutoSi, true);
         let snapshot = self.snapshot.as_ref();
         StatusReport {
             due: self.report.due_json(json_name(&self.name), &self.due),

@@ -20,10 +20,10 @@ const HEIGHT: f64 = 300.0;
 const ROWS: i32 = 3;
 
 /// The content of the chart.
-pub(super) struct Chart<'a> {
-    pub(super) points: &'a [Point],
-    pub(super) marks: &'a [Mark],
-    pub(super) window: u64,
+struct Chart<'a> {
+    points: &'a [Point],
+    marks: &'a [Mark],
+    window: u64,
 }
 
 impl Chart<'_> {
@@ -32,11 +32,8 @@ impl Chart<'_> {
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
         // Far below the window there would be nothing but the window to see.
-        Scale::up_to(if self.shows_window(most) { most.max(self.window) } else { most })
-    }
-
-    fn shows_window(&self, most: u64) -> bool {
-        self.window > 0 && self.window <= most.saturating_mul(4)
+        let shows_window = self.window <= most.saturating_mul(4);
+        Scale::up_to(if shows_window { most.max(self.window) } else { most })
     }
 
     /// The horizontal position of the record `at`, from 0 to 1.
@@ -66,32 +63,33 @@ impl Chart<'_> {
     }
 
     /// The kinds that there are anything of.
-    pub(super) fn kinds(&self) -> Vec<ContentKind> {
-        let is_there =
-            |kind: &ContentKind| self.points.iter().any(|point| point.kinds.of(*kind) > 0);
-        ContentKind::ALL.into_iter().filter(is_there).collect()
+    fn kinds(&self) -> Vec<ContentKind> {
+        let mut kinds = ContentKind::ALL.to_vec();
+        kinds.retain(|kind| self.points.iter().any(|point| point.kinds.of(*kind) > 0));
+        kinds
     }
 
     /// The figure; `number` is that of the session in the page.
-    pub(super) fn figure(&self, number: usize, described: &str) -> String {
+    fn figure(&self, number: usize, described: &str) -> String {
         let scale = self.scale();
         let corners = self.corners();
-        let mut bands = String::new();
-        for kind in self.kinds() {
-            let word = kind.as_str();
-            let path = band(&corners, kind, scale);
-            let _ = write!(
-                bands,
+        let bands = self.kinds().into_iter().map(|kind| {
+            let (word, path) = (kind.as_str(), band(&corners, kind, scale));
+            format!(
                 "<path class=\"band\" data-kind=\"{word}\" fill=\"url(#fill-{word})\" d=\"{path}\"/>"
-            );
-        }
-        let labels = (0..=scale.steps).rev();
-        let labels = labels.map(|step| short_count(step * scale.step));
+            )
+        });
+        let bands: String = bands.collect();
+        let labels = (0..=scale.steps).rev().map(|step| short_count(step * scale.step));
         let labels = labels.collect::<Vec<_>>().join("</span><span>");
         let window = self.window_line(scale);
         let (marks, rows) = self.mark_lines();
         let recorded = self.recorded(scale);
-        let lines = grid(scale);
+        let lines = (0..=scale.steps).map(|step| {
+            let y = scale.y(step * scale.step);
+            format!("<path class=\"grid\" d=\"M0 {y:.1}H{WIDTH}\"/>")
+        });
+        let lines: String = lines.collect();
         let top = scale.top();
         format!(
             "<div class=\"chart rows{rows}\"><div class=\"ticks\" aria-hidden=\"true\"><span>{labels}</span></div>\
@@ -110,7 +108,7 @@ impl Chart<'_> {
         if self.window == 0 || self.window > scale.top() {
             return String::new();
         }
-        let y = y(scale, self.window);
+        let y = scale.y(self.window);
         // The label is above the line if it fits, else below it.
         let text = if y > 20.0 { y - 5.0 } else { y + 14.0 };
         format!(
@@ -121,7 +119,7 @@ impl Chart<'_> {
     }
 
     /// Whether the agent recorded any usage.
-    pub(super) fn has_recorded(&self) -> bool {
+    fn has_recorded(&self) -> bool {
         self.points.iter().any(|point| point.recorded.is_some())
     }
 
@@ -133,7 +131,7 @@ impl Chart<'_> {
                 letter = 'M';
             }
             if let Some(tokens) = point.recorded {
-                let (x, y) = (self.place(point.at) * WIDTH, y(scale, tokens));
+                let (x, y) = (self.place(point.at) * WIDTH, scale.y(tokens));
                 let _ = write!(path, "{letter}{x:.1} {y:.1}");
                 letter = 'L';
             }
@@ -166,23 +164,8 @@ impl Chart<'_> {
     }
 }
 
-/// The vertical position of a number of tokens.
-fn y(scale: Scale, tokens: u64) -> f64 {
-    let share = tokens as f64 / scale.top() as f64;
-    HEIGHT - share.min(1.0) * HEIGHT
-}
-
-fn grid(scale: Scale) -> String {
-    let mut lines = String::new();
-    for step in 0..=scale.steps {
-        let y = y(scale, step * scale.step);
-        let _ = write!(lines, "<path class=\"grid\" d=\"M0 {y:.1}H{WIDTH}\"/>");
-    }
-    lines
-}
-
 /// The marks with short names: C1 is the first compaction.
-pub(super) fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
+fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
     let mut counts = [0_u32; 3];
     marks.iter().map(move |mark| {
         let (letter, count) = match mark.cut {
@@ -203,12 +186,12 @@ fn band(corners: &[(f64, TokensByKind)], kind: ContentKind, scale: Scale) -> Str
     };
     let mut path = String::new();
     for (number, (x, kinds)) in corners.iter().enumerate() {
-        let y = y(scale, below(kinds) + kinds.of(kind));
+        let y = scale.y(below(kinds) + kinds.of(kind));
         let letter = if number == 0 { 'M' } else { 'L' };
         let _ = write!(path, "{letter}{x:.1} {y:.1}");
     }
     for (x, kinds) in corners.iter().rev() {
-        let _ = write!(path, "L{x:.1} {:.1}", y(scale, below(kinds)));
+        let _ = write!(path, "L{x:.1} {:.1}", scale.y(below(kinds)));
     }
     path.push('Z');
     path
@@ -219,17 +202,17 @@ const MOST_TOKENS: u64 = 1_000_000_000_000;
 
 /// Round steps from nothing up to its upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scale {
+struct Scale {
     /// The tokens between two lines.
-    pub(super) step: u64,
+    step: u64,
     /// The number of steps.
-    pub(super) steps: u64,
+    steps: u64,
 }
 
 impl Scale {
     /// At most five steps up to `most`, each a round number. It does not cover impossible sizes
     /// that a file may claim.
-    pub(super) fn up_to(most: u64) -> Self {
+    fn up_to(most: u64) -> Self {
         let most = most.min(MOST_TOKENS);
         let mut unit = 1;
         loop {
@@ -244,8 +227,14 @@ impl Scale {
     }
 
     /// The tokens at its upper end.
-    pub(super) fn top(self) -> u64 {
+    fn top(self) -> u64 {
         self.step * self.steps
+    }
+
+    /// The vertical position of a number of tokens.
+    fn y(self, tokens: u64) -> f64 {
+        let share = tokens as f64 / self.top() as f64;
+        HEIGHT - share.min(1.0) * HEIGHT
     }
 }
 
@@ -267,7 +256,13 @@ pub(super) fn curve(number: usize, subject: &Subject) -> String {
         }
     );
     let buttons: String = chart.kinds().into_iter().map(button).collect();
-    let first = profile.points.first().map_or(1, |point| point.at);
+    let recorded = if chart.has_recorded() {
+        format!(
+            "<span class=\"key\"><svg width=\"24\" height=\"16\" aria-hidden=\"true\"><path class=\"recorded\" d=\"M0 8H24\"/></svg>{RECORDED}</span>"
+        )
+    } else {
+        String::new()
+    };
     format!(
         "<h3>The context over the session</h3>\n\
          <div class=\"legend\" role=\"group\" aria-label=\"Kinds: show or hide\">{buttons}{recorded}</div>\n\
@@ -275,15 +270,8 @@ pub(super) fn curve(number: usize, subject: &Subject) -> String {
          <div class=\"axis\" aria-hidden=\"true\"><span>record {first}</span><span>record {last}</span></div>\n\
          <p class=\"readout\" id=\"s{number}-readout\" role=\"status\" aria-live=\"polite\"></p>\n\
          {marks}{figures}",
-        recorded = if chart.has_recorded() {
-            format!(
-                "<span class=\"key\"><svg width=\"24\" height=\"16\" aria-hidden=\"true\"><path class=\"recorded\" d=\"M0 8H24\"/></svg>{RECORDED}</span>"
-            )
-        } else {
-            String::new()
-        },
         figure = chart.figure(number, &described),
-        first = grouped(first),
+        first = grouped(profile.points.first().map_or(1, |point| point.at)),
         last = grouped(last.at),
         marks = marks(&profile.marks),
         figures = figures(number, subject, &chart),
@@ -300,18 +288,8 @@ fn button(kind: ContentKind) -> String {
 }
 
 fn marks(marks: &[Mark]) -> String {
-    let mut table = Table::new(
-        "Compactions and rollbacks",
-        &[
-            ("Mark", false),
-            ("What", false),
-            ("By", false),
-            ("Line", true),
-            ("Time (UTC)", false),
-            ("Before", true),
-            ("After", true),
-        ],
-    );
+    let heading = "Mark|What|By|>Line|Time (UTC)|>Before|>After";
+    let mut table = Table::new("Compactions and rollbacks", heading);
     let known = |value: Option<u64>| value.map_or_else(|| "not known".to_owned(), grouped);
     for (name, mark) in named(marks) {
         table.push(&[
@@ -328,10 +306,7 @@ fn marks(marks: &[Mark]) -> String {
             grouped(mark.after),
         ]);
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.html("")
+    table.unless_empty("", "")
 }
 
 fn time(time: DateTime<Utc>) -> String {
@@ -344,10 +319,13 @@ const RECORDED: &str = "as the API counted";
 /// The points of the chart, which the script reads, too.
 fn figures(number: usize, subject: &Subject, chart: &Chart<'_>) -> String {
     let (kinds, has_recorded) = (chart.kinds(), chart.has_recorded());
-    let mut columns = vec![("Record", true), ("Line", true), ("Time (UTC)", false), ("All", true)];
-    columns.extend(kinds.iter().map(|kind| (label(*kind), true)));
-    columns.extend(has_recorded.then_some((RECORDED, true)));
-    let mut table = Table::new("The figures of the chart", &columns);
+    let mut heading = ">Record|>Line|Time (UTC)|>All".to_owned();
+    let labels = kinds.iter().map(|kind| label(*kind));
+    for name in labels.chain(has_recorded.then_some(RECORDED)) {
+        heading += "|>";
+        heading += name;
+    }
+    let mut table = Table::new("The figures of the chart", &heading);
     for point in &subject.profile.points {
         let mut cells = vec![
             grouped(point.at),
@@ -355,8 +333,7 @@ fn figures(number: usize, subject: &Subject, chart: &Chart<'_>) -> String {
             point.time.map_or_else(String::new, time),
             grouped(point.kinds.total()),
         ];
-        let tokens = kinds.iter().map(|kind| point.kinds.of(*kind));
-        cells.extend(tokens.map(grouped));
+        cells.extend(kinds.iter().map(|kind| grouped(point.kinds.of(*kind))));
         let recorded = || point.recorded.map_or_else(String::new, grouped);
         cells.extend(has_recorded.then(recorded));
         let anew = if point.anew { " data-anew" } else { "" };

@@ -39,28 +39,34 @@ pub(super) fn things(count: u64, one: &str) -> String {
     format!("{} {one}{plural}", number(count))
 }
 
-/// A column: its heading, and whether it has numbers.
-pub(super) type Column = (&'static str, bool);
-
 /// A table, whose cells are HTML already.
 pub(super) struct Table {
     caption: &'static str,
-    columns: Vec<Column>,
+    /// The headings.
+    head: String,
+    /// Whether each column has numbers.
+    is_number: Vec<bool>,
     rows: String,
     /// The rows of sums, which sorting does not move.
     sums: String,
-    count: usize,
+}
+
+/// The attribute of a cell, if it has a number.
+fn class(is_number: bool) -> &'static str {
+    if is_number { " class=\"n\"" } else { "" }
 }
 
 impl Table {
-    pub(super) fn new(caption: &'static str, columns: &[Column]) -> Self {
-        Self {
-            caption,
-            columns: columns.to_vec(),
-            rows: String::new(),
-            sums: String::new(),
-            count: 0,
-        }
+    /// No rows yet but the heading: the names of the columns with `|` between them, and `>` before
+    /// those of numbers.
+    pub(super) fn new(caption: &'static str, heading: &str) -> Self {
+        let is_number: Vec<bool> = heading.split('|').map(|name| name.starts_with('>')).collect();
+        let names = heading.split('|').map(|name| name.strip_prefix('>').unwrap_or(name));
+        let head = names
+            .zip(&is_number)
+            .map(|(name, is_number)| format!("<th scope=\"col\"{}>{name}</th>", class(*is_number)));
+        let head = head.collect();
+        Self { caption, head, is_number, rows: String::new(), sums: String::new() }
     }
 
     /// The next row; its first cell is its heading.
@@ -70,21 +76,18 @@ impl Table {
 
     /// Adds a row with attributes, each preceded by a blank.
     pub(super) fn push_with(&mut self, attributes: &str, cells: &[String]) {
-        self.count += 1;
-        let row = self.row(attributes, cells);
-        self.rows.push_str(&row);
+        self.rows += &self.row(attributes, cells);
     }
 
     /// A row of sums.
     pub(super) fn push_sum(&mut self, cells: &[String]) {
-        let row = self.row("", cells);
-        self.sums.push_str(&row);
+        self.sums += &self.row("", cells);
     }
 
     fn row(&self, attributes: &str, cells: &[String]) -> String {
         let mut row = format!("<tr{attributes}>");
-        for (number, (cell, (_, is_number))) in cells.iter().zip(&self.columns).enumerate() {
-            let class = if *is_number { " class=\"n\"" } else { "" };
+        for (number, (cell, is_number)) in cells.iter().zip(&self.is_number).enumerate() {
+            let class = class(*is_number);
             let (tag, scope) = if number == 0 { ("th", " scope=\"row\"") } else { ("td", "") };
             let _ = write!(row, "<{tag}{scope}{class}>{cell}</{tag}>");
         }
@@ -92,26 +95,18 @@ impl Table {
         row
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
+    /// The table behind `before`; nothing if it has no rows.
+    pub(super) fn unless_empty(self, before: &str, class: &str) -> String {
+        if self.rows.is_empty() { String::new() } else { before.to_owned() + &self.html(class) }
     }
 
     /// The table; a script makes its headings buttons that sort it.
     pub(super) fn html(self, class: &str) -> String {
-        let mut head = String::new();
-        for (heading, is_number) in &self.columns {
-            let class = if *is_number { " class=\"n\"" } else { "" };
-            let _ = write!(head, "<th scope=\"col\"{class}>{heading}</th>");
-        }
-        let sums = match self.sums.as_str() {
-            "" => String::new(),
-            sums => format!("<tfoot>\n{sums}</tfoot>"),
-        };
+        let Self { caption, head, rows, sums, .. } = self;
+        let sums = if sums.is_empty() { sums } else { format!("<tfoot>\n{sums}</tfoot>") };
         // Content wider than the screen can be scrolled here, also by keys.
         format!(
-            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table class=\"{class}\"><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody>{sums}</table></div>\n",
-            caption = self.caption,
-            rows = self.rows,
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table class=\"{class}\"><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody>{sums}</table></div>\n"
         )
     }
 }

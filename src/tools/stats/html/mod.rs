@@ -2,7 +2,8 @@
 //!
 //! The page needs nothing but itself, and says so to the browser: its policy lets no other
 //! style and no other script in than the two that are in it, by their hashes, and loads nothing.
-//! All text that is not ours is escaped.
+//! All text that is not ours is escaped. What each kind is filled with, a colour and a pattern so
+//! that none is known by its colour alone, is in `page.html` with all else that never changes.
 
 mod chart;
 mod elements;
@@ -10,7 +11,7 @@ mod subject;
 mod tables;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -23,20 +24,19 @@ use self::chart::curve;
 use self::elements::{number, text, tokens};
 use self::subject::Subject;
 use self::tables::{UNRECORDED, commands, fate, groups, kinds, largest, tools, unrecorded};
-
-pub(super) use subject::SubjectRequest;
+use super::status::StatusRequest;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The page of all sessions that could be read, and the failures of the others.
-pub(super) fn page<'p>(
-    operands: impl Iterator<Item = &'p Path>,
-    request: SubjectRequest<'_>,
+pub(super) fn page(
+    operands: &[PathBuf],
+    request: StatusRequest<'_>,
 ) -> (Option<String>, Vec<Failure>) {
     let (mut subjects, mut failures) = (Vec::new(), Vec::new());
     for operand in operands {
-        match request.subject(operand) {
+        match Subject::look_at(operand, request) {
             Ok(subject) => subjects.push(subject),
             Err(failure) => failures.push(failure),
         }
@@ -56,19 +56,13 @@ fn whole(subjects: &[Subject]) -> String {
     let sections: String =
         (1..).zip(subjects).map(|(number, subject)| section(number, subject)).collect();
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">Skip to the figures</a>\n{fills}\
-         <header><h1>{title}</h1>{contents}</header>\n\
-         <main id=\"main\" tabindex=\"-1\">\n{sections}</main>\n\
-         <footer><p>Made by ctx-stats --html, which changes nothing. Tokens are counted as ctx-count does; docs/stats.md defines every figure.</p></footer>\n\
-         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+        include_str!("page.html"),
         policy = policy(),
-        fills = fills(),
+        title = title,
+        style = STYLE,
+        contents = contents,
+        sections = sections,
+        script = SCRIPT,
     )
 }
 
@@ -91,33 +85,10 @@ fn contents(subjects: &[Subject]) -> String {
     format!("<nav aria-label=\"Sessions\"><ol>{entries}</ol></nav>")
 }
 
-/// What each kind is filled with: a colour and a pattern, so that none is known by its colour
-/// alone.
-fn fills() -> String {
-    let fill = |kind: ContentKind| {
-        let word = kind.as_str();
-        let pattern = match kind {
-            ContentKind::System => "",
-            ContentKind::Summary => "<path d=\"M0 4H8M4 0V8\"/>",
-            ContentKind::User => "<path d=\"M0 2H8M0 6H8\"/>",
-            ContentKind::Assistant => "<path d=\"M2 0V8M6 0V8\"/>",
-            ContentKind::Reasoning => "<path d=\"M1 2H3M5 6H7\"/>",
-            ContentKind::Calls => "<path d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>",
-            ContentKind::Results => "<path d=\"M-2 6L2 10M0 0L8 8M6 -2L10 2\"/>",
-        };
-        format!(
-            "<pattern id=\"fill-{word}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"><rect class=\"{word}\" width=\"8\" height=\"8\"/>{pattern}</pattern>"
-        )
-    };
-    let fills: String = ContentKind::ALL.into_iter().map(fill).collect();
-    format!(
-        "<svg class=\"fills\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>{fills}</defs></svg>\n"
-    )
-}
-
 /// The section; `number` is that of the session in the page, from 1.
 fn section(number: usize, subject: &Subject) -> String {
     let profile = &subject.profile;
+    let name = text(&short_name(subject));
     let parts = [
         first_screen(subject),
         commands(subject),
@@ -129,8 +100,7 @@ fn section(number: usize, subject: &Subject) -> String {
         fate(subject),
     ];
     format!(
-        "<section id=\"s{number}\" aria-labelledby=\"s{number}-name\">\n<h2 id=\"s{number}-name\">{}</h2>\n{}</section>\n",
-        text(&short_name(subject)),
+        "<section id=\"s{number}\" aria-labelledby=\"s{number}-name\">\n<h2 id=\"s{number}-name\">{name}</h2>\n{}</section>\n",
         parts.concat()
     )
 }
@@ -187,13 +157,11 @@ fn window_flag(model: Option<&str>) -> String {
 /// Whether a compaction is due, and what made it so.
 fn due(subject: &Subject) -> String {
     let due = &subject.status.due;
-    let fired: Vec<String> = due
-        .fired()
-        .map(|reading| {
-            let (value, limit) = (number(reading.value), number(reading.limit));
-            format!("{} {value} of {limit}", reading.trigger.as_str())
-        })
-        .collect();
+    let fired = due.fired().map(|reading| {
+        let (value, limit) = (number(reading.value), number(reading.limit));
+        format!("{} {value} of {limit}", reading.trigger.as_str())
+    });
+    let fired: Vec<String> = fired.collect();
     match due.step {
         Step::Compact => format!("A compaction is due: {}.", fired.join(", ")),
         Step::Flush => "A compaction is not due yet, but a flush is.".to_owned(),

@@ -11,11 +11,9 @@ use ctx_engine::score::{self, MOST_SCORED_BYTES};
 use ctx_engine::{ErrorKind, Invalid, PassError, Session as Records};
 use ctx_format::Options;
 use ctx_metrics::profile::{CompactionScore, Cut, Mark, Profile, ProfilePass, Replaced};
-use ctx_policy::trigger::Triggers;
 use ctx_store::{Entry, Event, Meta, SessionId, SnapshotBytes, Store, hash};
 
-use super::super::status::{Status, StoredHistory};
-use crate::args::counting::Counting;
+use super::super::status::{Status, StatusRequest, StoredHistory};
 use crate::offload::{MIN_TOKENS, Offloader, Plan as Offloading};
 use crate::output::no_temporary;
 use crate::session::ReadArgs;
@@ -39,127 +37,111 @@ pub(super) struct Subject {
     pub(super) offload: Option<(usize, u64)>,
 }
 
-/// How sessions are looked at.
-#[derive(Clone, Copy)]
-pub(in super::super) struct SubjectRequest<'a> {
-    pub(in super::super) store: &'a Store,
-    pub(in super::super) triggers: &'a Triggers,
-    /// Whether the model refused the session.
-    pub(in super::super) overflow: bool,
-    pub(in super::super) counting: &'a Counting,
-}
-
-impl SubjectRequest<'_> {
+impl Subject {
     /// Looks at the session that an operand names.
-    pub(super) fn subject(self, operand: &Path) -> Result<Subject, Failure> {
-        let source = Source::find(operand, self.store)?;
-        let status = Status::read(source.open()?, self.triggers, self.overflow, self.counting)?;
-        let status = status.knowing(&source.known);
-        let history =
-            History::of(self.store, &source.known, || source.open().ok().map(|input| input.reader));
+    pub(super) fn look_at(operand: &Path, request: StatusRequest<'_>) -> Result<Self, Failure> {
+        let source = Source::find(operand, request.store)?;
+        let status = Status::read(source.open()?, request)?.knowing(&source.known);
+        let now = || source.open().ok().map(|input| input.reader);
+        let history = History::of(request.store, &source.known, now);
         let mut session = ReadArgs::default().session(source.open()?)?;
-        let dialect = session.dialect().map(ctx_format::Dialect::name);
-        let mut pass = ProfilePass::new(self.counting.counter);
+        let dialect = session.dialect();
+        let mut pass = ProfilePass::new(request.counting.counter);
         for state in &history.states {
             // A state that cannot be read is not on the curve.
-            if let Some(mut records) = bytes(self.store, &state.entry).and_then(records) {
+            if let Some(mut records) = bytes(request.store, &state.entry).and_then(records) {
                 let _ = pass.earlier(&mut records, state.replaced.clone());
             }
         }
-        let plan = self.pruning(session.dialect());
-        let replaced = history.replaced.clone();
-        let mut profile = session.read(|records| pass.now(records, replaced, &plan))?;
-        history.annotate(&mut profile.marks);
-        let fate = self.fate(&source, &history, &mut profile);
-        Ok(Subject {
-            offload: self.offload(&source),
-            path: source.path().map(Path::to_owned),
-            snapshot: source.snapshot.clone(),
-            name: source.name,
-            dialect,
-            status,
-            profile,
-            fate,
-        })
-    }
-
-    fn pruning(self, dialect: Option<&'static dyn ctx_format::Dialect>) -> Pruning {
-        Pruning {
+        let plan = Pruning {
             options: prune::Options::lossless(dialect.map(|dialect| dialect as _)),
             pins: Vec::new(),
             zone: None,
             min_gain: 0,
-            counter: self.counting.counter,
+            counter: request.counting.counter,
             report_changes: false,
             count_all: false,
             strict: false,
             cache: None,
             temp: std::env::temp_dir(),
-        }
-    }
-
-    /// What the newest compaction kept and lost, by the session itself or by the store.
-    fn fate(
-        self,
-        source: &Source,
-        history: &History,
-        profile: &mut Profile,
-    ) -> Option<CompactionScore> {
-        let own = profile.fate.take();
-        let Some(compaction) = &history.compaction else {
-            return own;
         };
-        let event = &compaction.event;
-        let marks = profile.marks.iter().rev();
-        let mut times = marks.filter(|mark| mark.line.is_some() && mark.tool.is_none());
-        let own_time = times.next().and_then(|mark| mark.time);
-        if own.is_some() && own_time.is_some_and(|time| time >= event.time) {
-            return own;
-        }
-        let scored = self.score(source, compaction);
-        scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
+        let replaced = history.replaced.clone();
+        let mut profile = session.read(|records| pass.now(records, replaced, &plan))?;
+        history.annotate(&mut profile.marks);
+        Ok(Self {
+            fate: fate(request.store, &source, &history, &mut profile),
+            offload: offload(request, &source),
+            path: source.path().map(Path::to_owned),
+            snapshot: source.snapshot,
+            name: source.name,
+            dialect: dialect.map(ctx_format::Dialect::name),
+            status,
+            profile,
+        })
     }
+}
 
-    /// Scores what a compaction made of a session, and not what came later.
-    fn score(self, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
-        let before = compaction.before.as_ref()?;
-        let bytes_before = before.meta.as_ref().ok()?.bytes;
-        if bytes_before.max(compaction.written?) > MOST_SCORED_BYTES {
-            return None;
-        }
-        let after: Box<dyn Read + Send> = match &compaction.next {
-            Some(next) => Box::new(bytes(self.store, next)?),
-            None => source.open().ok()?.reader,
-        };
-        let mut after = records(after.take(compaction.written?))?;
-        let open = || bytes(self.store, before).and_then(records);
-        let ledger = score::read_before(&mut open()?, None, None).ok()?;
-        let again = || open().ok_or_else(|| PassError::from(ErrorKind::OtherRecord));
-        let score = score::score(&ledger, &mut after, again).ok()?;
-        CompactionScore::of_score(&score)
+/// What the newest compaction kept and lost, by the session itself or by the store.
+fn fate(
+    store: &Store,
+    source: &Source,
+    history: &History,
+    profile: &mut Profile,
+) -> Option<CompactionScore> {
+    let own = profile.fate.take();
+    let Some(compaction) = &history.compaction else {
+        return own;
+    };
+    let event = &compaction.event;
+    let marks = profile.marks.iter().rev();
+    let mut times = marks.filter(|mark| mark.line.is_some() && mark.tool.is_none());
+    let own_time = times.next().and_then(|mark| mark.time);
+    if own.is_some() && own_time.is_some_and(|time| time >= event.time) {
+        return own;
     }
+    let scored = score(store, source, compaction);
+    scored.or_else(|| CompactionScore::of_log(event.others.get("survived")?)).or(own)
+}
 
-    /// What `ctx-offload` would move out.
-    fn offload(self, source: &Source) -> Option<(usize, u64)> {
-        let id = SessionId::of_file(source.path()?).ok()?;
-        let plan = Offloading {
-            // The defaults of its flags.
-            min_tokens: MIN_TOKENS,
-            enough_tokens: None,
-            template: Template::DEFAULT.parse().ok()?,
-            counter: self.counting.counter,
-            dry_run: true,
-        };
-        let offloader = Offloader::new(self.store, &id, plan).ok()?;
-        let mut session = ReadArgs::default().session(source.open().ok()?).ok()?;
-        session.read(|records| records.refuse_document_of_log("changed")).ok()?;
-        let reading = Reading { dialect: session.dialect(), batch: false, protect_last: 0 };
-        let mut pass = ChangePass::new(reading, offloader, None);
-        session.pass(|record| pass.push(record)).ok()?;
-        let (offloader, _) =
-            pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::new()).ok()?;
-        Some((offloader.results.len(), offloader.freed))
+/// Scores what a compaction made of a session, and not what came later.
+fn score(store: &Store, source: &Source, compaction: &Compaction) -> Option<CompactionScore> {
+    let before = compaction.before.as_ref()?;
+    let bytes_before = before.meta.as_ref().ok()?.bytes;
+    if bytes_before.max(compaction.written?) > MOST_SCORED_BYTES {
+        return None;
     }
+    let after: Box<dyn Read + Send> = match &compaction.next {
+        Some(next) => Box::new(bytes(store, next)?),
+        None => source.open().ok()?.reader,
+    };
+    let mut after = records(after.take(compaction.written?))?;
+    let open = || bytes(store, before).and_then(records);
+    let ledger = score::read_before(&mut open()?, None, None).ok()?;
+    let again = || open().ok_or_else(|| PassError::from(ErrorKind::OtherRecord));
+    let scored = score::score(&ledger, &mut after, again).ok()?;
+    CompactionScore::of_score(&scored)
+}
+
+/// What `ctx-offload` would move out.
+fn offload(request: StatusRequest<'_>, source: &Source) -> Option<(usize, u64)> {
+    let id = SessionId::of_file(source.path()?).ok()?;
+    let plan = Offloading {
+        // The defaults of its flags.
+        min_tokens: MIN_TOKENS,
+        enough_tokens: None,
+        template: Template::DEFAULT.parse().ok()?,
+        counter: request.counting.counter,
+        dry_run: true,
+    };
+    let offloader = Offloader::new(request.store, &id, plan).ok()?;
+    let mut session = ReadArgs::default().session(source.open().ok()?).ok()?;
+    session.read(|records| records.refuse_document_of_log("changed")).ok()?;
+    let reading = Reading { dialect: session.dialect(), batch: false, protect_last: 0 };
+    let mut pass = ChangePass::new(reading, offloader, None);
+    session.pass(|record| pass.push(record)).ok()?;
+    let (offloader, _) =
+        pass.finish(session.bad().left_out(), &mut ctx_engine::Notes::new()).ok()?;
+    Some((offloader.results.len(), offloader.freed))
 }
 
 fn records(reader: impl Read + Send + 'static) -> Option<Records> {
@@ -175,13 +157,10 @@ pub(super) struct Source {
     pub(super) snapshot: Option<String>,
     /// What the store knows of it.
     pub(super) known: StoredHistory,
-    bytes: Bytes,
-}
-
-enum Bytes {
-    File(PathBuf),
-    /// A file without a name.
-    Copy(File),
+    /// The operand.
+    file: PathBuf,
+    /// What is read instead, a file without a name.
+    copy: Option<File>,
 }
 
 impl Source {
@@ -191,13 +170,14 @@ impl Source {
             name: input_name(operand),
             snapshot: None,
             known: StoredHistory::default(),
-            bytes: Bytes::File(operand.to_owned()),
+            file: operand.to_owned(),
+            copy: None,
         };
         if is_stdin(operand) {
-            source.bytes = Bytes::Copy(copy(Input::open(operand)?.reader, &source.name)?);
+            source.copy = Some(copy(Input::open(operand)?.reader, &source.name)?);
         } else if let Some((id, entry)) = named(operand, store)? {
             let (bytes, meta) = store.open_verified(&entry).map_err(failure)?;
-            source.bytes = Bytes::Copy(copy(bytes, &source.name)?);
+            source.copy = Some(copy(bytes, &source.name)?);
             source.snapshot = Some(entry.id.to_string());
             let catalog = store.catalog(Some(&id)).map_err(failure)?;
             source.known = StoredHistory::of(catalog.entries, id, store)?;
@@ -212,27 +192,21 @@ impl Source {
 
     /// The file, where it is one.
     pub(super) fn path(&self) -> Option<&Path> {
-        match &self.bytes {
-            Bytes::File(path) => Some(path),
-            Bytes::Copy(_) => None,
-        }
+        self.copy.is_none().then_some(self.file.as_path())
     }
 
     /// Opens it from its beginning.
     pub(super) fn open(&self) -> Result<Input, Failure> {
-        let copy = match &self.bytes {
-            Bytes::File(path) => return Input::open(path),
-            Bytes::Copy(copy) => copy,
+        let Some(copy) = &self.copy else {
+            return Input::open(&self.file);
         };
         let open = || -> io::Result<File> {
             let mut copy = copy.try_clone()?;
             copy.rewind()?;
             Ok(copy)
         };
-        Ok(Input {
-            name: self.name.clone(),
-            reader: Box::new(open().map_err(|error| no_temporary(&error))?),
-        })
+        let reader = Box::new(open().map_err(|error| no_temporary(&error))?);
+        Ok(Input { name: self.name.clone(), reader })
     }
 }
 

@@ -24,18 +24,12 @@ pub(super) const UNRECORDED: &str = "what the agent sends besides the messages";
 /// Tokens by kind.
 pub(super) fn kinds(subject: &Subject) -> String {
     let (context, window) = (&subject.profile.context, subject.status.window());
-    let mut table = Table::new(
-        "Tokens of the context by kind",
-        &[("Kind", false), ("Tokens", true), ("Of the context", true), ("Of the window", true)],
-    );
+    let heading = "Kind|>Tokens|>Of the context|>Of the window";
+    let mut table = Table::new("Tokens of the context by kind", heading);
     let all = context.total();
     let row = |what: &str, tokens: u64, of: Option<u64>| {
-        [
-            what.to_owned(),
-            number(tokens),
-            of.map_or_else(String::new, |all| percent(tokens, all)),
-            percent(tokens, window),
-        ]
+        let of_context = of.map_or_else(String::new, |all| percent(tokens, all));
+        [what.to_owned(), number(tokens), of_context, percent(tokens, window)]
     };
     for (kind, tokens) in context.rows().filter(|(_, tokens)| *tokens > 0) {
         table.push(&row(label(kind), tokens, Some(all)));
@@ -57,36 +51,20 @@ pub(super) fn kinds(subject: &Subject) -> String {
 pub(super) fn tools(profile: &Profile) -> String {
     let mut table = Table::new(
         "Tokens of the context by tool, calls and results together",
-        &[("Tool", false), ("Calls", true), ("Tokens", true), ("Of the context", true)],
+        "Tool|>Calls|>Tokens|>Of the context",
     );
     let all = profile.context.total();
     for (name, share) in profile.tools.iter().take(30) {
-        table.push(&[
-            quoted(name),
-            number(share.count),
-            number(share.tokens),
-            percent(share.tokens, all),
-        ]);
+        let (calls, tokens) = (number(share.count), number(share.tokens));
+        table.push(&[quoted(name), calls, tokens, percent(share.tokens, all)]);
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    table.html("sortable")
+    table.unless_empty("", "sortable")
 }
 
 /// The largest items of the context.
 pub(super) fn largest(profile: &Profile) -> String {
-    let mut table = Table::new(
-        "The largest items of the context",
-        &[
-            ("Line", true),
-            ("Kind", false),
-            ("Tokens", true),
-            ("Of the context", true),
-            ("What", false),
-            ("How it begins", false),
-        ],
-    );
+    let heading = ">Line|Kind|>Tokens|>Of the context|What|How it begins";
+    let mut table = Table::new("The largest items of the context", heading);
     let all = profile.context.total();
     for item in &profile.largest {
         table.push(&[
@@ -98,10 +76,7 @@ pub(super) fn largest(profile: &Profile) -> String {
             quoted(&item.text),
         ]);
     }
-    if table.is_empty() {
-        return String::new();
-    }
-    format!("<h3>The largest items in it</h3>\n{}", table.html("sortable quiet items"))
+    table.unless_empty("<h3>The largest items in it</h3>\n", "sortable quiet items")
 }
 
 /// What the last compaction kept and lost.
@@ -119,7 +94,7 @@ pub(super) fn fate(subject: &Subject) -> String {
 fn of_fate(fate: &CompactionScore) -> String {
     let mut table = Table::new(
         "What became of the items of the session before it, by class",
-        &[("Class", false), ("Kept", true), ("Recoverable", true), ("Lost", true)],
+        "Class|>Kept|>Recoverable|>Lost",
     );
     let row = |what: &str, counts: ClassCounts| {
         [what.to_owned(), number(counts.retained), number(counts.recoverable), number(counts.lost)]
@@ -141,10 +116,8 @@ fn lost(items: &[(Class, u64, String)], all: u64) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(
-        "What is not in the context any more",
-        &[("Class", false), ("Line before", true), ("Words", false)],
-    );
+    let heading = "Class|>Line before|Words";
+    let mut table = Table::new("What is not in the context any more", heading);
     for (class, line, words) in items {
         table.push(&[class.as_str().to_owned(), number(*line), quoted(words)]);
     }
@@ -166,6 +139,15 @@ const PRUNING: &str = "--drop superseded,duplicates,noise --trim";
 
 /// What to do now: each command with what it frees.
 pub(super) fn commands(subject: &Subject) -> String {
+    let savings = match &subject.profile.savings {
+        Ok(savings) => savings,
+        Err(why) => {
+            return format!(
+                "<h3>What can be saved</h3>\n<p>The tools do not change it as it is: {}.</p>\n",
+                text(why)
+            );
+        }
+    };
     let path = subject.path.as_deref();
     let file = path.map_or("FILE".to_owned(), |path| {
         let path = path.display().to_string();
@@ -173,18 +155,14 @@ pub(super) fn commands(subject: &Subject) -> String {
         shell_word(&if path.starts_with('-') { format!("./{path}") } else { path })
     });
     let all = subject.profile.context.total();
-    let mut table = Table::new(
-        "What can be saved now",
-        &[("Command", false), ("Frees (of the context)", true), ("What it does", false)],
-    );
+    let heading = "Command|>Frees (of the context)|What it does";
+    let mut table = Table::new("What can be saved now", heading);
     let mut push = |command: String, frees: String, what: &str| {
         let command = format!("<code>{}</code>", text(&command));
         table.push(&[command, frees, what.to_owned()]);
     };
     let freed = |tokens: u64| format!("{} ({})", number(tokens), percent(tokens, all));
-    if let Ok(savings) = &subject.profile.savings
-        && savings.total.gain() > 0
-    {
+    if savings.total.gain() > 0 {
         push(
             format!("ctx-prune -i {PRUNING} {file}"),
             freed(savings.total.gain()),
@@ -194,17 +172,9 @@ pub(super) fn commands(subject: &Subject) -> String {
     if let Some((results, tokens)) = subject.offload
         && tokens > 0
     {
-        let what = format!(
-            "puts {} into files that the session names",
-            things(results as u64, "large result")
-        );
+        let results = things(results as u64, "large result");
+        let what = format!("puts {results} into files that the session names");
         push(format!("ctx-offload -i {file}"), freed(tokens), &what);
-    }
-    if let Err(why) = &subject.profile.savings {
-        return format!(
-            "<h3>What can be saved</h3>\n<p>The tools do not change it as it is: {}.</p>\n",
-            text(why)
-        );
     }
     push(
         format!("ctx-compact {file}"),
@@ -233,34 +203,19 @@ pub(super) fn groups(profile: &Profile) -> String {
     if savings.groups.is_empty() {
         return format!("{heading}<p>Nothing.</p>\n");
     }
-    let mut rules = Table::new(
-        "What ctx-prune would free, by rule",
-        &[("Rule", false), ("Changes", true), ("Before", true), ("After", true), ("Freed", true)],
-    );
-    let by_rule = savings.rules.iter().map(|(rule, sum)| (rule.as_str(), *sum));
+    let heading = "Rule|>Changes|>Before|>After|>Freed";
+    let mut rules = Table::new("What ctx-prune would free, by rule", heading);
     let row = |what: &str, sum: Sum| {
-        [
-            what.to_owned(),
-            number(sum.changes),
-            number(sum.before),
-            number(sum.after),
-            number(sum.gain()),
-        ]
+        let [changes, before, after] = [sum.changes, sum.before, sum.after].map(number);
+        [what.to_owned(), changes, before, after, number(sum.gain())]
     };
-    for (what, sum) in by_rule {
-        rules.push(&row(what, sum));
+    for (rule, sum) in &savings.rules {
+        rules.push(&row(rule.as_str(), *sum));
     }
     rules.push_sum(&row("total", savings.total));
     let mut groups = Table::new(
         "The same by the calls that the results answer",
-        &[
-            ("Call", false),
-            ("Rule", false),
-            ("Results", true),
-            ("First line", true),
-            ("Before", true),
-            ("Freed", true),
-        ],
+        "Call|Rule|>Results|>First line|>Before|>Freed",
     );
     for group in &savings.groups {
         groups.push(&[
