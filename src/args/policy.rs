@@ -82,8 +82,7 @@ impl PolicyArgs {
 
 fn read(path: &Path, preset: Option<&str>, io: &mut Io) -> Result<Config, Failure> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
+    let text = fs::read_to_string(path).map_err(|error| Failure::unread(error).at(&name, None))?;
     let config = ctx_policy::read_config(&text, Some(&name), preset)
         .map_err(|error| Failure::new(error).at(&name, None))?;
     for warning in &config.warnings {

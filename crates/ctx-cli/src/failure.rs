@@ -29,6 +29,11 @@ impl Failure {
         }
     }
 
+    /// An input that cannot be read.
+    pub fn unread(error: impl fmt::Display) -> Self {
+        Self::new(format_args!("cannot read: {error}"))
+    }
+
     /// The reader of stdout went away: not a failure of ours, exit status 0, silent.
     pub fn broken_pipe() -> Self {
         Self::new("broken pipe").status(ExitStatus::Done)

@@ -112,7 +112,7 @@ impl Operands {
                     let path = error.path().unwrap_or(&folder).to_path_buf();
                     let why = error.io_error().map(ToString::to_string);
                     let why = why.unwrap_or_else(|| error.to_string());
-                    self.fail(path, Failure::new(format_args!("cannot read: {why}")));
+                    self.fail(path, Failure::unread(why));
                 }
             }
         }

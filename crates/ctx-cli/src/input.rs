@@ -113,7 +113,7 @@ pub(crate) fn word(path: &str) -> String {
 }
 
 fn cannot_read(name: &str, error: &io::Error) -> Failure {
-    let failure = Failure::new(format_args!("cannot read: {error}")).at(name, None);
+    let failure = Failure::unread(error).at(name, None);
     if error.kind() == io::ErrorKind::NotFound {
         failure.hint(if is_like_an_id(name) {
             "that looks like the id of a session: ctx-ls -l has its file"

@@ -27,10 +27,10 @@ pub use folders::{FolderArgs, Operands, Walk};
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity, json_failure, json_line, json_name};
 pub use listing::{
-    Cell, Listing, aligned, cut_to_width, labelled, percent, short_bytes, short_count, short_time,
+    Cell, Listing, Portion, aligned, bar, cut_to_width, labelled, percent, short_bytes,
+    short_count, short_time,
 };
-pub use listing::{Portion, bar};
-pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
+pub use parallel::{Statuses, in_parallel, jobs_of, of_each, report_failures};
 pub use process::{ExitStatus, main};
 pub use progress::{Progress, ShowProgress};
 pub use tool::{Binary, Page, Tool};

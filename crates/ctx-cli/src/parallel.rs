@@ -70,6 +70,30 @@ pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io)
     }
 }
 
+/// The exit statuses of several inputs, each once.
+#[derive(Debug, Default)]
+pub struct Statuses(Vec<ExitStatus>);
+
+impl Statuses {
+    /// One more input ended.
+    pub fn add(&mut self, status: ExitStatus) {
+        if !self.0.contains(&status) {
+            self.0.push(status);
+        }
+    }
+
+    /// Reports that one input failed; the others go on.
+    pub fn failed(&mut self, failure: &Failure, io: &mut Io) {
+        io.report(failure);
+        self.add(failure.exit_status());
+    }
+
+    /// The status for all of them.
+    pub fn of_all(&self) -> ExitStatus {
+        ExitStatus::of_several(&self.0)
+    }
+}
+
 /// Applies `work` to each path, at most `jobs` at a time (see [`jobs_of`]). `print` gets the results
 /// first; then the failed paths are reported. Returns the exit status.
 pub fn of_each<T: Send + Sync>(

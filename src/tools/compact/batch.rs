@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use ctx_cli::{
-    ExitStatus, Failure, Io, Progress, STDIN_NAME, Verbosity, jobs_of, json_failure, json_line,
-    printable,
+    ExitStatus, Failure, Io, Progress, STDIN_NAME, Statuses, Verbosity, jobs_of, json_failure,
+    json_line, printable,
 };
 use ctx_engine::compact::{BatchLine, BatchPass, Report};
 use ctx_engine::{Notes, PassError};
@@ -31,8 +31,7 @@ pub(super) struct Tally {
     failed: u64,
     tokens_before: u64,
     tokens_after: u64,
-    /// The exit status of each, once.
-    statuses: Vec<ExitStatus>,
+    pub(super) statuses: Statuses,
 }
 
 /// Writes each line as soon as it is compacted. A line that cannot be compacted is copied.
@@ -85,7 +84,7 @@ pub(super) fn filter(
     }
     // If the output itself marks failures, no second run is needed to find them.
     let is_told = args.tag_failed && !setup.options.dry_run;
-    Ok(if is_told { ExitStatus::Done } else { tally.status() })
+    Ok(if is_told { ExitStatus::Done } else { tally.statuses.of_all() })
 }
 
 /// Compacts the lines of a file in place.
@@ -172,7 +171,7 @@ impl Tally {
                 self.conversations += 1;
                 self.failed += 1;
                 // Also where all of them failed: a part of a fleet may have only one.
-                self.end(ExitStatus::Partial);
+                self.statuses.add(ExitStatus::Partial);
                 io.report(&failure);
                 if tells {
                     io.write(json_failure(name, line, &failure).as_bytes())?;
@@ -187,7 +186,7 @@ impl Tally {
         self.smaller += u64::from(report.freed_tokens > 0);
         self.tokens_before += report.tokens_before;
         self.tokens_after += report.tokens_after;
-        self.end(report::status(report));
+        self.statuses.add(report::status(report));
         let line = report.line.unwrap_or_default();
         let name = printable(name);
         if let Some(warning) = report::warning(report) {
@@ -196,16 +195,6 @@ impl Tally {
         if report::status(report) == ExitStatus::No {
             io.warn(format_args!("{name}:{line}: {}", report::line(report)));
         }
-    }
-
-    fn end(&mut self, status: ExitStatus) {
-        if !self.statuses.contains(&status) {
-            self.statuses.push(status);
-        }
-    }
-
-    pub(super) fn status(&self) -> ExitStatus {
-        ExitStatus::of_several(&self.statuses)
     }
 
     fn line(&self, dry_run: bool) -> String {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, json_failure, json_line, printable,
+    ExitStatus, Failure, Io, Statuses, Tool, Verbosity, is_stdin, json_failure, json_line,
+    printable,
 };
 use ctx_engine::compact::{Outcome, Report};
 use ctx_engine::{Pin, Time};
@@ -150,7 +151,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         }
         return session::stream(&args, &setup, &store, io);
     }
-    let mut statuses = Vec::new();
+    let mut statuses = Statuses::default();
     for path in &args.files {
         let store = args.store.open(&TOOL, matches);
         let done = store.and_then(|store| {
@@ -161,19 +162,18 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             Ok(Done::Session(Box::new(done)))
         });
         match done {
-            Ok(done) => statuses.push(done.print(&args, path, io)?),
+            Ok(done) => statuses.add(done.print(&args, path, io)?),
             Err(failure) if args.json || args.files.len() > 1 => {
                 if args.json {
                     let name = path.display().to_string();
                     io.write(json_failure(&name, None, &failure).as_bytes())?;
                 }
-                io.report(&failure);
-                statuses.push(failure.exit_status());
+                statuses.failed(&failure, io);
             }
             Err(failure) => return Err(failure),
         }
     }
-    Ok(ExitStatus::of_several(&statuses))
+    Ok(statuses.of_all())
 }
 
 impl Args {
@@ -256,7 +256,7 @@ impl Done {
                     let dry_run = args.compact.dry_run;
                     tally.print(&name, dry_run, io)?;
                 }
-                tally.status()
+                tally.statuses.of_all()
             }
         };
         io.flush()?;

@@ -184,7 +184,7 @@ fn count_text(plan: &Plan, path: &Path) -> Result<File, Failure> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
     let read = input.reader.read_to_end(&mut bytes);
-    read.map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&input.name, None))?;
+    read.map_err(|error| Failure::unread(error).at(&input.name, None))?;
     Ok(File { counts: Counts::of_text(&bytes, &plan.counter), name: input.name })
 }
 

@@ -97,9 +97,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let list = args.form.of(&listed.rows, io);
     io.write(&list)?;
     let failures = listed.failed.iter().map(|(path, error)| {
-        let failure = Failure::new(format_args!("cannot read: {error}"));
-        let failure = failure.at(path.display().to_string(), None);
-        failure.hint("check the path")
+        Failure::unread(error).at(path.display().to_string(), None).hint("check the path")
     });
     report_failures(failures.collect(), args.query.paths.len(), io)
 }

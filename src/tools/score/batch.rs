@@ -1,8 +1,8 @@
 //! Two files of conversations, line by line.
 
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Progress, input_name, inputs, jobs_of, json_failure,
-    json_line, json_name, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Progress, Statuses, input_name, inputs, jobs_of,
+    json_failure, json_line, json_name, printable,
 };
 use ctx_engine::PassError;
 use ctx_engine::score::{
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
         args,
         io,
         all: BatchScore::default(),
-        statuses: vec![ExitStatus::Done],
+        statuses: Statuses::default(),
         held: String::new(),
     };
     let dialect = args.read.dialect();
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, io: &mut Io) -> Outcome {
         batch_table(&all)
     });
     target.write(held.as_bytes(), io)?;
-    Ok(ExitStatus::of_several(&statuses))
+    Ok(statuses.of_all())
 }
 
 /// Reports the score of each conversation.
@@ -49,7 +49,7 @@ struct Telling<'t> {
     args: &'t Args,
     io: &'t mut Io,
     all: BatchScore,
-    statuses: Vec<ExitStatus>,
+    statuses: Statuses,
     /// The output for -o, which appears as a whole.
     held: String,
 }
@@ -60,7 +60,7 @@ impl Telling<'_> {
             Ok(score) => self.scored(line, &score),
             Err((side, error)) => {
                 self.all.failed += 1;
-                self.end(ExitStatus::Partial);
+                self.statuses.add(ExitStatus::Partial);
                 let name = self.args.name(side);
                 let failure = passes::failure(error, &name);
                 self.io.report(&failure);
@@ -74,7 +74,7 @@ impl Telling<'_> {
         self.all.add(line, score);
         let [before, after] = [Side::Before, Side::After].map(|side| args.name(side));
         for shortfall in shortfalls(score, None, args.min, None) {
-            self.end(ExitStatus::No);
+            self.statuses.add(ExitStatus::No);
             let name = printable(&after);
             self.io.warn(format_args!("{name}:{line}: {shortfall}"));
         }
@@ -93,12 +93,6 @@ impl Telling<'_> {
             return Ok(());
         }
         self.io.write(line().as_bytes())
-    }
-
-    fn end(&mut self, status: ExitStatus) {
-        if !self.statuses.contains(&status) {
-            self.statuses.push(status);
-        }
     }
 }
 

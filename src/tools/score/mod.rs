@@ -176,8 +176,8 @@ fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark
 
 fn exam(path: &Path) -> Result<Exam, Failure> {
     let Input { name, reader } = Input::open(path)?;
-    let text = std::io::read_to_string(reader)
-        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
+    let text =
+        std::io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))?;
     Exam::parse(&text).map_err(|error| passes::failure(error, &name))
 }
 

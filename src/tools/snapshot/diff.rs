@@ -9,22 +9,15 @@ use std::path::Path;
 use ctx_cli::{ExitStatus, Failure, Io, Listing, Outcome, Paint, printable, short_bytes};
 use ctx_format::counted;
 use ctx_store::compare::{Brief, Change, Comparison, Diff, Hunk, compare};
-use ctx_store::{Catalog, SessionId, Store, StoreError, open_plain};
+use ctx_store::{Entry, Store, StoreError, open_plain};
 
+use super::Args;
 use crate::store::failure;
 
-/// Two snapshots, or a snapshot and a file, as they were typed.
-pub(super) struct Operands<'a> {
-    pub(super) session: Option<&'a SessionId>,
-    pub(super) names: &'a [String],
-    /// Lines instead of messages.
-    pub(super) raw: bool,
-}
-
-impl Operands<'_> {
-    /// Prints the differences, if any.
-    pub(super) fn diff(&self, store: &Store, io: &mut Io) -> Outcome {
-        let mut open = self.names.iter().map(|name| self.open(store, name));
+impl Args {
+    /// Prints the differences of two snapshots, or of a snapshot and a file, if there are any.
+    pub(super) fn diff(&self, names: &[String], store: &Store, io: &mut Io) -> Outcome {
+        let mut open = names.iter().map(|name| self.open(names, store, name));
         let (Some(old), Some(new)) = (open.next(), open.next()) else {
             return Err(Failure::new("two are compared"));
         };
@@ -32,10 +25,10 @@ impl Operands<'_> {
         if self.raw {
             return diff_lines(old, new, io);
         }
-        let compared = compare(&old, &new).map_err(unread)?;
+        let compared = compare(&old, &new).map_err(Failure::unread)?;
         if !compared.changes.is_empty() {
             show(&compared, io)?;
-        } else if differ(old, new).map_err(unread)? {
+        } else if differ(old, new).map_err(Failure::unread)? {
             io.warn("no message differs, but bytes do: --raw shows the lines");
         } else {
             return Ok(ExitStatus::Done);
@@ -44,11 +37,11 @@ impl Operands<'_> {
     }
 
     /// The bytes of a snapshot, or of a file: a path with a slash, or a name that no snapshot has.
-    fn open(&self, store: &Store, name: &str) -> Result<File, Failure> {
+    fn open(&self, names: &[String], store: &Store, name: &str) -> Result<File, Failure> {
         if name.contains('/') {
             return file(name);
         }
-        let found = self.snapshot(store, name);
+        let found = self.snapshot(names, store, name);
         match (found, Path::new(name).is_file()) {
             (Ok(_) | Err(StoreError::Ambiguous { .. }), true) => {
                 Err(Failure::new(format_args!("{name:?} is the name of a snapshot and of a file"))
@@ -62,33 +55,21 @@ impl Operands<'_> {
     }
 
     /// A snapshot of the session, else of the file that it is compared with.
-    fn snapshot(&self, store: &Store, name: &str) -> Result<ctx_store::Entry, StoreError> {
+    fn snapshot(&self, names: &[String], store: &Store, name: &str) -> Result<Entry, StoreError> {
         if self.session.is_none() {
-            let mut files = self.names.iter().filter(|other| Path::new(other).is_file());
-            let found = files.find_map(|file| of_file(store, file));
-            if let Some(Ok(entry)) = found.map(|catalog| catalog.find(name).cloned()) {
+            let mut files = names.iter().map(Path::new).filter(|other| other.is_file());
+            let found = files.find_map(|file| store.catalog_of_file(file).ok());
+            if let Some(Ok(entry)) = found.map(|found| found.catalog.find(name).cloned()) {
                 return Ok(entry);
             }
         }
-        store.find_snapshot(self.session, name)
+        store.find_snapshot(self.session.as_ref(), name)
     }
 }
 
-#[allow(clippy::needless_pass_by_value)] // For `map_err`.
-fn unread(error: io::Error) -> Failure {
-    Failure::new(format_args!("cannot read: {error}"))
-}
-
-fn of_file(store: &Store, file: &str) -> Option<Catalog> {
-    let found = store.catalog_of_file(Path::new(file));
-    found.ok().map(|found| found.catalog)
-}
-
 fn file(name: &str) -> Result<File, Failure> {
-    open_plain(Path::new(name)).map_err(|error| {
-        let failure = Failure::new(format_args!("cannot read: {error}")).at(name, None);
-        failure.hint("check the path")
-    })
+    open_plain(Path::new(name))
+        .map_err(|error| Failure::unread(error).at(name, None).hint("check the path"))
 }
 
 /// A line for each message, then how many there are of each kind.
@@ -110,8 +91,7 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<(), Failure> {
         io.write(format!("{}\n", io.paint(paint, line)).as_bytes())?;
     }
     let [removed, added, changed, moved] = counts;
-    let removed = counted(removed, "record");
-    let same = compared.same;
+    let (removed, same) = (counted(removed, "record"), compared.same);
     let end = format!(
         "{removed} removed, {added} added, {changed} changed, {moved} moved, {same} the same\n"
     );
@@ -119,32 +99,23 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<(), Failure> {
 }
 
 /// The row of the kind of change, and its cells.
-fn row(change: &Change) -> (usize, Vec<String>) {
-    let cells = |sign: &str, line: String, brief: &Brief, size: String, what: String| {
-        let role = brief.role.map_or("-", |role| role.as_str());
-        vec![sign.to_owned(), line, role.to_owned(), size, printable(&what)]
-    };
+fn row(change: &Change) -> (usize, [String; 5]) {
     let size = |brief: &Brief| short_bytes(brief.bytes);
-    match change {
-        Change::Removed(old) => {
-            let words = old.words.clone();
-            (0, cells("-", old.line.to_string(), old, size(old), words))
-        }
-        Change::Added(new) => {
-            let words = new.words.clone();
-            (1, cells("+", new.line.to_string(), new, size(new), words))
-        }
+    let (kind, line, brief, size, what) = match change {
+        Change::Removed(old) => (0, old.line.to_string(), old, size(old), old.words.clone()),
+        Change::Added(new) => (1, new.line.to_string(), new, size(new), new.words.clone()),
         Change::Changed { old, new, what } => {
-            let line = from_to(old.line, new.line);
             let what = format!("{}: {}", what.join("; "), old.words);
             let sizes = format!("{} → {}", size(old), size(new));
-            (2, cells("~", line, new, sizes, what))
+            (2, from_to(old.line, new.line), new, sizes, what)
         }
         Change::Moved { from, new } => {
-            let words = new.words.clone();
-            (3, cells(">", from_to(*from, new.line), new, size(new), words))
+            (3, from_to(*from, new.line), new, size(new), new.words.clone())
         }
-    }
+    };
+    let sign = ["-", "+", "~", ">"][kind];
+    let role = brief.role.map_or("-", |role| role.as_str());
+    (kind, [sign.to_owned(), line, role.to_owned(), size, printable(&what)])
 }
 
 /// `7`, or `7 → 3`.
@@ -157,9 +128,8 @@ fn from_to(from: u64, to: u64) -> String {
 
 /// Prints the lines of A that B lacks as `-`, and those that B has instead as
 /// `+`, in the hunks of a unified diff without context.
-pub(super) fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
-    let read = Diff::of_files(old, new);
-    let mut diff = read.map_err(|error| Failure::new(format_args!("cannot read: {error}")))?;
+fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
+    let mut diff = Diff::of_files(old, new).map_err(Failure::unread)?;
     let hunks = std::mem::take(&mut diff.hunks);
     for hunk in &hunks {
         show_hunk(&mut diff, hunk, io).map_err(|error| Failure::stdout(&error))?;
@@ -168,7 +138,7 @@ pub(super) fn diff_lines(old: File, new: File, io: &mut Io) -> Outcome {
 }
 
 /// Whether two files differ in any byte; reads both from their current positions.
-pub(super) fn differ(mut old: File, mut new: File) -> io::Result<bool> {
+fn differ(mut old: File, mut new: File) -> io::Result<bool> {
     old.rewind()?;
     new.rewind()?;
     Ok(!Diff::of_files(old, new)?.hunks.is_empty())

@@ -33,8 +33,8 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
             }
         }
     }
-    let text =
-        if json { metas.iter().map(json_line).collect() } else { table(&metas, store.now(), io) };
+    let objects = || metas.iter().map(json_line).collect();
+    let text = if json { objects() } else { table(&metas, store.now(), io) };
     io.write(text.as_bytes())?;
     warn_uncommitted(&catalog, io);
     Ok(status)
@@ -74,8 +74,7 @@ pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -
     if let Some(session) = scope.session {
         store.require_session_or_trash(session).map_err(failure)?;
     }
-    let file = scope.file.map(real_path).transpose();
-    let file = file.map_err(Failure::new)?;
+    let file = scope.file.map(real_path).transpose().map_err(Failure::new)?;
     let mut trashed = store.trash_list(scope.session).map_err(failure)?;
     trashed.retain(|it| {
         let source = it.meta.as_ref().and_then(|meta| meta.source.as_deref());
@@ -134,7 +133,7 @@ impl Scope<'_> {
     }
 
     /// Whether the selection includes a time.
-    pub(super) fn has(&self, time: chrono::DateTime<chrono::Utc>) -> bool {
+    pub(super) fn has(&self, time: DateTime<Utc>) -> bool {
         self.since.is_none_or(|since| time >= since.start)
             && self.before.is_none_or(|before| time < before.start)
     }

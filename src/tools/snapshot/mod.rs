@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, STDIN_NAME, Tool, input_name, inputs, is_stdin, json_line,
-    printable,
+    ExitStatus, Failure, Io, Outcome, STDIN_NAME, Statuses, Tool, input_name, inputs, is_stdin,
+    json_line, printable,
 };
 use ctx_engine::count::tokens;
 use ctx_engine::counter::MessageCounter;
 use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
-use diff::Operands;
 use list::Scope;
 use serde::Serialize;
 use verify::Verification;
@@ -157,37 +156,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return list::show(&store, session, id, io);
     }
     if args.verify {
-        let verification = Verification {
-            store: &store,
-            session,
-            read_data: args.read_data,
-            repair: args.repair && !args.dry_run,
-            json: args.json,
-        };
-        return verification.run(io);
+        return Verification { args: &args, store: &store }.run(io);
     }
-    if let Some(ids) = &args.diff {
-        let operands = Operands { session, names: ids, raw: args.raw };
-        return operands.diff(&store, io);
+    if let Some(names) = &args.diff {
+        return args.diff(names, &store, io);
     }
     for (id, held) in [(&args.hold, true), (&args.release, false)] {
         if let Some(id) = id {
-            let hold =
-                Hold { store: &store, session, held, dry_run: args.dry_run, json: args.json };
-            return hold.run(id, io);
+            return hold(&args, &store, id, held, io);
         }
     }
     if args.dry_run {
         return preview(&args, &store, io);
     }
     let counting = args.count.then(|| args.counting.resolve()).transpose()?;
-    let taker = Taker {
-        store,
-        session: args.session.clone(),
-        counter: counting.map(|counting| counting.counter),
-        json: args.json,
-    };
-    taker.take_all(&args.files, io)
+    let counter = counting.map(|counting| counting.counter);
+    Taker { args: &args, store: &store, counter }.take_all(io)
 }
 
 impl Args {
@@ -211,16 +195,6 @@ impl Args {
     }
 }
 
-/// A request to hold or release a snapshot.
-struct Hold<'a> {
-    store: &'a Store,
-    session: Option<&'a SessionId>,
-    /// Whether to hold it, or to release it.
-    held: bool,
-    dry_run: bool,
-    json: bool,
-}
-
 /// The result for programs.
 #[derive(Serialize)]
 struct HoldReport {
@@ -230,31 +204,26 @@ struct HoldReport {
     dry_run: bool,
 }
 
-impl Hold<'_> {
-    /// Holds or releases the snapshot; a dry run only reports which one.
-    fn run(&self, id: &str, io: &mut Io) -> Outcome {
-        let (store, session, held) = (self.store, self.session, self.held);
-        let id = if self.dry_run {
-            store.find_snapshot(session, id).map(|found| found.id)
-        } else {
-            store.hold(session, id, held)
-        };
-        let id = id.map_err(failure)?.to_string();
-        if !self.dry_run {
-            let now = if held { "held" } else { "released" };
-            io.committed(format_args!("snapshot {id} is {now}"));
-        }
-        let line = match (self.json, self.dry_run) {
-            (true, dry_run) => json_line(&HoldReport { id, held, dry_run }),
-            (false, false) => format!("{id}\n"),
-            (false, true) => {
-                let verb = if held { "hold" } else { "release" };
-                format!("would {verb} {id}\n")
-            }
-        };
-        io.write(line.as_bytes())?;
-        Ok(ExitStatus::Done)
+/// Holds or releases the snapshot; a dry run only reports which one.
+fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcome {
+    let session = args.session.as_ref();
+    let id = if args.dry_run {
+        store.find_snapshot(session, id).map(|found| found.id)
+    } else {
+        store.hold(session, id, held)
+    };
+    let id = id.map_err(failure)?.to_string();
+    if !args.dry_run {
+        let now = if held { "held" } else { "released" };
+        io.committed(format_args!("snapshot {id} is {now}"));
     }
+    let line = match (args.json, args.dry_run) {
+        (true, dry_run) => json_line(&HoldReport { id, held, dry_run }),
+        (false, false) => format!("{id}\n"),
+        (false, true) => format!("would {} {id}\n", if held { "hold" } else { "release" }),
+    };
+    io.write(line.as_bytes())?;
+    Ok(ExitStatus::Done)
 }
 
 /// The preview of a file, for programs.
@@ -270,7 +239,7 @@ struct PreviewReport<'a> {
 
 /// Reports for each file whether it would be saved; stdin is passed on.
 fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
-    let mut statuses = Vec::new();
+    let mut statuses = Statuses::default();
     for path in inputs(&args.files)? {
         if is_stdin(&path) {
             copy_out(&mut io::stdin().lock(), io)?;
@@ -279,15 +248,12 @@ fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
         match of_file(args, store, &path) {
             Ok(text) => {
                 io.write(text.as_bytes())?;
-                statuses.push(ExitStatus::Done);
+                statuses.add(ExitStatus::Done);
             }
-            Err(failure) => {
-                io.report(&failure);
-                statuses.push(failure.exit_status());
-            }
+            Err(failure) => statuses.failed(&failure, io),
         }
     }
-    Ok(ExitStatus::of_several(&statuses))
+    Ok(statuses.of_all())
 }
 
 fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String, Failure> {
@@ -312,43 +278,38 @@ fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String, Failure> {
 }
 
 /// Takes snapshots.
-struct Taker {
-    store: Store,
-    session: Option<SessionId>,
+struct Taker<'a> {
+    args: &'a Args,
+    store: &'a Store,
     counter: Option<MessageCounter>,
-    /// Whether the output is JSON.
-    json: bool,
 }
 
-impl Taker {
-    fn take_all(&self, files: &[PathBuf], io: &mut Io) -> Outcome {
-        let paths = inputs(files)?;
+impl Taker<'_> {
+    fn take_all(&self, io: &mut Io) -> Outcome {
+        let paths = inputs(&self.args.files)?;
         if let [path] = paths.as_slice() {
             self.take(path, io)?;
             return Ok(ExitStatus::Done);
         }
-        if self.session.is_some() {
+        if self.args.session.is_some() {
             return Err(Failure::new("-s names one session, but there are several files"));
         }
-        let mut statuses = Vec::new();
+        let mut statuses = Statuses::default();
         for path in &paths {
             // Whatever is wrong with one of them, the others are saved.
             match self.save(path, io) {
                 Ok(snapshot) => {
                     self.print(&snapshot, io)?;
-                    statuses.push(ExitStatus::Done);
+                    statuses.add(ExitStatus::Done);
                 }
-                Err(error) => {
-                    io.report(&error);
-                    statuses.push(error.exit_status());
-                }
+                Err(failure) => statuses.failed(&failure, io),
             }
         }
-        Ok(ExitStatus::of_several(&statuses))
+        Ok(statuses.of_all())
     }
 
     fn take(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
-        if is_stdin(path) && self.json {
+        if is_stdin(path) && self.args.json {
             return Err(Failure::new("--json needs stdout, and so do the records")
                 .hint("name the session as FILE"));
         }
@@ -362,14 +323,14 @@ impl Taker {
     }
 
     fn print(&self, snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
-        if self.json {
+        if self.args.json {
             return io.write(json_line(&snapshot.meta).as_bytes());
         }
         io.write(format!("{}\n", snapshot.id).as_bytes())
     }
 
     fn save(&self, path: &Path, io: &mut Io) -> Result<Snapshot, Failure> {
-        let session = session_of(self.session.as_ref(), path)?;
+        let session = session_of(self.args.session.as_ref(), path)?;
         let name = input_name(path);
         let draft = if is_stdin(path) {
             self.store.draft(io::stdin().lock(), Path::new(STDIN_NAME))
@@ -381,14 +342,11 @@ impl Taker {
         let saved = draft.save(&session).map_err(failure)?;
         io.committed(format_args!("snapshot {} is taken", saved.snapshot().id));
         note_snapshot(saved.snapshot(), &name, io);
-        Ok(match saved {
-            Saved::New(snapshot) => snapshot,
-            Saved::Again(snapshot) => {
-                let id = &snapshot.id;
-                io.note(format_args!("{name} is as it was when {id} was taken"));
-                snapshot
-            }
-        })
+        if let Saved::Again(Snapshot { id, .. }) = &saved {
+            io.note(format_args!("{name} is as it was when {id} was taken"));
+        }
+        let (Saved::New(snapshot) | Saved::Again(snapshot)) = saved;
+        Ok(snapshot)
     }
 
     fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>, Failure> {
@@ -404,11 +362,10 @@ impl Taker {
 
 fn note_snapshot(snapshot: &Snapshot, name: &str, io: &mut Io) {
     let meta = &snapshot.meta;
-    let tally = &meta.tally;
-    if let Some(first) = tally.bad.first() {
+    if let Some(first) = meta.tally.bad.first() {
         io.warn(format_args!(
             "{name}:{}: a line that is no JSON object ({}); such lines: {}, saved as they are",
-            first.line, first.class, tally.bad_lines
+            first.line, first.class, meta.tally.bad_lines
         ));
     }
     io.note(format_args!("snapshot {}: {}", snapshot.id, meta.size()));

@@ -1,24 +1,17 @@
 //! `--verify`: checks the store and, with `--repair`, repairs it where no data is lost.
 
-use std::fmt::Display;
-
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, json_line, printable};
-use ctx_store::{BrokenLink, Flaw, Repaired, SessionId, Store, Verdicts};
+use ctx_store::{BrokenLink, Flaw, Repaired, Store, Verdicts};
 use serde::Serialize;
 
+use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// The scope of the check.
+/// A check of the store.
 pub(super) struct Verification<'a> {
+    pub(super) args: &'a Args,
     pub(super) store: &'a Store,
-    /// Only this one.
-    pub(super) session: Option<&'a SessionId>,
-    /// Whether to read and hash the bytes.
-    pub(super) read_data: bool,
-    pub(super) repair: bool,
-    /// Whether the output is JSON.
-    pub(super) json: bool,
 }
 
 /// The verdict on one item, for programs. The keys are a contract: none is ever removed.
@@ -36,27 +29,28 @@ struct VerifyReport<'a> {
 impl Verification<'_> {
     /// Tells of each thing.
     pub(super) fn run(&self, io: &mut Io) -> Outcome {
-        if let Some(session) = self.session {
+        if let Some(session) = &self.args.session {
             self.store.require_session(session).map_err(failure)?;
         }
         let mut all = Verdicts::default();
-        all.damaged += usize::from(self.repair && self.repair(io)?);
+        let is_repaired = self.args.repair && !self.args.dry_run;
+        all.damaged += usize::from(is_repaired && self.repair(io)?);
         all += self.snapshots(io)?;
-        if self.read_data {
+        if self.args.read_data {
             all += self.results(io)?;
         }
-        if self.session.is_none() {
+        if self.args.session.is_none() {
             all += self.audit_log(io)?;
         }
         Ok(status(all))
     }
 
     fn snapshots(&self, io: &mut Io) -> Result<Verdicts, Failure> {
-        let catalog = self.store.catalog(self.session).map_err(failure)?;
+        let catalog = self.store.catalog(self.args.session.as_ref()).map_err(failure)?;
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
-            let verdict = self.store.verify(entry, self.read_data).map_err(Flaw::of_check);
-            self.print("snapshot", &entry.id, &verdict, io)?;
+            let verdict = self.store.verify(entry, self.args.read_data).map_err(Flaw::of_check);
+            self.print("snapshot", &entry.id.to_string(), None, &verdict, io)?;
             count.add(&verdict);
         }
         warn_uncommitted(&catalog, io);
@@ -66,12 +60,12 @@ impl Verification<'_> {
 
     fn results(&self, io: &mut Io) -> Result<Verdicts, Failure> {
         let mut count = Verdicts::default();
-        match self.store.all_offloaded(self.session) {
+        match self.store.all_offloaded(self.args.session.as_ref()) {
             Ok(files) => {
                 for file in &files {
                     let read = self.store.read_offloaded(file).map(drop);
                     let verdict = read.map_err(Flaw::of_check);
-                    self.print("offloaded", file, &verdict, io)?;
+                    self.print("offloaded", &file.to_string(), None, &verdict, io)?;
                     count.add(&verdict);
                 }
             }
@@ -87,11 +81,12 @@ impl Verification<'_> {
     fn print(
         &self,
         kind: &'static str,
-        name: &impl Display,
+        id: &str,
+        line: Option<u64>,
         verdict: &Result<(), Flaw>,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        if !self.json {
+        if !self.args.json {
             // Under cron, intact items are not worth a mail, as with `sha256sum --check --quiet`.
             let text = match verdict {
                 Ok(()) if io.verbosity() == Verbosity::Quiet => return Ok(()),
@@ -99,16 +94,17 @@ impl Verification<'_> {
                 Err(Flaw::Damaged(why)) => format!("FAILED: {why}"),
                 Err(Flaw::Unread(why)) => format!("FAILED open or read: {why}"),
             };
+            let place = line.map(|line| printable(&format!("{id}:{line}")));
+            let place = place.unwrap_or_else(|| id.to_owned());
             // Out of a tampered meta.json it could drive the terminal.
-            return io.write(format!("{name}: {}\n", printable(&text)).as_bytes());
+            return io.write(format!("{place}: {}\n", printable(&text)).as_bytes());
         }
         let (verdict, why) = match verdict {
             Ok(()) => ("sound", None),
             Err(Flaw::Damaged(why)) => ("damaged", Some(why.as_str())),
             Err(Flaw::Unread(why)) => ("unread", Some(why.as_str())),
         };
-        let report = VerifyReport { kind, id: &name.to_string(), line: None, verdict, why };
-        io.write(json_line(&report).as_bytes())
+        io.write(json_line(&VerifyReport { kind, id, line, verdict, why }).as_bytes())
     }
 
     /// Silent where all is well: it is one file, and no snapshot.
@@ -123,22 +119,11 @@ impl Verification<'_> {
             }
         };
         let log = self.store.audit_log().display().to_string();
-        for BrokenLink { line, why } in &broken {
-            if self.json {
-                let report = VerifyReport {
-                    kind: "audit-log",
-                    id: &log,
-                    line: Some(*line),
-                    verdict: "damaged",
-                    why: Some(why),
-                };
-                io.write(json_line(&report).as_bytes())?;
-                continue;
-            }
-            let text = printable(&format!("{log}:{line}: FAILED: {why}"));
-            io.write(format!("{text}\n").as_bytes())?;
+        let is_sound = broken.is_empty();
+        for BrokenLink { line, why } in broken {
+            self.print("audit-log", &log, Some(line), &Err(Flaw::Damaged(why.to_owned())), io)?;
         }
-        if broken.is_empty() {
+        if is_sound {
             count.sound = 1;
         } else {
             io.warn("the audit log is not as it was written");
@@ -149,7 +134,7 @@ impl Verification<'_> {
 
     /// Repairs the store and reports it; `true` if something stays damaged.
     fn repair(&self, io: &mut Io) -> Result<bool, Failure> {
-        let done = self.store.repair(self.session, self.read_data);
+        let done = self.store.repair(self.args.session.as_ref(), self.args.read_data);
         let mut is_damaged = false;
         for repaired in done.map_err(failure)? {
             is_damaged |= matches!(repaired, Repaired::SetAside(..) | Repaired::LogSetAside(_));

@@ -225,8 +225,7 @@ fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>, Fa
 
 fn copy(mut reader: impl Read, name: &str) -> Result<File, Failure> {
     let mut file = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
-    io::copy(&mut reader, &mut file)
-        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(name, None))?;
+    io::copy(&mut reader, &mut file).map_err(|error| Failure::unread(error).at(name, None))?;
     Ok(file)
 }
 
