@@ -35,10 +35,10 @@ pub fn failure(error: PassError, name: &str) -> Failure {
             let failure = error.downcast::<Failure>();
             return failure.map_or_else(Failure::new, |failure| *failure);
         }
-        kind => {
-            let (name, line) = place(name, &error.lines);
-            Failure::new(kind).at(name, line)
-        }
+        kind => match error.lines.split_last() {
+            None => Failure::new(kind).at(name, None),
+            Some((last, outer)) => Failure::new(kind).at(within(name, outer), Some(*last)),
+        },
     };
     match hint {
         Some(hint) => failure.hint(hint),
@@ -46,17 +46,8 @@ pub fn failure(error: PassError, name: &str) -> Failure {
     }
 }
 
-/// The last line, and the name with those before it.
-fn place(name: &str, lines: &[u64]) -> (String, Option<u64>) {
-    match lines.split_last() {
-        None => (name.to_owned(), None),
-        Some((last, outer)) => (within(name, outer), Some(*last)),
-    }
-}
-
 fn within(name: &str, lines: &[u64]) -> String {
-    let lines = lines.iter().map(|line| format!(":{line}"));
-    name.to_owned() + &lines.collect::<Vec<_>>().concat()
+    lines.iter().fold(name.to_owned(), |name, line| format!("{name}:{line}"))
 }
 
 /// What to do.

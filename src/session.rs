@@ -4,11 +4,11 @@
 use std::fs::Metadata;
 use std::path::Path;
 
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Input, Io, Walk, metadata};
-use ctx_engine::check::{CheckPass, Report};
-use ctx_engine::{BadLines, PassError, Time};
+use ctx_engine::check::{CheckPass, Plan, Report};
+use ctx_engine::{BadLines, ErrorKind, Invalid, Notes, PassError, Time};
 use ctx_format::{Dialect, Options, Record, dialect};
 use ctx_store::is_kept_aside;
 
@@ -16,22 +16,18 @@ use crate::passes;
 
 /// Flags of every tool that reads records.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Input")]
 pub struct ReadArgs {
     /// Input dialect
     ///
     /// Without it the records tell which one it is.
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)),
-        help_heading = "Input"
-    )]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)))]
     pub dialect: Option<String>,
     /// Read each line as a conversation: {"messages":[…]}
-    #[arg(long, help_heading = "Input")]
+    #[arg(long)]
     pub batch: bool,
     /// If a line is not a JSON object
-    #[arg(long, value_enum, value_name = "HOW", default_value_t, help_heading = "Input")]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub invalid: Invalid,
 }
 
@@ -56,7 +52,7 @@ impl ReadArgs {
             temp: Some(std::env::temp_dir()),
             ..Options::default()
         };
-        Session::of(input, &options, self.invalid.into())
+        Session::of(input, &options, self.invalid)
     }
 
     /// The dialect that is named.
@@ -67,11 +63,7 @@ impl ReadArgs {
 
 impl Session {
     /// A session that is open already.
-    pub fn of(
-        input: Input,
-        options: &Options,
-        invalid: ctx_engine::Invalid,
-    ) -> Result<Self, Failure> {
+    pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self, Failure> {
         let Input { name, reader } = input;
         match ctx_engine::Session::open(reader, options, invalid) {
             Ok(inner) => Ok(Self { name, inner }),
@@ -101,9 +93,28 @@ impl Session {
         read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
     }
 
-    /// The report of a check of all records.
-    pub fn checked(&self, pass: CheckPass<'_>) -> Report {
-        pass.finish(&self.inner)
+    /// Checks all records. One that is not understood is a failure if they `must_be_known`.
+    pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report, Failure> {
+        let mut pass = CheckPass::new(plan, self.dialect());
+        self.pass(|record| {
+            pass.push(record);
+            Ok(())
+        })?;
+        let report = pass.finish(&self.inner);
+        match report.unknown.filter(|_| must_be_known) {
+            Some(line) => Err(self.failure(ErrorKind::NoMessage { batch: false }.at(line))),
+            None => Ok(report),
+        }
+    }
+
+    /// Why a pass over this session gave up.
+    pub fn failure(&self, error: PassError) -> Failure {
+        passes::failure(error, &self.name)
+    }
+
+    /// Runs a pass over this session, and says what it notes.
+    pub fn telling<T>(&self, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
+        passes::telling(&self.name, io, pass)
     }
 
     /// The bad lines so far.
@@ -113,34 +124,12 @@ impl Session {
 
     /// Warns about members of a document other than its messages.
     pub fn note_document(&self, io: &mut Io) {
-        passes::telling(&self.name, io, |notes| self.inner.tell_of_document(notes));
+        self.telling(io, |notes| self.inner.tell_of_document(notes));
     }
 
     /// Warns of the bad lines, at the end of the input.
     pub fn report(&self, io: &mut Io) {
-        passes::telling(&self.name, io, |notes| self.bad().report(notes));
-    }
-}
-
-/// What happens to bad lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Invalid {
-    /// Keep them in place and count them
-    #[default]
-    Keep,
-    /// Stop at the first one
-    Fail,
-    /// Leave them out and count them
-    Drop,
-}
-
-impl From<Invalid> for ctx_engine::Invalid {
-    fn from(invalid: Invalid) -> Self {
-        match invalid {
-            Invalid::Keep => Self::Keep,
-            Invalid::Fail => Self::Fail,
-            Invalid::Drop => Self::Drop,
-        }
+        self.telling(io, |notes| self.bad().report(notes));
     }
 }
 

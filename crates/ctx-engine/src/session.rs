@@ -14,13 +14,14 @@ use crate::{ErrorKind, Notes, PassError};
 
 /// What happens to bad lines. An unfinished last line is not a bad line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Invalid {
-    /// They stay in place and are counted.
+    /// Keep them in place and count them
     #[default]
     Keep,
-    /// The first one is an error.
+    /// Stop at the first one
     Fail,
-    /// They are removed and counted.
+    /// Leave them out and count them
     Drop,
 }
 

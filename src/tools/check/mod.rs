@@ -12,10 +12,8 @@ use ctx_cli::{
     ExitStatus, Failure, FolderArgs, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs,
     is_stdin, jobs_of, json_line, json_name, report_failures,
 };
-use ctx_engine::ErrorKind;
-use ctx_engine::check::{CheckPass, Limits, Plan, RepairPass, Report};
+use ctx_engine::check::{Limits, Plan, RepairPass, Report};
 use ctx_format::problems::{NamedRule, RULES, rule};
-use ctx_policy::Policy;
 use ctx_store::Growth;
 use serde::Serialize;
 
@@ -166,7 +164,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.counting.models.list(args.json, io)? {
         return Ok(ExitStatus::Done);
     }
-    let policy = args.asked_policy(io)?;
+    // The policy whose triggers are asked about.
+    let policy = if args.due { args.policy.named(io)? } else { None };
     let counting = args.counting.resolve_under(policy.as_ref())?;
     let format = if args.json { Format::Json } else { args.format };
     args.refuse_without_due(matches, format)?;
@@ -200,8 +199,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         calibrate: !args.no_calibrate,
     };
     let results = in_parallel(paths, jobs_of(args.jobs), |path| {
-        let checked = operands.check(path);
-        let checked = checked.and_then(|()| check(path, &args, &plan));
+        let opened = operands.check(path).and_then(|()| args.read.open(path));
+        let mut checked = opened.and_then(|session| session.check(&plan, args.due));
+        if let Ok(report) = &mut checked {
+            report.size.overflow = args.triggers.overflow;
+        }
         (input_name(path), checked)
     });
     for (name, result) in &results {
@@ -213,7 +215,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let triggers = args.triggers.resolve(policy.as_ref(), &counting);
         report::due(&triggers, format, &results)
     } else {
-        (shown(&args, format, &results), all_good(&results))
+        let shown = match format {
+            Format::Text => report::text(&args, &results),
+            Format::Json => report::json(&args, &results),
+            Format::Github => report::github(&args, &results),
+            Format::Junit => report::junit(&args, &results),
+        };
+        let mut reports = results.iter().flat_map(|(_, result)| result);
+        (shown, reports.all(|report| report.findings.is_empty()))
     };
     if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
         target.write(shown.as_bytes(), io)?;
@@ -226,23 +235,15 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 impl Args {
-    /// The policy whose triggers are asked about.
-    fn asked_policy(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
-        if !self.due {
-            return Ok(None);
-        }
-        self.policy.named(io)
-    }
-
     /// Flags that say nothing without the others.
     fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<(), Failure> {
         let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
         let what = if self.due {
-            if matches!(format, Format::Github | Format::Junit) {
-                return Err(Failure::new("--due is printed as text or JSON only")
-                    .hint("--max-tokens and the other limits are for CI"));
+            if matches!(format, Format::Text | Format::Json) {
+                return Ok(());
             }
-            return Ok(());
+            return Err(Failure::new("--due is printed as text or JSON only")
+                .hint("--max-tokens and the other limits are for CI"));
         } else if by_flag("preset") || by_flag("config") || by_flag("assignments") {
             "a policy without --due"
         } else if self.triggers.any() {
@@ -266,36 +267,6 @@ impl Args {
         Err(Failure::new("--invalid without --repair")
             .hint("bad lines are problems: --max-bad-lines says how many may be, --allow bad-line that all may"))
     }
-}
-
-fn check(path: &Path, args: &Args, plan: &Plan) -> Result<Report, Failure> {
-    let mut session = args.read.open(path)?;
-    let mut pass = CheckPass::new(plan, session.dialect());
-    session.pass(|record| {
-        pass.push(record);
-        Ok(())
-    })?;
-    let mut report = session.checked(pass);
-    if let Some(line) = report.unknown.filter(|_| args.due) {
-        let unknown = ErrorKind::NoMessage { batch: false }.at(line);
-        return Err(passes::failure(unknown, &session.name));
-    }
-    report.size.overflow = args.triggers.overflow;
-    Ok(report)
-}
-
-fn shown(args: &Args, format: Format, results: &Results) -> String {
-    match format {
-        Format::Text => report::text(args, results),
-        Format::Json => report::json(args, results),
-        Format::Github => report::github(args, results),
-        Format::Junit => report::junit(args, results),
-    }
-}
-
-fn all_good(results: &Results) -> bool {
-    let mut reports = results.iter().flat_map(|(_, result)| result);
-    reports.all(|report| report.findings.is_empty())
 }
 
 /// Parses the name of a rule that can report problems.
@@ -338,9 +309,8 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     }
     // A result that arrives during the run would be the second one of a call that was answered
     // here.
-    let growth = Growth::Stops;
     let (source, target) =
-        args.output.session_or_preview(args.dry_run, paths, None, store, growth)?;
+        args.output.session_or_preview(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
     let mut pass = RepairPass::new(session.dialect());
@@ -350,7 +320,7 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
         session.report(io);
     }
     let copy = session.read(|_| pass.finish(args.strict))?;
-    passes::telling(&session.name, io, |notes| copy.warn(notes));
+    session.telling(io, |notes| copy.warn(notes));
     if !args.dry_run {
         target.write(&copy.bytes, io)?;
     }

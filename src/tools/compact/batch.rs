@@ -43,7 +43,7 @@ pub(super) fn filter(
 ) -> ctx_cli::Outcome {
     let (input, target) = session::open(args, setup, store)?;
     let options = Options { raw: true, batch: true, ..Options::default() };
-    let mut batch = Session::of(input, &options, args.read.invalid.into())?;
+    let mut batch = Session::of(input, &options, args.read.invalid)?;
     let mut waiting = match target {
         _ if setup.options.dry_run => Written::Nowhere,
         Target::Stdout => Written::Stdout,

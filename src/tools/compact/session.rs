@@ -34,7 +34,7 @@ pub(super) fn session_file<T>(
         session: &session,
         path,
         dialect: args.read.dialect(),
-        invalid: args.read.invalid.into(),
+        invalid: args.read.invalid,
         last_change: last_change(path),
         min_idle: args.output.idle.get(),
     }))
@@ -85,7 +85,7 @@ pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut
     let failed = |error: PassError| passes::failure(error, STDIN_NAME);
     let (mut input, target) = open(args, setup, store)?;
     let read = &args.read;
-    let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid.into());
+    let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid);
     let mut content = content.map_err(failed)?;
     content.last_change = last_change(Path::new("-"));
     let compacted = passes::telling(STDIN_NAME, io, |notes| {

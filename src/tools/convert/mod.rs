@@ -11,10 +11,10 @@ use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
+use crate::output;
 use crate::output::{OutputArgs, ReportArgs};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::{output, passes};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -79,10 +79,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let lazy = args.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
-    args.refuse()?;
-    let growth = Growth::Stops;
+    if args.read.batch {
+        return Err(Failure::new("conversations of a batch are not converted")
+            .hint("convert them one by one"));
+    }
+    args.report.refuse_among_records(&args.output, args.dry_run)?;
     let (source, target) =
-        args.output.session_or_preview(args.dry_run, &paths, None, &lazy, growth)?;
+        args.output.session_or_preview(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.note_document(io);
     let converter = Converter {
@@ -93,7 +96,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let conversion = session.read(|it| Conversion::of(it, converter, &std::env::temp_dir()))?;
     session.report(io);
-    passes::telling(&session.name, io, |notes| conversion.report(notes));
+    session.telling(io, |notes| conversion.report(notes));
     if args.strict {
         session.read(|_| conversion.refuse_losses())?;
     }
@@ -107,15 +110,4 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.write(json.as_bytes())?;
     }
     Ok(ExitStatus::Done)
-}
-
-impl Args {
-    /// Flags that say nothing together.
-    fn refuse(&self) -> Result<(), Failure> {
-        if self.read.batch {
-            return Err(Failure::new("conversations of a batch are not converted")
-                .hint("convert them one by one"));
-        }
-        self.report.refuse_among_records(&self.output, self.dry_run)
-    }
 }

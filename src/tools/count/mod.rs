@@ -201,8 +201,7 @@ fn annotate(
     let output = target.open(io)?;
     let mut pass = AnnotatePass::new(plan, session.dialect(), output, &std::env::temp_dir());
     session.pass(|record| pass.push(record))?;
-    let (output, counts) =
-        pass.finish(session.bad()).map_err(|error| passes::failure(error, &session.name))?;
+    let (output, counts) = pass.finish(session.bad()).map_err(|error| session.failure(error))?;
     output.finish()?;
     report(&counts, &session.name, io);
     Ok(ExitStatus::Done)

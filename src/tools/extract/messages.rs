@@ -33,8 +33,7 @@ pub(super) struct Plan {
 
 /// Reads the records of a session.
 pub(super) struct ExtractPass {
-    scope: Option<Scope>,
-    batch: bool,
+    plan: Plan,
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     extractor: Extractor,
@@ -44,12 +43,12 @@ pub(super) struct ExtractPass {
 
 impl ExtractPass {
     pub(super) fn new(plan: Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        let extractor = Extractor::new(plan.session.as_str(), &plan.kinds);
         Self {
-            scope: plan.scope,
-            batch: plan.batch,
+            plan,
             dialect,
             zones: ZoneReader::default(),
-            extractor: Extractor::new(plan.session, &plan.kinds),
+            extractor,
             recognizer: recognizer(None),
         }
     }
@@ -65,7 +64,7 @@ impl ExtractPass {
         };
         let tag = record.tag().unwrap_or_default();
         let line = tag.line.unwrap_or(record.line);
-        if !self.batch {
+        if !self.plan.batch {
             return Ok(self.message(dialect, object, zone, line));
         }
         self.extractor.next_session();
@@ -100,7 +99,7 @@ impl ExtractPass {
     }
 
     fn wants(&self, zone: Zone, role: Role) -> bool {
-        match (self.scope, self.zones.zoned()) {
+        match (self.plan.scope, self.zones.zoned()) {
             (None, false) => !role.is_system(),
             (None, true) => zone == Zone::Old,
             (Some(Scope::All), _) => true,
@@ -113,7 +112,7 @@ impl ExtractPass {
     /// Ends the input and returns how many secrets were redacted in the items. A tagged stream must
     /// be complete unless `partial`, and a requested zone needs a split stream.
     pub(super) fn finish(&self, partial: bool) -> Result<usize, PassError> {
-        let of_a_split = matches!(self.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
+        let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
         if self.zones.zoned() {
             if !partial {
                 self.zones.finish()?;

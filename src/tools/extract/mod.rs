@@ -153,8 +153,7 @@ impl Extraction {
             items = reconcile(items);
         }
         self.count += items.len();
-        let redacted = pass.finish(args.partial);
-        self.redacted += redacted.map_err(|error| passes::failure(error, &session.name))?;
+        self.redacted += pass.finish(args.partial).map_err(|error| session.failure(error))?;
         if session.bad().count() > 0 {
             self.bad.push(session);
         }
@@ -164,8 +163,7 @@ impl Extraction {
     fn report(&self, io: &mut Io) {
         self.bad.iter().for_each(|session| session.report(io));
         if self.redacted > 0 {
-            let secrets = counted(self.redacted, "secret");
-            io.note(format_args!("{secrets} removed"));
+            io.note(format_args!("{} removed", counted(self.redacted, "secret")));
         }
         io.note(format_args!("{} found", counted(self.count, "item")));
     }
@@ -180,11 +178,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let store = args.open_store(matches)?;
     if args.dry_run {
-        let extraction = if args.report.json {
-            print(&args, &paths, &mut std::io::sink())?
-        } else {
-            print(&args, &paths, io.out())?
-        };
+        let mut nowhere = io::sink();
+        let output = if args.report.json { &mut nowhere as &mut dyn Write } else { io.out() };
+        let extraction = print(&args, &paths, output)?;
         extraction.report(io);
         return print_report(&args, &extraction, None, io);
     }
@@ -316,7 +312,7 @@ impl<W: Write> HoldingWriter<W> {
 
     /// The next record.
     fn push(&mut self, bytes: &[u8]) -> Result<(), PassError> {
-        self.write_held()?;
+        self.with(W::write_all)?;
         self.held.clear();
         self.held.extend_from_slice(bytes);
         Ok(())
@@ -332,10 +328,6 @@ impl<W: Write> HoldingWriter<W> {
     /// writes when all is done.
     fn into_parts(self) -> (Option<W>, Vec<u8>) {
         (self.output, self.held)
-    }
-
-    fn write_held(&mut self) -> Result<(), PassError> {
-        self.with(W::write_all)
     }
 
     fn with(

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, report_failures};
 use ctx_policy::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
@@ -149,7 +149,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     if args.list_trash {
         let trashed = store.trash_list(session).map_err(failure)?;
-        if Args::is_silent(io) {
+        if is_silent(io) {
             return Ok(ExitStatus::Done);
         }
         return trash::list(&store, &trashed, args.grace_days, args.json, io);
@@ -168,7 +168,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         });
     }
     let Collector { events, unaudited, .. } = collector;
-    Report::new(&args, io).all(events, done, unaudited)
+    Report { args: &args, io, status: ExitStatus::Done }.all(events, done, unaudited)
 }
 
 fn span(text: &str) -> Result<Span, String> {
@@ -190,8 +190,8 @@ impl Args {
     ) -> Result<Result<(), StoreError>, Failure> {
         let retention = self.policy.policy(io)?.retention;
         let before = |days| {
-            let before =
-                TimeDelta::try_days(days).and_then(|days| store.now().checked_sub_signed(days));
+            let days = TimeDelta::try_days(days);
+            let before = days.and_then(|days| store.now().checked_sub_signed(days));
             before.unwrap_or(DateTime::<Utc>::MIN_UTC)
         };
         let done = collector.collect(&CollectPlan {
@@ -225,11 +225,6 @@ impl Args {
         Ok(told)
     }
 
-    /// Whether stdout stays empty.
-    fn is_silent(io: &Io) -> bool {
-        io.verbosity() == Verbosity::Quiet
-    }
-
     /// The default applies only without other rules: a request for the last 3 does not mean a week
     /// as well.
     fn rules(&self, keep_days: Option<u64>) -> Policy {
@@ -260,6 +255,11 @@ impl Args {
     }
 }
 
+/// Whether stdout stays empty.
+fn is_silent(io: &Io) -> bool {
+    io.verbosity() == Verbosity::Quiet
+}
+
 /// Missing items do not stop the others.
 fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     let session = args.session.as_ref();
@@ -284,34 +284,15 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
             items => io.committed(format_args!("{} things are back", items.len())),
         }
     }
-    if !Args::is_silent(io) {
+    if !is_silent(io) {
         let would = if args.dry_run { "would bring back " } else { "" };
         for item in &back {
             io.write(format!("{would}{item}\n").as_bytes())?;
         }
     }
-    undelete_status(back.is_empty(), missing.into_iter().chain(failed), io)
-}
-
-/// If nothing was restored, the last failure becomes the failure of the run.
-fn undelete_status(
-    is_none: bool,
-    failed: impl Iterator<Item = StoreError>,
-    io: &mut Io,
-) -> Outcome {
-    let mut failed: Vec<StoreError> = failed.collect();
-    let last = failed.pop();
-    for error in failed {
-        io.report(&failure(error));
-    }
-    match last {
-        None => Ok(ExitStatus::Done),
-        Some(error) if is_none => Err(failure(error)),
-        Some(error) => {
-            io.report(&failure(error));
-            Ok(ExitStatus::Partial)
-        }
-    }
+    let failures: Vec<Failure> = missing.into_iter().chain(failed).map(failure).collect();
+    let wanted = back.len() + failures.len();
+    report_failures(failures, wanted, io)
 }
 
 /// Tells of a collection.
@@ -321,19 +302,12 @@ struct Report<'a> {
     status: ExitStatus,
 }
 
-impl<'a> Report<'a> {
-    fn new(args: &'a Args, io: &'a mut Io) -> Self {
-        Self { args, io, status: ExitStatus::Done }
-    }
-
+impl Report<'_> {
     /// Tells of one thing.
     fn event(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Done(action, item) => self.done(&action, &item)?,
-            Event::Locked(id) => {
-                let note = format_args!("skip {id}: its session is in use");
-                self.io.note(note);
-            }
+            Event::Locked(id) => self.io.note(format_args!("skip {id}: its session is in use")),
             Event::Late(id) => self.io.warn(format_args!(
                 "another process wrote to a file after it had been replaced; saved as {id}"
             )),
@@ -342,8 +316,7 @@ impl<'a> Report<'a> {
                 latest.format("%Y-%m-%d")
             )),
             Event::StillOpen(path) => {
-                let note = format_args!("{} is still in use", path.display());
-                self.io.note(note);
+                self.io.note(format_args!("{} is still in use", path.display()));
             }
             Event::Unknown(session, why) => self.io.note(format_args!(
                 "the offloaded files of {session} stay: not every transcript that may name them can be looked into: {why}"
@@ -377,35 +350,29 @@ impl<'a> Report<'a> {
                 Ok(ExitStatus::Partial)
             }
             Err(failure) => Err(failure),
-            Ok(()) => Ok(self.end(unaudited)),
-        }
-    }
-
-    /// The exit status after the report.
-    fn end(self, unaudited: bool) -> ExitStatus {
-        if unaudited {
-            self.io.warn("the audit log was not written: the disk is full");
-            // Failed removals need another run, so status 3 stays.
-            if self.status == ExitStatus::Done {
-                return ExitStatus::Uncertain;
+            Ok(()) if unaudited => {
+                self.io.warn("the audit log was not written: the disk is full");
+                // Failed removals need another run, so status 3 stays.
+                let is_done = self.status == ExitStatus::Done;
+                Ok(if is_done { ExitStatus::Uncertain } else { self.status })
             }
+            Ok(()) => Ok(self.status),
         }
-        self.status
     }
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
         let text = action.say(item, self.args.dry_run);
-        let is_silent = match action {
+        let is_noted = match action {
             Action::Keep(_) => true,
             Action::Pack { .. } => !self.args.json,
             _ => false,
         };
-        if is_silent && !self.args.dry_run {
+        if is_noted && !self.args.dry_run {
             // A nightly run that removes nothing prints nothing.
             self.io.note(text);
             return Ok(());
         }
-        if Args::is_silent(self.io) {
+        if is_silent(self.io) {
             return Ok(());
         }
         let line = if self.args.json { json_line(&action.json(item)) } else { text + "\n" };

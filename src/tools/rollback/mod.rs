@@ -161,7 +161,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Err(Failure::new("--json needs stdout, and so does the session")
             .hint("name a file with --to"));
     }
-    let report = RollbackReport::of(&args, &restore, target);
+    let mut report = RollbackReport::of(&args, &restore, target);
     let Some(target) = target else {
         if args.dry_run && args.json {
             io.write(json_line(&report).as_bytes())?;
@@ -181,14 +181,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             other => other.map(|()| None).map_err(failure)?,
         };
         if args.json {
-            let appended = restore.appended(target).map_err(failure)?;
-            io.write(json_line(&report.with(appended)).as_bytes())?;
+            report.appended = restore.appended(target).map_err(failure)?;
+            io.write(json_line(&report).as_bytes())?;
             return refused.map_or(Ok(ExitStatus::Done), Err);
         }
         show(&restore.meta, &name.to_string(), io)?;
         if let Some(appended) = restore.appended(target).map_err(failure)? {
-            let line = format!("{appended} would go; a new snapshot would have them\n");
-            io.write(line.as_bytes())?;
+            io.write(format!("{appended} would go; a new snapshot would have them\n").as_bytes())?;
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
     }
@@ -197,13 +196,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     log(&restore, &replaced, &store).map_err(failure)?;
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
-        let id = &before.id;
-        io.warn(format_args!("{name}: {appended} go; they are in {id}"));
+        io.warn(format_args!("{name}: {appended} go; they are in {}", before.id));
     }
     io.committed(format_args!("{name} is restored"));
     warn(&replaced, &name.to_string(), io);
     if args.json {
-        io.write(json_line(&report.ended(&replaced, appended)).as_bytes())?;
+        report.end(&replaced, appended);
+        io.write(json_line(&report).as_bytes())?;
     } else if io.verbosity() > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
         io.write(format!("{}: {done}\n", printable(&name.to_string())).as_bytes())?;
@@ -314,25 +313,16 @@ impl RollbackReport {
         }
     }
 
-    /// Adds the lines that are replaced.
-    fn with(self, appended: Option<Appended>) -> Self {
-        Self { appended, ..self }
-    }
-
-    fn ended(self, replaced: &ReplaceOutcome, appended: Option<Appended>) -> Self {
-        let (outcome, snapshot, late_bytes) = match replaced {
-            ReplaceOutcome::Same => ("unchanged", None, 0),
-            ReplaceOutcome::Created => ("created", None, 0),
-            ReplaceOutcome::New { before, late_bytes, .. } => {
-                ("restored", Some(before.id.to_string()), *late_bytes)
-            }
-        };
-        Self {
-            outcome: Some(outcome),
-            appended: appended.filter(|_| snapshot.is_some()),
-            snapshot,
-            late_bytes,
-            ..self
+    fn end(&mut self, replaced: &ReplaceOutcome, appended: Option<Appended>) {
+        self.outcome = Some(match replaced {
+            ReplaceOutcome::Same => "unchanged",
+            ReplaceOutcome::Created => "created",
+            ReplaceOutcome::New { .. } => "restored",
+        });
+        if let ReplaceOutcome::New { before, late_bytes, .. } = replaced {
+            self.snapshot = Some(before.id.to_string());
+            self.late_bytes = *late_bytes;
+            self.appended = appended;
         }
     }
 }

@@ -14,7 +14,6 @@ use ctx_store::Growth;
 
 use crate::args::counting::CountingArgs;
 use crate::output::{OutputArgs, ReportArgs, Source, Target};
-use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
 
@@ -53,11 +52,7 @@ struct Args {
     #[arg(long, value_enum, value_name = "ZONE", help_heading = "Output")]
     only: Option<Zone>,
     /// Remove the tags, and change nothing else
-    #[arg(
-        long,
-        help_heading = "Output",
-        conflicts_with_all = ["keep_messages", "keep_turns", "keep_tokens", "window", "keep_share", "pin", "batch"]
-    )]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["keep_messages", "keep_turns", "keep_tokens", "window", "keep_share", "pin", "batch"])]
     strip: bool,
     /// With --strip --only, accept a stream that ended early
     #[arg(long, requires = "strip", help_heading = "Output")]
@@ -156,8 +151,7 @@ fn split<W: Write>(
     } else {
         session.pass(|record| pass.push(record))?;
     }
-    let done = pass.finish();
-    done.map_err(|error| passes::failure(error, &session.name))
+    pass.finish().map_err(|error| session.failure(error))
 }
 
 /// Removes tags and, with `--only`, the records of other zones.
@@ -170,12 +164,10 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
         if only.is_some_and(|only| only != zone) {
             return Ok(());
         }
-        let written = output.write_all(&record.untagged());
-        written.map_err(PassError::output)
+        output.write_all(&record.untagged()).map_err(PassError::output)
     })?;
     if only.is_some() && !args.partial {
-        let whole = zones.finish();
-        whole.map_err(|error| passes::failure(error.into(), &session.name))?;
+        zones.finish().map_err(|error| session.failure(error.into()))?;
     }
     output.finish()?;
     Ok(ExitStatus::Done)

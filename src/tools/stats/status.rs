@@ -5,14 +5,12 @@ use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use ctx_cli::{Failure, Input, is_stdin, json_name, labelled, percent};
-use ctx_engine::ErrorKind;
-use ctx_engine::check::{CheckPass, DueJson, Plan, Report};
+use ctx_engine::check::{DueJson, Plan, Report};
 use ctx_policy::trigger::{Due, Reading, Step, Trigger, Triggers};
 use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
 use serde::Serialize;
 
 use crate::args::counting::Counting;
-use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::failure;
 
@@ -68,24 +66,6 @@ pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status, Fail
     Ok(status.knowing(&StoredHistory::of_file(path, request.store)?))
 }
 
-fn check(input: Input, counting: Counting) -> Result<Report, Failure> {
-    let plan = Plan { counter: Some(counting.counter), calibrate: true, ..Plan::default() };
-    let mut session = ReadArgs::default().session(input)?;
-    let mut pass = CheckPass::new(&plan, session.dialect());
-    session.pass(|record| {
-        pass.push(record);
-        Ok(())
-    })?;
-    let report = session.checked(pass);
-    match report.unknown {
-        None => Ok(report),
-        Some(line) => {
-            let unknown = ErrorKind::NoMessage { batch: false }.at(line);
-            Err(passes::failure(unknown, &session.name))
-        }
-    }
-}
-
 impl StoredHistory {
     /// Of a file; nothing of stdin.
     pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self, Failure> {
@@ -114,7 +94,9 @@ impl Status {
     /// Reads a session, of which the store knows nothing yet.
     pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self, Failure> {
         let name = input.name.clone();
-        let mut report = check(input, request.counting)?;
+        let counter = Some(request.counting.counter);
+        let plan = Plan { counter, calibrate: true, ..Plan::default() };
+        let mut report = ReadArgs::default().session(input)?.check(&plan, true)?;
         report.size.overflow = request.overflow;
         let triggers = request.triggers.with_model(report.size.window);
         report.size.window = Some(triggers.window());

@@ -12,13 +12,12 @@ use ctx_engine::summarize::{
     Batch, BudgetPass, BudgetRequest, NewSession, Plan, Report, Summary, Summing, TellSizes,
     Writer, ZonePass, check_end, recognizer,
 };
-use ctx_engine::{Notes, Pin};
+use ctx_engine::{Invalid, Notes, Pin};
 use ctx_format::{Saved, SummaryRole, ZoneReader, counted};
 use ctx_llm::Usage;
 use ctx_memory::{append_summary, summary_path};
-use ctx_policy::Method;
 use ctx_policy::keep::Keep;
-use ctx_policy::parse_count;
+use ctx_policy::{Method, parse_count};
 use ctx_store::{Figures, Growth, SessionId};
 use ctx_tokens::Encoding;
 
@@ -26,7 +25,6 @@ use crate::args::llm::LlmArgs;
 use crate::in_place::figures_of_summary;
 use crate::output::{OutputArgs, ReportArgs, Source};
 use crate::passes;
-use crate::session::Invalid;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id};
 
@@ -53,13 +51,7 @@ struct Args {
     file: Option<PathBuf>,
 
     /// How to summarize
-    #[arg(
-        long,
-        value_enum,
-        value_name = "NAME",
-        default_value_t = Method::Extractive,
-        help_heading = "Summary"
-    )]
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Method::Extractive, help_heading = "Summary")]
     method: Method,
     /// Length of the summary in tokens
     ///
@@ -189,8 +181,8 @@ impl Args {
         let Some(session) = &self.session else {
             return Ok(Ok(false));
         };
-        let (messages, text) = (summary.messages, &summary.text);
-        let appended = append_summary(store.get()?, session, messages, text, figures);
+        let Summary { messages, text, .. } = summary;
+        let appended = append_summary(store.get()?, session, *messages, text, figures);
         match appended.map_err(failure) {
             Err(failure) if failure.exit_status() == ExitStatus::Uncertain => Ok(Err(failure)),
             other => other.map(Ok),
@@ -201,8 +193,7 @@ impl Args {
         if self.partial {
             return Ok(());
         }
-        let checked = check_end(zones, session.dialect());
-        checked.map_err(|error| passes::failure(error, &session.name))
+        check_end(zones, session.dialect()).map_err(|error| session.failure(error))
     }
 
     /// Bad lines come in whatever happens to them: they are part of the count
@@ -224,9 +215,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let paths = inputs(&args.file)?;
     let store = args.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
-    let growth = Growth::Follows;
     let (source, target) =
-        args.output.session_or_preview(args.dry_run, &paths, named, &store, growth)?;
+        args.output.session_or_preview(args.dry_run, &paths, named, &store, Growth::Follows)?;
     let saved = args.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
@@ -249,10 +239,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         output.set_figures(figures.clone());
     }
     let delivered = output.deliver(
-        |output| {
-            let written = new.write(output);
-            written.map_err(|error| passes::failure(error, &session.name))
-        },
+        |output| new.write(output).map_err(|error| session.failure(error)),
         || {
             if let Some(summary) = summary {
                 remembered = args.remember(summary, figures, &store)?;
@@ -326,18 +313,15 @@ fn summed_up(
         if pass.zones.zoned() {
             args.check_end(&pass.zones, session)?;
         }
-        passes::telling(&session.name, io, |notes| {
-            let shared = pass.finish(notes);
-            with_usage(shared.map(|(session, _)| session), notes)
-        })
+        session
+            .telling(io, |notes| with_usage(pass.finish(notes).map(|(session, _)| session), notes))
     } else {
         let mut pass = ZonePass::new(plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
         args.check_end(&pass.zones, session)?;
-        passes::telling(&session.name, io, |notes| with_usage(pass.finish(writer, notes), notes))
+        session.telling(io, |notes| with_usage(pass.finish(writer, notes), notes))
     };
-    let new = new.map_err(|error| passes::failure(error, &session.name))?;
-    Ok((new, usage))
+    Ok((new.map_err(|error| session.failure(error))?, usage))
 }
 
 /// Each line is a conversation of its own, and says what it has to say at once.
@@ -352,5 +336,5 @@ fn batch(
     let mut pass = Batch::new(plan, writer, session.dialect());
     session.pass(|record| passes::telling(&name, io, |notes| pass.push(record, notes)))?;
     args.check_end(&pass.zones, session)?;
-    Ok(passes::telling(&name, io, |notes| pass.finish(notes)))
+    Ok(session.telling(io, |notes| pass.finish(notes)))
 }
