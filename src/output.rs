@@ -15,7 +15,7 @@ use ctx_format::counted;
 use ctx_policy::duration::FixedSpan;
 use ctx_store::{
     AtomicFile, Destination, Figures, Growth, MinIdle, NewContent, OutputTarget,
-    PendingReplacement, ReplaceOutcome, SessionId, SnapshotKind, Store, hash,
+    PendingReplacement, ReplaceOutcome, SessionId, SnapshotKind, hash,
 };
 
 use crate::store::{self, LazyStore, session_of, warn_retained};
@@ -69,8 +69,7 @@ pub struct ReportArgs {
 impl ReportArgs {
     /// Refuses a report where the records go; `dry_run` writes none.
     pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<(), Failure> {
-        let to_stdout = output.output.as_deref().is_none_or(is_stdin);
-        if self.json && !dry_run && to_stdout {
+        if self.json && !dry_run && output.is_stdout() {
             return Err(Failure::new("--json needs stdout, and so do the records")
                 .hint("write them to a file with -o, or nowhere with -n"));
         }
@@ -122,17 +121,17 @@ impl InPlaceArgs {
 impl ReportOutputArgs {
     /// Like [`OutputArgs::report`].
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
-        let output = self.output.clone();
-        let idle = IdleArgs::default();
-        OutputArgs { output, idle }.report(inputs)
+        OutputArgs { output: self.output.clone(), idle: IdleArgs::default() }.report(inputs)
     }
 }
 
 impl OutputArgs {
-    /// For a tool that makes a session of its inputs. The snapshot of the session that is
-    /// replaced belongs to `named` when it is an input, else to the file's own.
+    /// Source and destination of a tool that makes a session of its inputs. The snapshot of the
+    /// session that is replaced belongs to `named` when it is an input, else to the file's own. A
+    /// dry run makes the same checks, claims nothing and leaves no trace.
     pub fn session<'s>(
         &self,
+        dry_run: bool,
         inputs: &[PathBuf],
         named: Option<&SessionId>,
         store: &'s LazyStore<'s>,
@@ -143,9 +142,11 @@ impl OutputArgs {
             Occupant::Session { path, input } => (path, input),
         };
         let store = store.get()?;
-        let Some(input) = input.map(|input| inputs[input].clone()) else {
-            let target = self.seen(&path, None, store)?;
-            return Ok((Source::default(), target));
+        let Some(input) = input.filter(|_| !dry_run).map(|input| inputs[input].clone()) else {
+            let named = named.filter(|_| input.is_some());
+            let succession = store.replace_other(&path, named, self.idle.get());
+            let succession = succession.map_err(store::failure)?;
+            return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
         // The end of the output is the end of the last input only.
         let growth = if inputs.len() > 1 { Growth::Stops } else { growth };
@@ -168,56 +169,13 @@ impl OutputArgs {
         }
     }
 
-    /// Source and destination of a run, or of a dry run, which claims nothing.
-    pub fn session_or_preview<'s>(
-        &self,
-        dry_run: bool,
-        inputs: &[PathBuf],
-        named: Option<&SessionId>,
-        store: &'s LazyStore<'s>,
-        growth: Growth,
-    ) -> Result<(Source, Target<'s>), Failure> {
-        if dry_run {
-            return Ok((Source::default(), self.preview(inputs, named, store)?));
-        }
-        self.session(inputs, named, store, growth)
-    }
-
-    /// The destination of a dry run: makes the checks of a real run, and leaves no trace.
-    fn preview<'s>(
-        &self,
-        inputs: &[PathBuf],
-        named: Option<&SessionId>,
-        store: &'s LazyStore<'s>,
-    ) -> Result<Target<'s>, Failure> {
-        match self.occupant(inputs)? {
-            Occupant::Free(target) => Ok(target),
-            Occupant::Session { path, input } => {
-                let named = named.filter(|_| input.is_some());
-                self.seen(&path, named, store.get()?)
-            }
-        }
-    }
-
-    /// A session that is not locked.
-    fn seen<'s>(
-        &self,
-        path: &Path,
-        session: Option<&SessionId>,
-        store: &'s Store,
-    ) -> Result<Target<'s>, Failure> {
-        let succession = store.replace_other(path, session, self.idle.get());
-        Ok(Target::Session(self.name(), succession.map_err(store::failure)?))
-    }
-
     /// Whether the output goes to stdout.
     pub fn is_stdout(&self) -> bool {
         self.output.as_deref().is_none_or(is_stdin)
     }
 
     fn name(&self) -> String {
-        let path = self.output.as_deref().unwrap_or(Path::new("-"));
-        path.display().to_string()
+        self.output.as_deref().unwrap_or(Path::new("-")).display().to_string()
     }
 
     fn occupant(&self, inputs: &[PathBuf]) -> Result<Occupant, Failure> {
@@ -295,14 +253,14 @@ impl Target<'_> {
         Ok(match self {
             Self::Stdout => Output::Stdout(io),
             Self::Stream(path) => {
-                let file = OpenOptions::new().write(true).open(&path);
-                let file =
-                    file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
+                let file = OpenOptions::new()
+                    .write(true)
+                    .open(&path)
+                    .map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
                 Output::Stream(BufWriter::new(file))
             }
             Self::Plain(spot) => {
-                let file = AtomicFile::create(spot).map_err(store::failure)?;
-                Output::File(Box::new(file))
+                Output::File(Box::new(AtomicFile::create(spot).map_err(store::failure)?))
             }
             Self::Session(name, succession) => {
                 let temp = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
@@ -441,6 +399,5 @@ impl Write for Output<'_> {
 /// The failure behind an error of [`Output`].
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: io::Error) -> Failure {
-    let error = error.downcast::<Failure>();
-    error.unwrap_or_else(|error| Failure::stdout(&error))
+    error.downcast::<Failure>().unwrap_or_else(|error| Failure::stdout(&error))
 }

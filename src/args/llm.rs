@@ -16,9 +16,10 @@ use ctx_summary::{Template, USUAL_PERCENT};
 
 use ctx_engine::summarize::{Model, ModelSource, Window, Writer};
 
-/// The model and its server.
+/// The model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
-pub struct ServerArgs {
+#[command(next_help_heading = "Language model")]
+pub struct LlmArgs {
     /// Ask the model at URL; without it nothing is sent anywhere
     ///
     /// A URL that ends in /chat/completions or /messages is used as it stands;
@@ -68,14 +69,6 @@ pub struct ServerArgs {
     /// must be those of the recording
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
-}
-
-/// The model, its server and its prompt.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Language model")]
-pub struct LlmArgs {
-    #[command(flatten)]
-    server: ServerArgs,
     /// Prompt: default, synapse, sanbot, or a file
     ///
     /// The prompt synapse has eight sections, sanbot four. The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
@@ -97,19 +90,18 @@ pub struct LlmArgs {
 const DEFAULT_TARGET: u64 = 500;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-impl ServerArgs {
+impl LlmArgs {
     /// Whether a server is named, or its answers are on file.
-    pub fn is_named(&self) -> bool {
+    pub fn has_server(&self) -> bool {
         self.replay.is_some() || self.url().is_some()
     }
 
     fn url(&self) -> Option<&str> {
-        let url = self.llm_url.as_deref();
-        url.filter(|url| !url.trim().is_empty())
+        self.llm_url.as_deref().filter(|url| !url.trim().is_empty())
     }
 
     /// The source of answers; `None` if no server is named.
-    pub fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
+    fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
             return Ok(Some(ModelSource::Replayed(tape(dir))));
@@ -121,18 +113,11 @@ impl ServerArgs {
             Failure::new(error)
                 .hint("use https://, or --llm-key-in-clear on a network that you trust")
         })?;
-        if let Some(dir) = &self.record {
-            Store::refuse_inside(dir).map_err(crate::store::failure)?;
-        }
-        Ok(Some(match &self.record {
-            Some(dir) => ModelSource::Recorded(client, tape(dir)),
-            None => ModelSource::Server(client),
-        }))
-    }
-
-    /// The context window of the model.
-    pub fn window(&self) -> Window {
-        Window::of_model(self.llm_window, self.llm_model.as_deref())
+        let Some(dir) = &self.record else {
+            return Ok(Some(ModelSource::Server(client)));
+        };
+        Store::refuse_inside(dir).map_err(crate::store::failure)?;
+        Ok(Some(ModelSource::Recorded(client, tape(dir))))
     }
 
     fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings, Failure> {
@@ -158,18 +143,15 @@ impl ServerArgs {
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
         Tries { most: self.llm_tries.unwrap_or(usual.tries), step: Duration::from_secs(backoff) }
     }
-}
 
-impl LlmArgs {
     /// Completes the flags and the environment with the policy.
     #[must_use]
     pub fn under(&self, summary: &Summary) -> Self {
         let mut llm = self.clone();
         llm.template = llm.template.or_else(|| Some(summary.template.clone()));
-        let server = &mut llm.server;
-        server.llm_tries = server.llm_tries.or(Some(summary.tries));
-        server.llm_backoff = server.llm_backoff.or(Some(summary.backoff_seconds));
-        server.llm_model = server.llm_model.take().or_else(|| summary.model.clone());
+        llm.llm_tries = llm.llm_tries.or(Some(summary.tries));
+        llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
+        llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
         llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
         llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
         llm
@@ -180,16 +162,11 @@ impl LlmArgs {
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
         let name = names.find(is_flag).filter(|_| method != Method::Llm);
-        let Some(flag) = name.map(|name| name.replace('_', "-")) else {
-            return Ok(());
-        };
-        let what = format!("--{flag} with --method {method}, which asks no model");
-        Err(Failure::new(what).hint("add --method llm"))
-    }
-
-    /// Whether a server is named, or its answers are on file.
-    pub fn has_server(&self) -> bool {
-        self.server.is_named()
+        name.map_or(Ok(()), |name| {
+            let flag = name.replace('_', "-");
+            let what = format!("--{flag} with --method {method}, which asks no model");
+            Err(Failure::new(what).hint("add --method llm"))
+        })
     }
 
     /// The writer these flags ask for: without a server, one without a model.
@@ -206,7 +183,7 @@ impl LlmArgs {
             _ => Method::Extractive,
         };
         let mut writer = Writer::offline(offline, target);
-        let Some(source) = self.server.source(&mut warn)? else {
+        let Some(source) = self.source(&mut warn)? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if must_answer {
@@ -216,25 +193,21 @@ impl LlmArgs {
             return Ok(writer);
         };
         let target = target.or(template.target());
+        let is_default = self.template_name() == Template::DEFAULT;
         let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
         writer.model = Some(Model {
-            is_default: self.is_default(),
-            target: target.or((!self.is_default()).then_some(DEFAULT_TARGET)),
+            is_default,
+            target: target.or((!is_default).then_some(DEFAULT_TARGET)),
             template,
             instructions: instructions.into_owned(),
             most_percent: USUAL_PERCENT,
-            window: self.server.window(),
+            window: Window::of_model(self.llm_window, self.llm_model.as_deref()),
             headings: None,
             must_answer,
             source,
             now: chrono::Utc::now,
         });
         Ok(writer)
-    }
-
-    /// Whether the prompt is the default one.
-    fn is_default(&self) -> bool {
-        self.template_name() == Template::DEFAULT
     }
 
     fn template_name(&self) -> &str {
@@ -253,8 +226,7 @@ impl LlmArgs {
                 .at(name, None)
                 .hint(format!("{} and {last} are built in", others.join(", ")))
         })?;
-        let template = text.parse::<Template>();
-        template.map_err(|error| Failure::new(error).at(name, None))
+        text.parse().map_err(|error| Failure::new(error).at(name, None))
     }
 }
 
@@ -304,7 +276,7 @@ mod tests {
         policy.summary.backoff_seconds = 7;
         for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
             let llm = Line::parse_from(flags).llm.under(&policy.summary);
-            assert_eq!(llm.server.tries().step.as_secs(), seconds);
+            assert_eq!(llm.tries().step.as_secs(), seconds);
         }
     }
 }

@@ -73,7 +73,7 @@ impl<'a> Offloading<'a> {
             let mut restorer = restorer.map_err(of_store)?;
             // The store does not list these results yet.
             restorer.preview(&offloader.results);
-            let restorer = restorer.with_unavailable(&policy.unavailable);
+            restorer.unavailable = Some(policy.unavailable.clone());
             originals = Some(StoredOriginals { reading, restorer: RefCell::new(restorer) });
         }
         Ok(Some(Self {

@@ -53,25 +53,13 @@ pub struct Offloader<'a> {
     pub freed: u64,
 }
 
-/// The files that name the offloaded results: the output, and the input, which the output often
-/// replaces. `None` is stdin or stdout.
-pub struct Transcripts {
-    /// The session.
-    pub input: Option<PathBuf>,
-    /// What is made of it.
-    pub output: Option<PathBuf>,
-}
-
-impl Transcripts {
-    /// Their real paths, before anything is written. An output without a path is listed, too,
-    /// because nobody can search a pipe.
-    pub fn found(&self) -> Vec<Option<PathBuf>> {
-        let real = |path: &PathBuf| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
-        let input = self.input.as_ref().and_then(real);
-        let output = self.output.as_ref().and_then(real);
-        let input = input.map(Some);
-        std::iter::once(output).chain(input).collect()
-    }
+/// The real paths of the files that name the offloaded results, before anything is written: the
+/// output, and the input, which the output often replaces. An output without a path is listed, too,
+/// because nobody can search a pipe.
+pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
+    let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
+    let input = input.and_then(real).map(Some);
+    std::iter::once(output.and_then(real)).chain(input).collect()
 }
 
 /// A result that was or would be moved out. The keys are those of `--json`.
@@ -111,11 +99,6 @@ impl<'a> Offloader<'a> {
         writer.map_or(Ok(()), |writer| writer.finish(&transcripts))
     }
 
-    fn is_enough(&self) -> bool {
-        let enough = self.plan.enough_tokens;
-        enough.is_some_and(|enough| self.freed >= enough)
-    }
-
     fn is_reference(&self, result: &ToolResult<'_>) -> bool {
         matches!(&result.parts[..], [Part::Text(text)]
             if self.plan.template.path_in(text).is_some_and(|path| self.folder.file(path).is_some()))
@@ -138,7 +121,8 @@ impl Change for Offloader<'_> {
         let Plan { min_tokens, template, counter, .. } = &self.plan;
         // No text has more tokens than bytes: most need not be counted.
         let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
-        if is_short || self.is_enough() || self.is_reference(result) {
+        let is_enough = self.plan.enough_tokens.is_some_and(|enough| self.freed >= enough);
+        if is_short || is_enough || self.is_reference(result) {
             return Ok(None);
         }
         let tokens = counter.result(result).total();
@@ -187,7 +171,7 @@ pub struct Restorer<'a> {
     taken: TakenResults,
     /// What stands instead in the place of a result that cannot be read, where the text goes
     /// nowhere but into a summary; `{path}` is its file.
-    unavailable: Option<String>,
+    pub unavailable: Option<String>,
     /// The results that were put back.
     pub restored: Vec<Reference>,
     /// What could not be, and why not.
@@ -270,14 +254,6 @@ impl<'a> Restorer<'a> {
             );
         }
     }
-
-    /// Writes this text in the place of a reference whose file cannot be read. Only for what
-    /// is summarized: in a session the reference would be lost.
-    #[must_use]
-    pub fn with_unavailable(mut self, text: &str) -> Self {
-        self.unavailable = Some(text.to_owned());
-        self
-    }
 }
 
 impl Change for Restorer<'_> {
@@ -333,10 +309,13 @@ pub struct Run<'a> {
 /// The results that were moved out, for programs. The keys are a contract: none is ever removed.
 #[derive(Serialize)]
 pub struct OffloadReport<'a> {
+    /// The run.
     #[serde(flatten)]
-    run: Run<'a>,
-    offloaded: &'a [OffloadedResult],
-    freed_tokens: u64,
+    pub run: Run<'a>,
+    /// The results.
+    pub offloaded: &'a [OffloadedResult],
+    /// How many tokens shorter the session is for it.
+    pub freed_tokens: u64,
 }
 
 /// The results that were put back, and those that could not be. The keys are a contract, too.
@@ -357,13 +336,6 @@ struct MissingReference<'a> {
     reference: &'a Reference,
     /// Why it stays.
     error: String,
-}
-
-impl<'a> OffloadReport<'a> {
-    /// The report about offloaded results.
-    pub fn new(offloader: &'a Offloader<'_>, run: Run<'a>) -> Self {
-        Self { run, offloaded: &offloader.results, freed_tokens: offloader.freed }
-    }
 }
 
 impl<'a> RestoreReport<'a> {

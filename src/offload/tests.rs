@@ -298,7 +298,8 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     std::fs::remove_file(path).expect("removed");
     let elsewhere = result("b", &reference("/etc/passwd", 9));
     let session = [out, elsewhere.clone().into_bytes()].concat();
-    let mut summed_up = restorer(&store).with_unavailable("[gone: {path}]");
+    let mut summed_up = restorer(&store);
+    summed_up.unavailable = Some("[gone: {path}]".to_owned());
     let back = pass("chat", false, &session, &mut summed_up);
     let told = result("a", &format!("[gone: {path}]"));
     assert_eq!(String::from_utf8_lossy(&back), told + &elsewhere);

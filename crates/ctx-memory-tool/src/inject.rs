@@ -97,7 +97,7 @@ impl Args {
         };
         let store = self.store.lazy(&crate::TOOL, matches);
         let paths = [path.clone()];
-        let (source, target) = self.output.session(&paths, None, &store, Growth::Follows)?;
+        let (source, target) = self.output.session(false, &paths, None, &store, Growth::Follows)?;
         let mut session = ReadArgs::default().session(source.open(path)?)?;
         session.note_document(io);
         let dialect = session.dialect();

@@ -309,8 +309,7 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     }
     // A result that arrives during the run would be the second one of a call that was answered
     // here.
-    let (source, target) =
-        args.output.session_or_preview(args.dry_run, paths, None, store, Growth::Stops)?;
+    let (source, target) = args.output.session(args.dry_run, paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.note_document(io);
     let mut pass = RepairPass::new(session.dialect());

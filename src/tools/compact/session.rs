@@ -76,7 +76,7 @@ pub(super) fn open<'s>(
     let named = args.session.as_ref();
     let growth = Growth::Follows;
     let (source, target) =
-        args.output.session_or_preview(setup.options.dry_run, &paths, named, store, growth)?;
+        args.output.session(setup.options.dry_run, &paths, named, store, growth)?;
     Ok((source.open(&paths[0])?, target))
 }
 

@@ -84,8 +84,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("convert them one by one"));
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
-    let (source, target) =
-        args.output.session_or_preview(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
+    let (source, target) = args.output.session(args.dry_run, &paths, None, &lazy, Growth::Stops)?;
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.note_document(io);
     let converter = Converter {

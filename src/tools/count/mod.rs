@@ -195,7 +195,7 @@ fn annotate(
     store: &LazyStore<'_>,
     io: &mut Io,
 ) -> Outcome {
-    let (source, target) = args.output.session(paths, None, store, Growth::Follows)?;
+    let (source, target) = args.output.session(false, paths, None, store, Growth::Follows)?;
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.note_document(io);
     let output = target.open(io)?;

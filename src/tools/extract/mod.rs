@@ -192,8 +192,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return print_report(&args, &extraction, None, io);
     };
     let lazy = args.store.lazy(&TOOL, matches);
-    let (named, growth) = (args.session.as_ref(), Growth::Follows);
-    let (source, target) = args.output.session(&paths, named, &lazy, growth)?;
+    let named = args.session.as_ref();
+    let (source, target) = args.output.session(false, &paths, named, &lazy, Growth::Follows)?;
     let output = target.open(io)?;
     let (extraction, merged) = merge(&args, &paths, &source, output, &folder)?;
     extraction.report(io);

@@ -9,7 +9,6 @@ use ctx_cli::{
     json_name, printable,
 };
 use ctx_engine::Notes;
-use ctx_engine::counter::MessageCounter;
 use ctx_engine::offload::{Change, ChangePass, Reading, Template};
 use ctx_format::{Spool, counted};
 use ctx_policy::parse_count;
@@ -18,10 +17,9 @@ use ctx_store::{Growth, SessionId, Severity, Store};
 use crate::args::counting::CountingArgs;
 use crate::offload::{
     self, MIN_TOKENS, OffloadReport, OffloadedResult, Offloader, OriginalError, OriginalQuery,
-    Reference, RestoreReport, Restorer, Run, Transcripts, original,
+    Reference, RestoreReport, Restorer, Run, original, transcripts,
 };
 use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
-use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
 
@@ -66,12 +64,7 @@ struct Args {
     /// Takes 4 to 64 digits of the sha256, a whole handle, or the path of an offloaded file.
     /// Searches the offloaded files, then FILE if given, then the snapshots (with -s, of one
     /// session): tool results, and long texts in arguments of calls.
-    #[arg(
-        long,
-        value_name = "HASH",
-        conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"],
-        help_heading = "Restoring"
-    )]
+    #[arg(long, value_name = "HASH", conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"], help_heading = "Restoring")]
     show: Option<OriginalQuery>,
 
     /// Show what would be done, and change nothing
@@ -105,7 +98,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     args.report.refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
-    let plan = Plan::new(&args, &paths[0])?;
+    let output = args.output.output.as_deref();
+    let plan = Plan {
+        path: &paths[0],
+        output: output.map(|path| path.display().to_string()),
+        session: session_of(args.session.as_ref(), &paths[0])?,
+    };
     if args.restore { restore(&args, &plan, &lazy, io) } else { offload(&args, &plan, &lazy, io) }
 }
 
@@ -129,9 +127,9 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
         } else {
             "it was not offloaded, and is in no snapshot; name its session as FILE, or the store with --store"
         }),
-        (error, OriginalQuery::Path(path)) => Failure::new(error)
-            .at(path, None)
-            .hint("name the store with --store"),
+        (error, OriginalQuery::Path(path)) => {
+            Failure::new(error).at(path, None).hint("name the store with --store")
+        }
         (error, OriginalQuery::Hash(_)) => Failure::new(error).hint("give more digits"),
     })?;
     io.write(text.as_bytes())?;
@@ -146,13 +144,7 @@ struct Plan<'a> {
     session: SessionId,
 }
 
-impl<'a> Plan<'a> {
-    fn new(args: &Args, path: &'a Path) -> Result<Self, Failure> {
-        let session = session_of(args.session.as_ref(), path)?;
-        let output = args.output.output.as_deref();
-        Ok(Self { path, output: output.map(|path| path.display().to_string()), session })
-    }
-
+impl Plan<'_> {
     fn run<'o>(&'o self, args: &'o Args, session: &'o Session) -> Run<'o> {
         Run {
             name: json_name(&session.name),
@@ -166,14 +158,17 @@ impl<'a> Plan<'a> {
 fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve()?;
     counting.report(io);
-    let wanted = args.offload.plan(counting.counter, args.dry_run);
-    let offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
-    let named = |path: &Path| (!is_stdin(path)).then(|| path.to_owned());
-    let transcripts = Transcripts {
-        input: named(plan.path),
-        output: args.output.output.as_deref().and_then(named),
+    let wanted = offload::Plan {
+        min_tokens: args.offload.min_tokens,
+        enough_tokens: args.offload.enough,
+        template: args.offload.reference.clone(),
+        counter: counting.counter,
+        dry_run: args.dry_run,
     };
-    let transcripts = transcripts.found();
+    let offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
+    let is_file = |path: &&Path| !is_stdin(path);
+    let output = args.output.output.as_deref().filter(is_file);
+    let transcripts = transcripts(Some(plan.path).filter(is_file), output);
     let (session, mut offloader, new, said) = pass(args, plan, store, offloader, io)?;
     // The files are there even if the audit log could not record it.
     let mut unaudited = None;
@@ -184,21 +179,22 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         }
         other => other.map_err(failure),
     };
-    new.map_or(Ok(()), |new| new.write(finish))?;
-    passes::telling(&session.name, io, |notes| notes.append(said));
+    write(new, finish)?;
+    session.telling(io, |notes| notes.append(said));
     if args.report.json {
-        let told = OffloadReport::new(&offloader, plan.run(args, &session));
+        let told = OffloadReport {
+            run: plan.run(args, &session),
+            offloaded: &offloader.results,
+            freed_tokens: offloader.freed,
+        };
         io.write(json_line(&told).as_bytes())?;
     }
     let shows = args.dry_run && !args.report.json;
     for result in offloader.results.iter().filter(|_| shows) {
         let OffloadedResult { line, tokens, bytes, path, .. } = result;
         let path = printable(path);
-        let told = format!(
-            "would offload line {line}: {}, {}: {path}\n",
-            counted(*tokens, "token"),
-            counted(*bytes, "byte")
-        );
+        let (tokens, bytes) = (counted(*tokens, "token"), counted(*bytes, "byte"));
+        let told = format!("would offload line {line}: {tokens}, {bytes}: {path}\n");
         io.write(told.as_bytes())?;
     }
     session.report(io);
@@ -218,7 +214,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     // The results that come back are those that reasoning was bound to.
     let (session, mut restorer, new, _) = pass(args, plan, store, restorer, io)?;
     // References left in place must be reported even if the file may not survive a power failure.
-    let written = new.map_or(Ok(()), |new| new.write(|| Ok(())));
+    let written = write(new, || Ok(()));
     let name = &session.name;
     let put_back = restorer.restored.len();
     if args.report.json && written.is_ok() {
@@ -240,7 +236,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         io.warn(format_args!("{name}:{line}: left as it is: {why}"));
     }
     let foreign = restorer.foreign.count;
-    passes::telling(name, io, |notes| restorer.tell(notes));
+    session.telling(io, |notes| restorer.tell(notes));
     written?;
     session.report(io);
     let left = missing as u64 + foreign;
@@ -254,22 +250,19 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     if put_back > 0 {
         return Ok(ExitStatus::Done);
     }
-    let others = restorer.elsewhere.iter();
-    let others = others.map(|reference| reference.path.as_str());
-    let sessions = sessions_of(args, others);
-    io.warn(nothing_restored(name, &sessions, !restorer.elsewhere.is_empty()));
+    io.warn(nothing_restored(name, &sessions_of(args, &restorer.elsewhere), &restorer));
     Ok(ExitStatus::No)
 }
 
 /// The other sessions whose results these paths name.
-fn sessions_of<'a>(args: &Args, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let session = |path: &str| {
-        let folder = Path::new(path).parent()?;
+fn sessions_of(args: &Args, references: &[Reference]) -> Vec<String> {
+    let session = |reference: &Reference| {
+        let folder = Path::new(&reference.path).parent()?;
         let is_ours = folder.parent()?.file_name()? == "offloaded";
         let session = folder.file_name()?.to_str()?;
         (is_ours && session_id(session).is_ok()).then(|| session.to_owned())
     };
-    let mut sessions: Vec<String> = paths.filter_map(session).collect();
+    let mut sessions: Vec<String> = references.iter().filter_map(session).collect();
     sessions.sort_unstable();
     sessions.dedup();
     let asked = args.session.as_ref().map(SessionId::as_str);
@@ -278,9 +271,9 @@ fn sessions_of<'a>(args: &Args, paths: impl Iterator<Item = &'a str>) -> Vec<Str
 }
 
 /// Why nothing was put back, and which `-s` would help.
-fn nothing_restored(name: &str, sessions: &[String], are_elsewhere: bool) -> String {
+fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) -> String {
     let why = match sessions {
-        [] if are_elsewhere => {
+        [] if !restorer.elsewhere.is_empty() => {
             "its references lead outside the folder of this session; --store names another store"
                 .to_owned()
         }
@@ -294,18 +287,18 @@ fn nothing_restored(name: &str, sessions: &[String], are_elsewhere: bool) -> Str
 }
 
 /// A session that waits to be written.
-struct NewSession<'a> {
-    records: Spool,
-    output: Output<'a>,
-}
+type NewSession<'a> = (Spool, Output<'a>);
 
-impl NewSession<'_> {
-    /// Writes the session after `first` has made durable the files that it names.
-    fn write(self, first: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
-        let Self { records, output } = self;
-        let write = |output: &mut Output<'_>| records.write_to(output).map_err(output::failure);
-        output.deliver(write, first)
-    }
+/// Writes the session, if there is one, after `first` has made durable the files that it names.
+fn write(
+    new: Option<NewSession<'_>>,
+    first: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Some((records, output)) = new else {
+        return Ok(());
+    };
+    let write = |output: &mut Output<'_>| records.write_to(output).map_err(output::failure);
+    output.deliver(write, first)
 }
 
 /// All records go through `change`; in a dry run no new session comes of it.
@@ -317,9 +310,9 @@ fn pass<'a, C: Change>(
     io: &'a mut Io,
 ) -> Result<(Session, C, Option<NewSession<'a>>, Notes), Failure> {
     let inputs = [plan.path.to_owned()];
-    let (named, growth) = (args.session.as_ref(), Growth::Follows);
+    let named = args.session.as_ref();
     let (source, target) =
-        args.output.session_or_preview(args.dry_run, &inputs, named, store, growth)?;
+        args.output.session(args.dry_run, &inputs, named, store, Growth::Follows)?;
     let mut session = args.read.session(source.open(plan.path)?)?;
     session.read(|session| session.refuse_document_of_log("changed"))?;
     session.note_document(io);
@@ -336,10 +329,8 @@ fn pass<'a, C: Change>(
     let left_out = session.bad().left_out();
     let mut notes = Notes::new();
     let done = pass.finish(left_out, &mut notes);
-    let (change, records) = done.map_err(|error| passes::failure(error, &session.name))?;
-    let new = records.zip(output);
-    let new = new.map(|(records, output)| NewSession { records, output });
-    Ok((session, change, new, notes))
+    let (change, records) = done.map_err(|error| session.failure(error))?;
+    Ok((session, change, records.zip(output), notes))
 }
 
 /// Which results are offloaded, and what replaces them.
@@ -360,17 +351,4 @@ struct OffloadArgs {
     /// {tokens} and {bytes}. --restore finds the results by the same TEXT.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is moved")]
     reference: Template,
-}
-
-impl OffloadArgs {
-    /// The plan for taking results out. A `dry_run` writes nothing.
-    fn plan(&self, counter: MessageCounter, dry_run: bool) -> offload::Plan {
-        offload::Plan {
-            min_tokens: self.min_tokens,
-            enough_tokens: self.enough,
-            template: self.reference.clone(),
-            counter,
-            dry_run,
-        }
-    }
 }

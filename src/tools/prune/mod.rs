@@ -89,7 +89,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     args.report.refuse_among_records(&output, args.dry_run)?;
     let growth = Growth::Follows;
-    let (source, target) = output.session_or_preview(args.dry_run, &paths, None, &store, growth)?;
+    let (source, target) = output.session(args.dry_run, &paths, None, &store, growth)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
     session.note_document(io);

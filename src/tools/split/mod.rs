@@ -77,7 +77,7 @@ impl Args {
     ) -> Result<(Source, Target<'s>), Failure> {
         let is_plain = self.strip && self.only.is_none();
         let growth = if is_plain { Growth::Follows } else { Growth::Stops };
-        self.output.session_or_preview(self.dry_run, inputs, None, store, growth)
+        self.output.session(self.dry_run, inputs, None, store, growth)
     }
 }
 

@@ -216,7 +216,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = args.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
     let (source, target) =
-        args.output.session_or_preview(args.dry_run, &paths, named, &store, Growth::Follows)?;
+        args.output.session(args.dry_run, &paths, named, &store, Growth::Follows)?;
     let saved = args.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
