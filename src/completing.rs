@@ -30,26 +30,22 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
         "preset" | "show_preset" => offered(arg, |_| presets()),
         "model" => offered(arg, |_| models()),
         "template" => offered(arg, |word| {
-            let mut values = templates();
-            values.extend(any_file(word));
-            values
+            let templates = Template::names().map(CompletionCandidate::new);
+            templates.chain(any_file(word)).collect()
         }),
         "session" => offered(arg, move |_| sessions(&line)),
         "snapshot" => offered(arg, move |_| snapshots(&line)),
-        // A snapshot and a file, or a file alone.
-        "operands" if tool == "ctx-rollback" => offered(arg, move |word| {
-            let mut values = snapshots(&line);
-            values.extend(session_files(word));
-            values
-        }),
         "show" | "hold" | "release" if tool == "ctx-snapshot" => {
             offered(arg, move |_| snapshots(&line))
         }
-        "diff" if tool == "ctx-snapshot" => offered(arg, move |word| {
-            let mut values = snapshots(&line);
-            values.extend(session_files(word));
-            values
-        }),
+        // Snapshots and files.
+        "operands" | "diff" if matches!(tool, "ctx-rollback" | "ctx-snapshot") => {
+            offered(arg, move |word| {
+                let mut values = snapshots(&line);
+                values.extend(session_files(word));
+                values
+            })
+        }
         _ if arg.is_positional() && takes_files(&arg) && !is_text => offered(arg, session_files),
         _ => arg,
     }
@@ -57,8 +53,7 @@ fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
 
 /// Whether the argument takes any file.
 fn takes_files(arg: &Arg) -> bool {
-    let of_paths = std::any::TypeId::of::<std::path::PathBuf>();
-    arg.get_value_parser().type_id() == of_paths
+    arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
 }
 
 /// Adds to an argument the `values` that begin with the typed word.
@@ -81,6 +76,7 @@ fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
         matches!(extension, Some("jsonl" | "json" | "ndjson"))
     };
     let mut found = PathCompleter::any().filter(is_session).complete(word);
+    let is_folder = |it: &CompletionCandidate| it.get_value().as_encoded_bytes().ends_with(b"/");
     // If no session matches, any file may be one.
     if found.iter().all(is_folder) {
         found = any_file(word);
@@ -91,10 +87,6 @@ fn session_files(word: &OsStr) -> Vec<CompletionCandidate> {
 /// Any file.
 fn any_file(word: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(word)
-}
-
-fn is_folder(candidate: &CompletionCandidate) -> bool {
-    candidate.get_value().as_encoded_bytes().ends_with(b"/")
 }
 
 /// The presets, each with its description.
@@ -126,11 +118,6 @@ fn models() -> Vec<CompletionCandidate> {
     };
     let shorts = Model::short_names().iter().map(short);
     shorts.chain(Model::all().iter().map(model)).collect()
-}
-
-/// The templates of summaries.
-fn templates() -> Vec<CompletionCandidate> {
-    Template::names().map(CompletionCandidate::new).collect()
 }
 
 /// `latest` and the ids of the snapshots, newest first; with a session on the line, only its own.

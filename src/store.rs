@@ -16,17 +16,12 @@ use ctx_store::{
 
 /// The flag of every tool that uses the store.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Store")]
 pub struct StoreArgs {
     /// Keep snapshots and memory in DIR [default: ~/.local/state/ctx]
     ///
     /// It has the audit log, too. Where `XDG_STATE_HOME` is set, the default is `$XDG_STATE_HOME/ctx`.
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "CTX_HOME",
-        hide_env_values = true,
-        help_heading = "Store"
-    )]
+    #[arg(long, value_name = "DIR", env = "CTX_HOME", hide_env_values = true)]
     pub store: Option<PathBuf>,
 }
 

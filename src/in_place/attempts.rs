@@ -6,7 +6,7 @@
 
 use ctx_cli::Failure;
 use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
-use ctx_store::{COMPACTION_STRIKES, Facts, Replacement, StoreError};
+use ctx_store::{COMPACTION_STRIKES, Facts, Replacement};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -45,10 +45,16 @@ impl FailedAttempts {
 }
 
 impl SessionFile<'_> {
-    /// Whether earlier attempts failed, and nothing has changed since.
+    /// Whether as many attempts in a row failed as the policy allows, and the session has not grown
+    /// since.
     pub(super) fn is_given_up(&self, source: &Source<'_>, compaction: &Compaction<'_>) -> bool {
-        let tokens = compaction.size().tokens;
-        !self.options.force && given_up(self, tokens, source.target())
+        if self.options.force {
+            return false;
+        }
+        let attempts = FailedAttempts::of(self.store.note(self.session, COMPACTION_STRIKES));
+        let has_grown = compaction.size().tokens > attempts.tokens;
+        let has_changed = has_grown || attempts.is_easier(source.target());
+        attempts.count >= self.options.policy.target.max_attempts && !has_changed
     }
 
     /// Puts the attempt into the audit log, and counts it, where nothing came of it.
@@ -72,9 +78,14 @@ impl SessionFile<'_> {
         if report.outcome == Outcome::SummaryFailed {
             return Ok(());
         }
-        let most = self.options.policy.target.max_attempts;
-        let added = add(replacement, tokens, source.target(), most);
-        if added.map_err(unchanged)? {
+        let mut count = 0;
+        let remembered = replacement.remember(COMPACTION_STRIKES, |old| {
+            let attempts = FailedAttempts::of(old.cloned()).and_one(tokens, source.target());
+            count = attempts.count;
+            json!(attempts)
+        });
+        remembered.map_err(unchanged)?;
+        if count == self.options.policy.target.max_attempts {
             report.attention = Attention::LastTime;
         } else if self.options.only_if_due {
             // A job that runs every night reports it once, the last time.
@@ -82,31 +93,6 @@ impl SessionFile<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether as many attempts in a row failed as the policy allows, and the session of `tokens` has
-/// not grown since.
-fn given_up(file: &SessionFile<'_>, tokens: u64, target: Option<u64>) -> bool {
-    let attempts = FailedAttempts::of(file.store.note(file.session, COMPACTION_STRIKES));
-    let has_changed = tokens > attempts.tokens || attempts.is_easier(target);
-    attempts.count >= file.options.policy.target.max_attempts && !has_changed
-}
-
-/// Counts an attempt without a result. Returns whether it was the last of `most`: only then it is
-/// reported.
-fn add(
-    replacement: Replacement<'_>,
-    tokens: u64,
-    target: Option<u64>,
-    most: u64,
-) -> Result<bool, StoreError> {
-    let mut count = 0;
-    replacement.remember(COMPACTION_STRIKES, |old| {
-        let attempts = FailedAttempts::of(old.cloned()).and_one(tokens, target);
-        count = attempts.count;
-        json!(attempts)
-    })?;
-    Ok(count == most)
 }
 
 #[cfg(test)]

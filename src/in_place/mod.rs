@@ -103,15 +103,10 @@ impl SessionFile<'_> {
             look.refuse_users().map_err(unchanged)?;
         }
         let file = look.file().map_err(unchanged)?;
-        let mut done = FileReport {
-            report: self.forecast(file, notes).map_err(|error| self.failure(error))?,
-            ..FileReport::default()
-        };
-        if would_act {
-            let is_idle = look.refuse_unless_idle(self.store, self.session, self.min_idle);
-            done.refused = is_idle.err();
-        }
-        Ok(done)
+        let report = self.forecast(file, notes).map_err(|error| self.failure(error))?;
+        let is_idle = || look.refuse_unless_idle(self.store, self.session, self.min_idle);
+        let refused = would_act.then(is_idle).and_then(Result::err);
+        Ok(FileReport { report, refused, ..FileReport::default() })
     }
 
     fn forecast(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
@@ -217,12 +212,14 @@ impl SessionFile<'_> {
         match step {
             Step::None => compaction.report.end(Outcome::NotDue),
             Step::Flush => {
-                let items = self.items_of_all(compaction)?;
-                self.remember(&items, done).map_err(merge_failure)?;
+                let mut reader = ItemReader::new(self.session);
+                compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
+                self.remember(&reader.finish(), done).map_err(merge_failure)?;
                 compaction.report.end(Outcome::Flushed);
                 // A flush comes again on each run until the limit is reached.
                 if !done.entries.is_empty() {
-                    self.log(&compaction.report, done);
+                    let entry = daily_entry(self.session, &compaction.report, &done.entries);
+                    done.late_error = entry.log(self.store).err();
                 }
             }
             Step::Compact => {
@@ -284,9 +281,9 @@ impl SessionFile<'_> {
             done.report.snapshot = Some(before.id.to_string());
             done.report.late_bytes = late_bytes;
             done.retained = retained;
-            let report = std::mem::take(&mut done.report);
-            self.log(&report, done);
-            done.report = report;
+            // What was done stays done where that fails.
+            let entry = daily_entry(self.session, &done.report, &done.entries);
+            done.late_error = entry.log(self.store).err();
         }
         Ok(())
     }
@@ -296,12 +293,6 @@ impl SessionFile<'_> {
         let mut content = Content::open(file, self.dialect, self.invalid, watch)?;
         content.last_change = self.last_change;
         Source::open(self.options, self.environment, content, notes)
-    }
-
-    fn items_of_all(&self, compaction: &mut Compaction<'_>) -> Result<Vec<MemoryItem>, Failure> {
-        let mut reader = ItemReader::new(self.session);
-        compaction.read_all(&mut reader).map_err(|error| self.failure(error))?;
-        Ok(reader.finish())
     }
 
     /// Merges items into the memory of the store.
@@ -314,12 +305,6 @@ impl SessionFile<'_> {
         done.edits.extend(merged.edits);
         done.entries.extend(merged.entries);
         Ok(())
-    }
-
-    /// Tells the log of the day. What was done stays done where that fails.
-    fn log(&self, report: &Report, done: &mut FileReport) {
-        let entry = daily_entry(self.session, report, &done.entries);
-        done.late_error = entry.log(self.store).err();
     }
 
     fn name(&self) -> String {
@@ -355,9 +340,7 @@ fn daily_entry(session: &SessionId, report: &Report, entries: &[String]) -> Dail
 /// The figures of a compaction for the audit log: numbers, and words of our own.
 pub fn figures(report: &Report) -> Figures {
     let survived = report.survived.iter().map(|(class, it)| {
-        let standing =
-            ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost };
-        (*class, standing)
+        (*class, ClassCounts { retained: it.retained, recoverable: it.recoverable, lost: it.lost })
     });
     Figures {
         compaction: Some(ctx_store::Compaction {
@@ -393,15 +376,15 @@ pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     }
 }
 
-/// Extracts items from the messages of a session, in a thread of its own where one can be had.
+/// Extracts items from the messages of a session.
 struct ItemReader {
     session: String,
-    state: State,
+    /// `None` until the first message comes.
+    work: Option<Extraction>,
 }
 
-enum State {
-    /// No message came yet.
-    New,
+/// The work goes into a thread of its own where one can be had.
+enum Extraction {
     Threaded(SyncSender<Entry>, JoinHandle<Items>),
     Alone(Items),
 }
@@ -426,14 +409,10 @@ impl Items {
     }
 }
 
-impl ItemReader {
-    fn new(session: &SessionId) -> Self {
-        Self { session: session.to_string(), state: State::New }
-    }
-
-    fn start(&self) -> State {
+impl Extraction {
+    fn start(session: &str) -> Self {
         let (sender, queue) = sync_channel::<Entry>(WAITING);
-        let mut items = Items::new(&self.session);
+        let mut items = Items::new(session);
         let thread = Builder::new().spawn(move || {
             for (message, line, date) in queue {
                 items.read(&message, line, date);
@@ -441,17 +420,23 @@ impl ItemReader {
             items
         });
         match thread {
-            Ok(thread) => State::Threaded(sender, thread),
-            Err(_) => State::Alone(Items::new(&self.session)),
+            Ok(thread) => Self::Threaded(sender, thread),
+            Err(_) => Self::Alone(Items::new(session)),
         }
+    }
+}
+
+impl ItemReader {
+    fn new(session: &SessionId) -> Self {
+        Self { session: session.to_string(), work: None }
     }
 
     /// The items of all messages.
     fn finish(self) -> Vec<MemoryItem> {
-        let items = match self.state {
-            State::New => return Vec::new(),
-            State::Alone(items) => items,
-            State::Threaded(sender, thread) => {
+        let items = match self.work {
+            None => return Vec::new(),
+            Some(Extraction::Alone(items)) => items,
+            Some(Extraction::Threaded(sender, thread)) => {
                 drop(sender);
                 thread.join().unwrap_or_else(|panic| resume_unwind(panic))
             }
@@ -462,13 +447,9 @@ impl ItemReader {
 
 impl MessageReader for ItemReader {
     fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) {
-        if matches!(self.state, State::New) {
-            self.state = self.start();
-        }
-        match &mut self.state {
-            State::New => {}
-            State::Alone(items) => items.read(message, line, date),
-            State::Threaded(sender, _) => {
+        match self.work.get_or_insert_with(|| Extraction::start(&self.session)) {
+            Extraction::Alone(items) => items.read(message, line, date),
+            Extraction::Threaded(sender, _) => {
                 // This fails only where the thread has panicked, which `finish` passes on.
                 let _ = sender.send((message.clone().into_owned(), line, date));
             }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ctx_cli::{
-    github_message, github_property, json_failure, json_line, json_name, printable, xml,
+    Listing, github_message, github_property, json_failure, json_line, json_name, printable, xml,
 };
 use ctx_engine::check::{Fault, Finding, Report};
 use ctx_policy::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
@@ -27,12 +27,9 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
     }
     let problems = report.problems();
     for finding in report.shown(all) {
-        let first = !all && problems > 1 && finding.fault == Fault::Problem;
-        let of = if first {
-            format!(" (the first of {problems} problems; --all shows each)")
-        } else {
-            String::new()
-        };
+        let is_first = !all && problems > 1 && finding.fault == Fault::Problem;
+        let of = is_first.then(|| format!(" (the first of {problems} problems; --all shows each)"));
+        let of = of.unwrap_or_default();
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{name}{}{of}", finding_line(finding));
     }
@@ -175,13 +172,11 @@ fn due_text(out: &mut String, name: &str, size: &Size, due: &Due) {
     });
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{name}: {answer}{held_back}{calibrated}");
-    let rows: Vec<[String; 3]> = due.readings.iter().map(due_row).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let (names, values) = (width(0), width(1));
-    for [name, value, reached] in &rows {
-        let line = format!("  {name:<names$}  {value:>values$}  {reached}");
-        let _ = writeln!(out, "{}", line.trim_end());
+    let mut rows = Listing::new("trigger|>value|reached");
+    for reading in &due.readings {
+        rows.push(due_row(reading));
     }
+    out.push_str(&rows.for_stdout(None));
 }
 
 /// `messages  81 of 80  101.3%  compact`
@@ -196,5 +191,5 @@ fn due_row(reading: &Reading) -> [String; 3] {
     };
     let reached = reading.reached();
     let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
-    [reading.trigger.as_str().to_owned(), value, format!("{reached:>6}  {step}")]
+    [format!("  {}", reading.trigger.as_str()), value, format!("{reached:>6}  {step}")]
 }

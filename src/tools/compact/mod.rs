@@ -12,7 +12,7 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Statuses, Tool, Verbosity, is_stdin, json_failure, json_line,
     printable,
 };
-use ctx_engine::compact::{Outcome, Report};
+use ctx_engine::compact::{Options, Outcome, Report};
 use ctx_engine::{Pin, Time};
 use ctx_policy::{Method, Overrides, Policy, parse_count};
 use ctx_store::SessionId;
@@ -189,9 +189,9 @@ impl Args {
         let is_long = |file: &PathBuf| file.metadata().is_ok_and(|it| it.len() > LONG);
         let budget = self.compact.budget.filter(|tokens| *tokens < LEAST_BUDGET);
         if let Some(tokens) = budget.filter(|_| self.files.iter().any(is_long)) {
-            let failure = format!("--budget {tokens}: no session fits into so few tokens");
+            let failure =
+                Failure::new(format_args!("--budget {tokens}: no session fits into so few tokens"));
             let hint = format!("did you mean {tokens}k?");
-            let failure = Failure::new(failure);
             return Err(if tokens > 0 { failure.hint(hint) } else { failure });
         }
         if self.files.len() > 1 && self.session.is_some() {
@@ -253,8 +253,7 @@ impl Done {
             }
             Self::Batch(tally) => {
                 if !args.json {
-                    let dry_run = args.compact.dry_run;
-                    tally.print(&name, dry_run, io)?;
+                    tally.print(&name, args.compact.dry_run, io)?;
                 }
                 tally.statuses.of_all()
             }
@@ -309,14 +308,7 @@ struct CompactArgs {
     /// and survived into --json. The items are those of the ledger that the summary is made
     /// from: what a reader of it knows they do not say; ctx-score --evidence does. A second
     /// thread does most of it meanwhile.
-    #[arg(
-        long,
-        value_name = "BOOL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true",
-        conflicts_with = "dry_run"
-    )]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", conflicts_with = "dry_run")]
     score: Option<bool>,
     /// Show what would be done and how small it would get; change nothing
     ///
@@ -353,11 +345,6 @@ struct CompactArgs {
     no_calibrate: bool,
 }
 
-/// `--budget` without a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--budget needs a summary, and the policy makes none; --method extractive makes one")]
-struct NoSummary;
-
 impl CompactArgs {
     /// Whether the policy allows a call of a model. A preview calls none, and neither does a run
     /// for which neither a flag nor a server names one.
@@ -367,15 +354,12 @@ impl CompactArgs {
     }
 
     /// The options of a compaction by that policy, over which the flags are laid already.
-    fn options(
-        &self,
-        policy: Policy,
-        overflow: bool,
-    ) -> Result<ctx_engine::compact::Options, NoSummary> {
+    fn options(&self, policy: Policy, overflow: bool) -> Result<Options, Failure> {
         if self.budget.is_some() && policy.summary.method == Method::None {
-            return Err(NoSummary);
+            return Err(Failure::new("--budget needs a summary, and the policy makes none")
+                .hint("--method extractive makes one"));
         }
-        Ok(ctx_engine::compact::Options {
+        Ok(Options {
             policy,
             overflow,
             only_if_due: self.if_due,
@@ -396,10 +380,11 @@ impl CompactArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use ctx_cli::Failure;
     use ctx_engine::compact::Options;
     use ctx_policy::{Method, Policy};
 
-    use super::{CompactArgs, NoSummary};
+    use super::CompactArgs;
 
     #[derive(Parser)]
     struct Line {
@@ -411,7 +396,7 @@ mod tests {
         Line::parse_from([&["t"], flags].concat()).args
     }
 
-    fn options(flags: &[&str], method: Method) -> Result<Options, NoSummary> {
+    fn options(flags: &[&str], method: Method) -> Result<Options, Failure> {
         let mut policy = Policy::default();
         policy.summary.method = method;
         args(flags).options(policy, false)
@@ -424,7 +409,8 @@ mod tests {
         let budgeted = options(Method::Extractive).expect("a summary");
         assert_eq!(budgeted.budget, Some(9_000));
         assert_eq!((budgeted.keep.turns, budgeted.keep.messages), (Some(2), None));
-        assert_eq!(options(Method::None).err(), Some(NoSummary));
+        let refused = options(Method::None).expect_err("no summary");
+        assert!(refused.to_string().starts_with("--budget needs a summary"), "{refused}");
     }
 
     #[test]

@@ -73,10 +73,8 @@ pub(super) fn open<'s>(
     store: &'s LazyStore<'s>,
 ) -> Result<(Input, Target<'s>), Failure> {
     let paths = inputs(&args.files)?;
-    let named = args.session.as_ref();
-    let growth = Growth::Follows;
-    let (source, target) =
-        args.output.session(setup.options.dry_run, &paths, named, store, growth)?;
+    let (named, dry_run) = (args.session.as_ref(), setup.options.dry_run);
+    let (source, target) = args.output.session(dry_run, &paths, named, store, Growth::Follows)?;
     Ok((source.open(&paths[0])?, target))
 }
 
@@ -136,11 +134,8 @@ impl Args {
         let counting = self.counting.resolve_under(Some(&policy))?;
         counting.report(io);
         let llm = self.llm.under(&policy.summary);
-        let headings = if llm.template.as_ref() == Some(&policy.summary.template) {
-            policy.summary.sections.clone()
-        } else {
-            Vec::new()
-        };
+        let is_of_policy = llm.template.as_ref() == Some(&policy.summary.template);
+        let headings = if is_of_policy { policy.summary.sections.clone() } else { Vec::new() };
         let asks = self.compact.asks_model(&policy, llm.has_server());
         let make = move |tokens, notes: &mut Notes| {
             let writer = llm.writer(tokens, |text| notes.warn(&[], text));
@@ -155,7 +150,7 @@ impl Args {
             now: chrono::Utc::now,
             temp: std::env::temp_dir(),
         };
-        let options = self.compact.options(policy, self.triggers.overflow);
-        Ok(Setup { options: options.map_err(Failure::new)?, environment })
+        let options = self.compact.options(policy, self.triggers.overflow)?;
+        Ok(Setup { options, environment })
     }
 }

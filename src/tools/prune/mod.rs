@@ -1,6 +1,5 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -88,8 +87,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = args.store.lazy(&TOOL, matches);
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     args.report.refuse_among_records(&output, args.dry_run)?;
-    let growth = Growth::Follows;
-    let (source, target) = output.session(args.dry_run, &paths, None, &store, growth)?;
+    let (source, target) = output.session(args.dry_run, &paths, None, &store, Growth::Follows)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
     session.note_document(io);
@@ -128,25 +126,24 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             "{name}: the last call is not older than --cache-ttl: nothing was changed"
         ));
     }
-    let decision = passes::telling(&name, io, |notes| pass.finish(is_due, notes));
+    let decision = session.telling(io, |notes| pass.finish(is_due, notes));
     let mut decision = decision.map_err(|error| failure(error, &name))?;
     let report = |decision: &Decision<'_>, output: Option<&Path>| {
         let name = json_name(&session.name);
         json_line(&decision.report(name, output, args.dry_run))
     };
     if args.dry_run {
-        if args.report.json {
-            io.write(report(&decision, None).as_bytes())?;
-            return Ok(ExitStatus::Done);
-        }
-        rule_table(&decision.sums, io)?;
-        unsent_table(&decision.unsent, io)?;
+        let shown = if args.report.json {
+            report(&decision, None)
+        } else {
+            rule_table(&decision.sums) + &unsent_table(&decision.unsent)
+        };
+        io.write(shown.as_bytes())?;
         return Ok(ExitStatus::Done);
     }
-    let open = target.open(io)?;
-    let done = decision.write(left_out, open);
+    let done = decision.write(left_out, target.open(io)?);
     done.map_err(|error| failure(error, &name))?.finish()?;
-    passes::telling(&name, io, |notes| decision.warn_of_reasoning(notes));
+    session.telling(io, |notes| decision.warn_of_reasoning(notes));
     if args.report.json {
         io.write(report(&decision, output.output.as_deref()).as_bytes())?;
     }
@@ -166,31 +163,27 @@ fn failure(error: PassError, name: &str) -> Failure {
 }
 
 /// The table of the tokens that each rule frees.
-fn rule_table(sums: &Sums, io: &mut Io) -> Result<(), Failure> {
-    let mut row = |cells: [&str; 5]| -> io::Result<()> {
-        let [rule, changes, before, after, freed] = cells;
-        writeln!(io.out(), "{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}")
+fn rule_table(sums: &Sums) -> String {
+    let row = |rule: &str, [changes, before, after, freed]: [&str; 4]| {
+        format!("{rule:<10} {changes:>8} {before:>10} {after:>10} {freed:>10}\n")
     };
-    let mut written = row(["rule", "changes", "before", "after", "freed"]);
+    let mut table = row("rule", ["changes", "before", "after", "freed"]);
     let rules = sums.by_rule().map(|(rule, sum)| (rule.as_str(), sum));
     for (rule, sum) in rules.chain([("total", sums.total())]) {
         let numbers = [sum.changes, sum.before, sum.after, sum.gain()].map(|n| n.to_string());
-        let [changes, before, after, freed] = numbers.each_ref().map(String::as_str);
-        written = written.and_then(|()| row([rule, changes, before, after, freed]));
+        table += &row(rule, numbers.each_ref().map(String::as_str));
     }
-    written.map_err(|error| Failure::stdout(&error))
+    table
 }
 
 /// The table of the lines that leave an agent's log but were never sent to the model.
-fn unsent_table(unsent: &[(Rule, u64, u64)], io: &mut Io) -> Result<(), Failure> {
-    let mut row = |rule: &str, count: &str, bytes: &str| {
-        writeln!(io.out(), "{rule:<17} {count:>8} {bytes:>10}")
-    };
-    let mut written = if unsent.is_empty() { Ok(()) } else { row("not sent", "count", "bytes") };
+fn unsent_table(unsent: &[(Rule, u64, u64)]) -> String {
+    let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
+    let mut table = row("not sent", "count", "bytes");
     for (rule, count, bytes) in unsent {
-        written = written.and_then(|()| row(rule.as_str(), &count.to_string(), &bytes.to_string()));
+        table += &row(rule.as_str(), &count.to_string(), &bytes.to_string());
     }
-    written.map_err(|error| Failure::stdout(&error))
+    if unsent.is_empty() { String::new() } else { table }
 }
 
 /// The rules, and what they leave alone.
@@ -233,13 +226,7 @@ struct PruneFlags {
     window_messages: Option<u64>,
 
     /// Keep the last N assistant messages and what follows
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = parse_count,
-        default_value = "3",
-        help_heading = "What is kept"
-    )]
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "3", help_heading = "What is kept")]
     protect_last: u64,
     /// Change only results of tools whose name matches (can be repeated)
     #[arg(long, value_name = "GLOB", help_heading = "What is kept")]
@@ -256,13 +243,7 @@ struct PruneFlags {
     #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What is kept")]
     zone: Option<Zone>,
     /// Change nothing if fewer tokens would be freed
-    #[arg(
-        long,
-        value_name = "TOKENS",
-        value_parser = parse_count,
-        default_value = "0",
-        help_heading = "What is kept"
-    )]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_count, default_value = "0", help_heading = "What is kept")]
     min_gain: u64,
     /// Change nothing unless the last call of the model is older: 5m, 1h
     ///
@@ -316,10 +297,8 @@ impl PruneFlags {
         /// Shares have six decimals.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim
-            || self.max_chars.is_some()
-            || self.head_share.is_some()
-            || self.tail_share.is_some()
-            || self.rescue_lines.is_some();
+            || self.max_chars.or(self.rescue_lines).is_some()
+            || self.head_share.or(self.tail_share).is_some();
         let default = Trim::default();
         let trim = Trim {
             max_chars: self.max_chars.map_or(default.max_chars, saturating_usize),

@@ -139,9 +139,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return batch::run(&args, io);
     }
     if args.jobs.is_some() {
-        return Err(
-            Failure::new("--jobs without --batch").hint("leave it out: two sessions are one job")
-        );
+        let failure = Failure::new("--jobs without --batch");
+        return Err(failure.hint("leave it out: two sessions are one job"));
     }
     if args.list == Some(Listed::Questions) && args.evidence.is_none() {
         return Err(Failure::new("--list questions needs --evidence FILE")
@@ -253,11 +252,10 @@ fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result
 
 /// Whether BEFORE's exact bytes are in a snapshot.
 fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool, Failure> {
-    let sha256 = before
-        .finish()
-        .map_err(|error| Failure::new(format_args!("cannot read BEFORE: {error}")))?;
-    let session = args.session.as_ref();
-    store.has_snapshot_of(session, &sha256).map_err(failure)
+    let sha256 = before.finish();
+    let sha256 =
+        sha256.map_err(|error| Failure::new(format_args!("cannot read BEFORE: {error}")))?;
+    store.has_snapshot_of(args.session.as_ref(), &sha256).map_err(failure)
 }
 
 /// The classes with items and the share that was kept; then the values needed later, and the
@@ -306,12 +304,8 @@ fn of_rows(classes: &[Row; 8], items_kept: f64) -> String {
 fn of_needed(needed: Needed) -> String {
     let mut rows = vec![heading("needed kept share measure")];
     for Measure { name, needed, kept, .. } in measures(needed) {
-        rows.push(vec![
-            needed.to_string(),
-            kept.to_string(),
-            percent(kept, needed),
-            name.to_owned(),
-        ]);
+        let (share, name) = (percent(kept, needed), name.to_owned());
+        rows.push(vec![needed.to_string(), kept.to_string(), share, name]);
     }
     aligned(rows)
 }
@@ -332,14 +326,13 @@ fn of_marks(marks: &[Mark<'_>]) -> String {
 
 /// Mark, id, category and question, with tabs between.
 fn question_list(marks: &[Mark<'_>]) -> String {
-    let mut out = String::new();
-    for mark in marks {
+    let line = |mark: &Mark<'_>| {
         let question = mark.question;
         let told = [&question.id, &question.category, &question.question];
         let [id, category, words] = told.map(|text| printable(text));
-        let _ = writeln!(out, "{}\t{id}\t{category}\t{words}", mark.sign());
-    }
-    out
+        format!("{}\t{id}\t{category}\t{words}\n", mark.sign())
+    };
+    marks.iter().map(line).collect()
 }
 
 fn heading(words: &str) -> Vec<String> {
@@ -354,11 +347,10 @@ fn table_line(counts: [u64; 4], score: Option<f64>, name: &str) -> Vec<String> {
 
 /// Class, line and text of each item, with tabs between.
 fn item_list(score: &Score, listed: Listed) -> String {
-    let mut out = String::new();
-    for item in listed.of(score) {
+    let items = listed.of(score).into_iter();
+    let lines = items.map(|item| {
         let (class, text) = (item.class.as_str(), printable(&item.text));
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "{class}\t{}\t{text}", item.line);
-    }
-    out
+        format!("{class}\t{}\t{text}\n", item.line)
+    });
+    lines.collect()
 }
