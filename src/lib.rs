@@ -10,7 +10,6 @@ pub mod output;
 pub mod passes;
 pub mod session;
 pub mod store;
-pub mod trash;
 
 /// Flags that several tools share, and the options they turn into.
 pub mod args {

@@ -1,17 +1,23 @@
-//! The location of the store, and its failures as messages for the user.
+//! The location of the store, what is in its trash, and its failures as messages for the user.
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, is_stdin, shell_word};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Listing, Outcome, Tool, is_stdin, json_line, printable, shell_word,
+    short_bytes, short_time,
+};
 use ctx_format::Saved;
 use ctx_memory::MergeError;
 use ctx_policy::duration::FixedSpan;
 use ctx_store::{
-    Actor, MissingReason, MissingSnapshot, SessionId, Severity, SnapshotId, Store, StoreError, When,
+    Actor, MissingReason, MissingSnapshot, SessionId, Severity, SnapshotId, Store, StoreError,
+    Trashed, When,
 };
 
 /// The flag of every tool that uses the store.
@@ -93,6 +99,56 @@ fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
 /// A session's id as typed.
 pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
+}
+
+/// The default of `ctx-gc --grace-days`, which lists of the trash assume, too.
+pub const GRACE_DAYS: u32 = 7;
+
+/// Prints the list, where the grace has so many days; what was removed last comes first.
+pub fn list_trash(
+    store: &Store,
+    trashed: &[Trashed],
+    grace: u32,
+    json: bool,
+    io: &mut Io,
+) -> Outcome {
+    let text = if json {
+        trashed.iter().map(|it| json_line(&it.json(grace))).collect()
+    } else {
+        trash_table(trashed, grace, store.now(), io.columns())
+    };
+    io.print(&text)?;
+    Ok(ExitStatus::Done)
+}
+
+fn trash_table(
+    trashed: &[Trashed],
+    grace: u32,
+    now: DateTime<Utc>,
+    columns: Option<usize>,
+) -> String {
+    if trashed.is_empty() {
+        return String::new();
+    }
+    let mut listing = Listing::new("ID|>REMOVED|>GRACE|>SIZE|KIND|PATH");
+    for it in trashed {
+        let left = it.grace_ends(grace) - now;
+        let source = it.meta.as_ref().and_then(|meta| meta.source.as_deref());
+        listing.push([
+            it.item.to_string(),
+            short_time(since(it.removed, now)),
+            left.to_std().map_or_else(|_| "over".to_owned(), short_time),
+            short_bytes(it.bytes),
+            it.kind().to_owned(),
+            source.map_or_else(|| "-".to_owned(), printable),
+        ]);
+    }
+    listing.for_stdout(columns)
+}
+
+/// The time since something happened; zero for a time in the future.
+pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+    (now - time).to_std().unwrap_or_default()
 }
 
 /// A date or a time given to a flag.

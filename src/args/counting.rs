@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ctx_cli::{Failure, Io, Listing, json_line};
+use ctx_cli::{Failure, Io, Listing, json_line, question};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
@@ -47,12 +47,9 @@ impl CountingArgs {
         let model = self.models.resolve("--encoding NAME counts for another")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
         let of_model = model.map(|model| model.encoding);
-        let encoding = self.encoding.or(of_policy).or(of_model);
-        Ok(Counting {
-            counter: MessageCounter::new(encoding.unwrap_or_default()),
-            model,
-            full_name: self.models.full_name(),
-        })
+        let encoding = self.encoding.or(of_policy).or(of_model).unwrap_or_default();
+        let counter = MessageCounter::new(encoding);
+        Ok(Counting { counter, model, full_name: self.models.full_name() })
     }
 }
 
@@ -140,11 +137,8 @@ pub struct ModelArgs {
 impl ModelArgs {
     /// The table entry of the named model; `otherwise` is the advice if it has none.
     pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>, Failure> {
-        let known = self.name().map(|name| {
-            let model = ctx_tokens::model(name);
-            model.ok_or_else(|| unknown(name, otherwise))
-        });
-        known.transpose()
+        let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
+        self.name().map(known).transpose()
     }
 
     /// The name of the model, in full.
@@ -160,20 +154,15 @@ impl ModelArgs {
     /// Prints the list if it was requested. Returns whether it did; the tool is then done.
     pub fn list(&self, json: bool, io: &mut Io) -> Result<bool, Failure> {
         if self.list_models {
-            let text = if json { objects() } else { table() };
-            io.write(text.as_bytes())?;
+            let objects = || rows().map(|model| json_line(&model)).collect();
+            io.print(if json { objects() } else { table() })?;
         }
         Ok(self.list_models)
     }
 }
 
 fn unknown(name: &str, otherwise: &str) -> Failure {
-    let near = similar(name);
-    let near = match near.as_slice() {
-        [] => String::new(),
-        [one] => format!("did you mean {one}? "),
-        [others @ .., last] => format!("did you mean {} or {last}? ", others.join(", ")),
-    };
+    let near = question(&similar(name)).map_or_else(String::new, |near| near + " ");
     Failure::new(format_args!("unknown model {name:?}"))
         .hint(format!("{near}--list-models prints the models that are known; {otherwise}"))
 }
@@ -230,10 +219,6 @@ fn rows() -> impl Iterator<Item = ModelRow> {
             .collect(),
         listed_on: Model::listed_on(),
     })
-}
-
-fn objects() -> String {
-    rows().map(|model| json_line(&model)).collect()
 }
 
 /// Two columns come first that every row has, so that awk and sort can take them.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use ctx_format::{
     Conversation, Handle, Message, Options, Records, ShortHash, ToolResult, dialect, map_strings,
 };
-use ctx_store::{Entry, Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
+use ctx_store::{Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_summary::ledger::is_observation;
 use ctx_summary::ledger::score::After;
 
@@ -86,10 +86,19 @@ pub fn original(
 ) -> Result<String, OriginalError> {
     let sessions = sessions(store, session)?;
     match wanted {
-        OriginalQuery::Hash(hash) => match in_files(store, &sessions, hash)? {
-            Some(text) => Ok(text),
-            None => in_sessions(store, session, transcript, hash),
-        },
+        OriginalQuery::Hash(hash) => {
+            if let Some(text) = in_files(store, &sessions, hash)? {
+                return Ok(text);
+            }
+            let mut found = BTreeMap::new();
+            if let Some(transcript) = transcript {
+                in_session(transcript, hash, &mut found).map_err(OriginalError::Session)?;
+            }
+            if found.is_empty() {
+                found = in_snapshots(store, session, hash)?;
+            }
+            only(found, hash)
+        }
         OriginalQuery::Path(path) => {
             for session in sessions {
                 if let Some(file) = store.offload_folder(&session)?.file(path) {
@@ -131,23 +140,6 @@ fn in_files(
     Ok(Some(store.read_offloaded(&only(files, hash)?)?.text))
 }
 
-/// A text of the session that was named, else of those in snapshots.
-fn in_sessions(
-    store: &Store,
-    session: Option<&SessionId>,
-    transcript: Option<impl Read>,
-    hash: &str,
-) -> Result<String, OriginalError> {
-    let mut found = BTreeMap::new();
-    if let Some(transcript) = transcript {
-        in_session(transcript, hash, &mut found).map_err(OriginalError::Session)?;
-    }
-    if found.is_empty() {
-        found = in_snapshots(store, session, hash)?;
-    }
-    only(found, hash)
-}
-
 /// The only one of what was found, by its hash.
 fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     if found.len() > 1 {
@@ -173,30 +165,22 @@ fn in_snapshots(
     let mut found = BTreeMap::new();
     let catalog = store.catalog(session)?;
     for entry in catalog.entries.iter().rev() {
-        match in_snapshot(store, entry, hash, &mut found) {
+        let (file, _) = match store.open_verified(entry) {
+            Ok(opened) => opened,
             // A damaged one does not hide the others.
-            Ok(()) | Err(StoreError::Damaged { .. }) => {}
+            Err(StoreError::Damaged { .. }) => continue,
             Err(error) => return Err(error),
-        }
+        };
+        in_session(file, hash, &mut found).map_err(|source| StoreError::Io {
+            action: "read",
+            path: store.data_path(&entry.id),
+            source,
+        })?;
         if hash.len() >= HANDLE && !found.is_empty() {
             break;
         }
     }
     Ok(found)
-}
-
-fn in_snapshot(
-    store: &Store,
-    entry: &Entry,
-    hash: &str,
-    found: &mut BTreeMap<String, String>,
-) -> Result<(), StoreError> {
-    let (file, _) = store.open_verified(entry)?;
-    in_session(file, hash, found).map_err(|source| StoreError::Io {
-        action: "read",
-        path: store.data_path(&entry.id),
-        source,
-    })
 }
 
 fn in_session(
@@ -233,8 +217,7 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
             found.insert(name.sha256().to_owned(), text.to_owned());
         }
     };
-    let texts = message.results().filter_map(ToolResult::text);
-    texts.for_each(|text| look_at(&text));
+    message.results().filter_map(ToolResult::text).for_each(|text| look_at(&text));
     let printed = message.texts().into_iter().filter(|text| is_observation(text));
     printed.for_each(&mut look_at);
     for call in message.calls() {

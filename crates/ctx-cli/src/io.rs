@@ -141,6 +141,16 @@ impl Io {
         self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
 
+    /// Writes text to stdout.
+    pub fn print(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
+        self.write(text.as_ref().as_bytes())
+    }
+
+    /// Writes an object for programs to stdout.
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.print(json_line(value))
+    }
+
     /// Flushes stdout when the tool ends. A partly done run must be repeated, which matters more
     /// than a failed write.
     pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus, Failure> {
@@ -206,42 +216,30 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-/// The colours in use.
+/// The colours in use, by their numbers in escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Paint {
     /// Failures and removals.
-    Red,
+    Red = 31,
     /// Additions.
-    Green,
+    Green = 32,
     /// Warnings.
-    Yellow,
+    Yellow = 33,
     /// One of several kinds.
-    Blue,
+    Blue = 34,
     /// Another one.
-    Magenta,
+    Magenta = 35,
     /// One more.
-    Cyan,
+    Cyan = 36,
     /// Headings and sums.
-    Bold,
+    Bold = 1,
     /// Less important text.
-    Dim,
+    Dim = 2,
 }
 
 fn painted(colour: bool, paint: Paint, text: &str) -> String {
-    if !colour {
-        return text.to_owned();
-    }
-    let code = match paint {
-        Paint::Red => 31,
-        Paint::Green => 32,
-        Paint::Yellow => 33,
-        Paint::Blue => 34,
-        Paint::Magenta => 35,
-        Paint::Cyan => 36,
-        Paint::Bold => 1,
-        Paint::Dim => 2,
-    };
-    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    if colour { format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8) } else { text.to_owned() }
 }
 
 pub(crate) fn wants_colour(choice: Colour, terminal: bool) -> bool {

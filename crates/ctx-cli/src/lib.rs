@@ -34,6 +34,7 @@ pub use parallel::{Statuses, in_parallel, jobs_of, of_each, report_failures};
 pub use process::{ExitStatus, main};
 pub use progress::{Progress, ShowProgress};
 pub use tool::{Binary, Page, Tool};
+pub use usage::question;
 
 /// The result of a tool's `run`.
 pub type Outcome = Result<ExitStatus, Failure>;

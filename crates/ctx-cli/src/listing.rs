@@ -205,9 +205,11 @@ pub fn aligned(rows: Vec<Vec<String>>) -> String {
 }
 
 /// Lines of a label and its value.
-pub fn labelled(rows: &[(&str, String)]) -> String {
-    let width = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let row = |(what, value): &(&str, String)| format!("  {what:<width$}  {}\n", printable(value));
+pub fn labelled<S: AsRef<str>>(rows: &[(S, String)]) -> String {
+    let width = rows.iter().map(|(what, _)| what.as_ref().len()).max().unwrap_or(0);
+    let row = |(what, value): &(S, String)| {
+        format!("  {:<width$}  {}\n", what.as_ref(), printable(value))
+    };
     rows.iter().map(row).collect()
 }
 

@@ -301,7 +301,7 @@ fn similar_flags(typed: &str, command: &Command) -> Option<String> {
 }
 
 /// "did you mean a, b or c?"
-fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
+pub fn question<S: Borrow<str> + Display>(names: &[S]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
         [] => format!("did you mean {last}?"),

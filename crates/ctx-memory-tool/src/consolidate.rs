@@ -1,7 +1,7 @@
 //! `ctx-memory consolidate`: what all sessions left behind, brought together.
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_format::counted;
 use ctx_memory::consolidate::Report;
 use ctx_memory::{Change, Consolidated, Consolidation};
@@ -76,7 +76,7 @@ impl Args {
         self.tell(&done, io);
         if self.json {
             let changed = done.changes.iter().map(|change| change.name.as_str()).collect();
-            io.write(json_line(&ReportJson { changed, report: &done.report }).as_bytes())?;
+            io.json(&ReportJson { changed, report: &done.report })?;
         }
         Ok(ExitStatus::Done)
     }

@@ -325,7 +325,7 @@ fn repair(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) ->
     }
     if args.json {
         let json = copy.json(json_name(&session.name), named.display().to_string());
-        io.write(json_line(&json).as_bytes())?;
+        io.json(&json)?;
     }
     Ok(if copy.has_problem { ExitStatus::No } else { ExitStatus::Done })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ctx_cli::{
     ExitStatus, Failure, Io, Progress, STDIN_NAME, Statuses, Verbosity, jobs_of, json_failure,
-    json_line, printable,
+    printable,
 };
 use ctx_engine::compact::{BatchLine, BatchPass, Report};
 use ctx_engine::{Notes, PassError};
@@ -162,7 +162,7 @@ impl Tally {
             Some(Ok(report)) => {
                 self.add(&report, name, io);
                 if tells {
-                    io.write(json_line(&report).as_bytes())?;
+                    io.json(&report)?;
                 }
             }
             Some(Err(error)) => {
@@ -217,6 +217,6 @@ impl Tally {
             return Ok(());
         }
         let line = format!("{}: {}\n", printable(name), self.line(dry_run));
-        io.write(line.as_bytes())
+        io.print(&line)
     }
 }

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Statuses, Tool, Verbosity, is_stdin, json_failure, json_line,
-    printable,
+    ExitStatus, Failure, Io, Statuses, Tool, Verbosity, is_stdin, json_failure, printable,
 };
 use ctx_engine::compact::{Options, Outcome, Report};
 use ctx_engine::{Pin, Time};
@@ -139,7 +138,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     if let Some(name) = &args.show_preset {
         let built_in = (name == "built-in").then_some(ctx_policy::BUILT_IN);
         let text = built_in.or_else(|| ctx_policy::source(name)).ok_or_else(|| unknown(name))?;
-        io.write(text.as_bytes())?;
+        io.print(text)?;
         return Ok(ExitStatus::Done);
     }
     args.refuse_what_does_not_fit()?;
@@ -272,7 +271,7 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
         io.warn(format_args!("{name}: {warning}"));
     }
     if json {
-        return io.write(json_line(report).as_bytes());
+        return io.json(report);
     }
     let line = report::line(report);
     if report.outcome == Outcome::SummaryFailed && report.snapshot.is_none() {
@@ -283,7 +282,7 @@ fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Res
     } else if io.verbosity() != Verbosity::Quiet {
         let name = printable(name);
         let text = format!("{name}: {line}\n{}", report::plan(report));
-        io.write(text.as_bytes())?;
+        io.print(&text)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, STDIN_NAME, inputs, json_line};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, STDIN_NAME, inputs};
 use ctx_engine::compact::{Content, Environment, MakeWriter, Options, compact_stream};
 use ctx_engine::{Notes, PassError};
 use ctx_policy::{Fallback, Method};
@@ -108,7 +108,7 @@ pub(super) fn stream(args: &Args, setup: &Setup, store: &LazyStore<'_>, io: &mut
     }
     io.note(format_args!("{STDIN_NAME}: {}", report::line(&report)));
     if args.json {
-        io.write(json_line(&report).as_bytes())?;
+        io.json(&report)?;
     }
     Ok(status)
 }

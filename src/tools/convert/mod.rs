@@ -106,7 +106,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         output.finish()?;
     }
     if args.report.json {
-        io.write(json.as_bytes())?;
+        io.print(&json)?;
     }
     Ok(ExitStatus::Done)
 }

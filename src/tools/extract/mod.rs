@@ -241,7 +241,7 @@ fn print_report(
             new_items: merged.map(|(_, added, _)| added),
             known_items: merged.map(|(.., known)| known),
         };
-        io.write(json_line(&report).as_bytes())?;
+        io.json(&report)?;
     }
     Ok(ExitStatus::Done)
 }

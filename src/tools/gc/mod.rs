@@ -10,8 +10,7 @@ use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem, UndeleteReport};
 
 use crate::args::policy::PolicyArgs;
-use crate::store::{StoreArgs, failure, session_id};
-use crate::trash;
+use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 
 /// The default retention of snapshots in days.
 const DEFAULT_DAYS: u32 = 7;
@@ -111,7 +110,7 @@ struct Args {
     ///
     /// With 0 the trash is empty at the end, and what is removed cannot be had back. Offloaded
     /// files that were used within a day stay all the same.
-    #[arg(long, value_name = "N", default_value_t = crate::trash::GRACE_DAYS, help_heading = "Trash")]
+    #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
     /// Go on even if the clock seems to have jumped by more than a day
     ///
@@ -152,7 +151,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         if is_silent(io) {
             return Ok(ExitStatus::Done);
         }
-        return trash::list(&store, &trashed, args.grace_days, args.json, io);
+        return list_trash(&store, &trashed, args.grace_days, args.json, io);
     }
     let mut collector = Collector::new(&store, args.dry_run);
     let done = match session {
@@ -287,7 +286,7 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     if !is_silent(io) {
         let would = if args.dry_run { "would bring back " } else { "" };
         for item in &back {
-            io.write(format!("{would}{item}\n").as_bytes())?;
+            io.print(format!("{would}{item}\n"))?;
         }
     }
     let failures: Vec<Failure> = missing.into_iter().chain(failed).map(failure).collect();
@@ -376,6 +375,6 @@ impl Report<'_> {
             return Ok(());
         }
         let line = if self.args.json { json_line(&action.json(item)) } else { text + "\n" };
-        self.io.write(line.as_bytes())
+        self.io.print(&line)
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, json_line,
-    json_name, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, json_name,
+    printable,
 };
 use ctx_engine::Notes;
 use ctx_engine::offload::{Change, ChangePass, Reading, Template};
@@ -132,7 +132,7 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
         }
         (error, OriginalQuery::Hash(_)) => Failure::new(error).hint("give more digits"),
     })?;
-    io.write(text.as_bytes())?;
+    io.print(&text)?;
     Ok(ExitStatus::Done)
 }
 
@@ -187,7 +187,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
             offloaded: &offloader.results,
             freed_tokens: offloader.freed,
         };
-        io.write(json_line(&told).as_bytes())?;
+        io.json(&told)?;
     }
     let shows = args.dry_run && !args.report.json;
     for result in offloader.results.iter().filter(|_| shows) {
@@ -195,7 +195,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         let path = printable(path);
         let (tokens, bytes) = (counted(*tokens, "token"), counted(*bytes, "byte"));
         let told = format!("would offload line {line}: {tokens}, {bytes}: {path}\n");
-        io.write(told.as_bytes())?;
+        io.print(&told)?;
     }
     session.report(io);
     let would = if args.dry_run { "would be " } else { "" };
@@ -219,18 +219,18 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let put_back = restorer.restored.len();
     if args.report.json && written.is_ok() {
         let told = RestoreReport::new(&restorer, plan.run(args, &session));
-        io.write(json_line(&told).as_bytes())?;
+        io.json(&told)?;
     }
     let shows = args.dry_run && !args.report.json;
     for Reference { line, path } in restorer.restored.iter().filter(|_| shows) {
         let path = printable(path);
-        io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
+        io.print(format!("would restore line {line}: {path}\n"))?;
     }
     let missing = restorer.missing.len();
     for (Reference { line, path }, error) in std::mem::take(&mut restorer.missing) {
         if shows {
             let path = printable(&path);
-            io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
+            io.print(format!("would miss line {line}: {path}\n"))?;
         }
         let why = failure(error);
         io.warn(format_args!("{name}:{line}: left as it is: {why}"));

@@ -138,7 +138,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         } else {
             rule_table(&decision.sums) + &unsent_table(&decision.unsent)
         };
-        io.write(shown.as_bytes())?;
+        io.print(&shown)?;
         return Ok(ExitStatus::Done);
     }
     let done = decision.write(left_out, target.open(io)?);

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, printable, shell_word,
-};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, printable, shell_word};
 use ctx_format::counted;
 use ctx_memory::DailyEntry;
 use ctx_store::{
@@ -164,7 +162,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut report = RollbackReport::of(&args, &restore, target);
     let Some(target) = target else {
         if args.dry_run && args.json {
-            io.write(json_line(&report).as_bytes())?;
+            io.json(&report)?;
         } else if args.dry_run {
             show(&restore.meta, "-", io)?;
         } else {
@@ -182,12 +180,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         };
         if args.json {
             report.appended = restore.appended(target).map_err(failure)?;
-            io.write(json_line(&report).as_bytes())?;
+            io.json(&report)?;
             return refused.map_or(Ok(ExitStatus::Done), Err);
         }
         show(&restore.meta, &name.to_string(), io)?;
         if let Some(appended) = restore.appended(target).map_err(failure)? {
-            io.write(format!("{appended} would go; a new snapshot would have them\n").as_bytes())?;
+            io.print(format!("{appended} would go; a new snapshot would have them\n"))?;
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
     }
@@ -202,10 +200,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     warn(&replaced, &name.to_string(), io);
     if args.json {
         report.end(&replaced, appended);
-        io.write(json_line(&report).as_bytes())?;
+        io.json(&report)?;
     } else if io.verbosity() > Verbosity::Quiet {
         let done = done(&replaced, &restore.meta);
-        io.write(format!("{}: {done}\n", printable(&name.to_string())).as_bytes())?;
+        io.print(format!("{}: {done}\n", printable(&name.to_string())))?;
     }
     Ok(ExitStatus::Done)
 }
@@ -244,7 +242,7 @@ fn no_file(file: &Path, store: &Store) -> Failure {
 fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
     let (id, target, size) = (&meta.id, printable(target), meta.size());
     let line = format!("would restore {id} onto {target}: {size}\n");
-    io.write(line.as_bytes())
+    io.print(&line)
 }
 
 /// The result in a few words, with the numbers of the snapshots.

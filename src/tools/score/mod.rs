@@ -347,8 +347,7 @@ fn table_line(counts: [u64; 4], score: Option<f64>, name: &str) -> Vec<String> {
 
 /// Class, line and text of each item, with tabs between.
 fn item_list(score: &Score, listed: Listed) -> String {
-    let items = listed.of(score).into_iter();
-    let lines = items.map(|item| {
+    let lines = listed.of(score).map(|item| {
         let (class, text) = (item.class.as_str(), printable(&item.text));
         format!("{class}\t{}\t{text}\n", item.line)
     });

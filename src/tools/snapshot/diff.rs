@@ -88,14 +88,14 @@ fn show(compared: &Comparison, io: &mut Io) -> Result<(), Failure> {
             Some('~' | '>') => Some(Paint::Yellow),
             _ => None,
         };
-        io.write(format!("{}\n", io.paint(paint, line)).as_bytes())?;
+        io.print(format!("{}\n", io.paint(paint, line)))?;
     }
     let [removed, added, changed, moved] = counts;
     let (removed, same) = (counted(removed, "record"), compared.same);
     let end = format!(
         "{removed} removed, {added} added, {changed} changed, {moved} moved, {same} the same\n"
     );
-    io.write(end.as_bytes())
+    io.print(&end)
 }
 
 /// The row of the kind of change, and its cells.

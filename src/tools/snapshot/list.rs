@@ -14,8 +14,7 @@ use ctx_store::{
     Catalog, Event, Flaw, Meta, SessionId, SnapshotId, SnapshotKind, Store, When, real_path,
 };
 
-use crate::store::{copy_out, failure};
-use crate::trash::{self, since};
+use crate::store::{GRACE_DAYS, copy_out, failure, list_trash, since};
 
 /// `--list`: the newest come first.
 pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {
@@ -35,7 +34,7 @@ pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) ->
     }
     let objects = || metas.iter().map(json_line).collect();
     let text = if json { objects() } else { table(&metas, store.now(), io) };
-    io.write(text.as_bytes())?;
+    io.print(&text)?;
     warn_uncommitted(&catalog, io);
     Ok(status)
 }
@@ -81,7 +80,7 @@ pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -
         let is_of = |file: &Path| source.is_some_and(|source| Path::new(source) == file);
         file.as_deref().is_none_or(is_of) && scope.has(it.removed)
     });
-    trash::list(store, &trashed, trash::GRACE_DAYS, json, io)
+    list_trash(store, &trashed, GRACE_DAYS, json, io)
 }
 
 pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
@@ -169,7 +168,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     events.retain(|event| scope.has(event.time));
     if json {
         let lines: String = events.iter().map(json_line).collect();
-        io.write(lines.as_bytes())?;
+        io.print(&lines)?;
         return Ok(ExitStatus::Done);
     }
     let known = SnapshotMetas::of(&catalog);

@@ -222,7 +222,7 @@ fn hold(args: &Args, store: &Store, id: &str, held: bool, io: &mut Io) -> Outcom
         (false, false) => format!("{id}\n"),
         (false, true) => format!("would {} {id}\n", if held { "hold" } else { "release" }),
     };
-    io.write(line.as_bytes())?;
+    io.print(&line)?;
     Ok(ExitStatus::Done)
 }
 
@@ -247,7 +247,7 @@ fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
         }
         match of_file(args, store, &path) {
             Ok(text) => {
-                io.write(text.as_bytes())?;
+                io.print(&text)?;
                 statuses.add(ExitStatus::Done);
             }
             Err(failure) => statuses.failed(&failure, io),
@@ -324,9 +324,9 @@ impl Taker<'_> {
 
     fn print(&self, snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
         if self.args.json {
-            return io.write(json_line(&snapshot.meta).as_bytes());
+            return io.json(&snapshot.meta);
         }
-        io.write(format!("{}\n", snapshot.id).as_bytes())
+        io.print(format!("{}\n", snapshot.id))
     }
 
     fn save(&self, path: &Path, io: &mut Io) -> Result<Snapshot, Failure> {

@@ -1,6 +1,6 @@
 //! `--verify`: checks the store and, with `--repair`, repairs it where no data is lost.
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, json_line, printable};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, printable};
 use ctx_store::{BrokenLink, Flaw, Repaired, Store, Verdicts};
 use serde::Serialize;
 
@@ -97,14 +97,14 @@ impl Verification<'_> {
             let place = line.map(|line| printable(&format!("{id}:{line}")));
             let place = place.unwrap_or_else(|| id.to_owned());
             // Out of a tampered meta.json it could drive the terminal.
-            return io.write(format!("{place}: {}\n", printable(&text)).as_bytes());
+            return io.print(format!("{place}: {}\n", printable(&text)));
         }
         let (verdict, why) = match verdict {
             Ok(()) => ("sound", None),
             Err(Flaw::Damaged(why)) => ("damaged", Some(why.as_str())),
             Err(Flaw::Unread(why)) => ("unread", Some(why.as_str())),
         };
-        io.write(json_line(&VerifyReport { kind, id, line, verdict, why }).as_bytes())
+        io.json(&VerifyReport { kind, id, line, verdict, why })
     }
 
     /// Silent where all is well: it is one file, and no snapshot.

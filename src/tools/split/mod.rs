@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name, printable};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_name, printable};
 use ctx_engine::split::{Plan, SplitPass, ZoneCounts};
 use ctx_engine::{Invalid, PassError, Pin};
 use ctx_format::{Dialect, Options, Zone, ZoneReader};
@@ -130,9 +130,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.report.json {
         let output = args.output.output.as_deref().filter(|_| !args.dry_run);
         let json = counts.json(json_name(&session.name), output, dialect.map(Dialect::name));
-        io.write(json_line(&json).as_bytes())?;
+        io.json(&json)?;
     } else if args.dry_run {
-        io.write(format!("{}\n", printable(&line)).as_bytes())?;
+        io.print(format!("{}\n", printable(&line)))?;
     }
     io.note(line);
     Ok(ExitStatus::Done)

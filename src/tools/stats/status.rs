@@ -165,30 +165,20 @@ impl Status {
             Step::Compact => "yes",
         };
         let used = format!("{tokens} of {window} tokens ({})", percent(tokens, window));
-        let mut rows = vec![("window", used), ("due", due.to_owned())];
-        rows.extend(self.due.readings.iter().map(row));
-        rows.push(("compactions", self.compactions.to_string()));
-        if let Some(event) = &self.newest {
-            rows.push(("last one", compaction(event)));
-        }
         let snapshot = self.snapshot.as_ref();
         let snapshot = snapshot.map_or_else(|| "none".to_owned(), |meta| meta.id.clone());
-        rows.push(("last snapshot", snapshot));
+        let mut rows = vec![("window".to_owned(), used), ("due".to_owned(), due.to_owned())];
+        rows.extend(self.due.readings.iter().map(row));
+        rows.push(("compactions".to_owned(), self.compactions.to_string()));
+        rows.extend(self.newest.iter().map(|event| ("last one".to_owned(), compaction(event))));
+        rows.push(("last snapshot".to_owned(), snapshot));
         format!("{}\n{}", ctx_cli::printable(&self.name), labelled(&rows))
     }
 }
 
-/// `share of the window  30282 of 102400 (29.6%)`
-fn row(reading: &Reading) -> (&'static str, String) {
-    let what = match reading.trigger {
-        Trigger::Messages => "trigger messages",
-        Trigger::Tokens => "trigger tokens",
-        Trigger::Share => "trigger share",
-        Trigger::Reserve => "trigger reserve",
-        Trigger::ToolBytes => "trigger tool-bytes",
-        Trigger::Turns => "trigger turns",
-        Trigger::Overflow => "trigger overflow",
-    };
+/// `trigger share  30282 of 102400 (29.6%)`
+fn row(reading: &Reading) -> (String, String) {
+    let what = format!("trigger {}", reading.trigger.as_str());
     let (value, limit) = (reading.value, reading.limit);
     if reading.trigger == Trigger::Overflow {
         return (what, "reported".to_owned());

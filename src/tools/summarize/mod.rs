@@ -264,7 +264,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         };
         let stored = named.map(SessionId::as_str).zip(file.as_deref());
         let report = report.written(args.output.output.as_deref(), stored);
-        io.write(json_line(&report).as_bytes())?;
+        io.json(&report)?;
     }
     Ok(status)
 }
@@ -291,7 +291,7 @@ fn show(
             ),
         }
     };
-    io.write(text.as_bytes())?;
+    io.print(&text)?;
     Ok(ExitStatus::Done)
 }
 

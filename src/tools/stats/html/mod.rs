@@ -225,12 +225,8 @@ fn filled(subject: &Subject) -> String {
 /// A kind, as people read it.
 fn label(kind: ContentKind) -> &'static str {
     match kind {
-        ContentKind::System => "system",
-        ContentKind::Summary => "summary",
-        ContentKind::User => "user",
-        ContentKind::Assistant => "assistant",
-        ContentKind::Reasoning => "reasoning",
         ContentKind::Calls => "tool calls",
         ContentKind::Results => "tool results",
+        other => other.as_str(),
     }
 }
