@@ -43,9 +43,7 @@ impl SessionFile<'_> {
             self.lines(file, jobs, take, notes).map_err(failure)?;
             return Ok(BatchEnd::default());
         }
-        let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
-        let replacement = claimed.map_err(unchanged)?;
-        let file = replacement.bytes().map_err(unchanged)?;
+        let (replacement, file) = self.claim()?;
         let mut all = Report {
             outcome: Outcome::Compacted,
             success: true,

@@ -132,9 +132,7 @@ impl SessionFile<'_> {
     fn compact(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
         let failure = |error| self.failure(error);
         notes.watch().stage("reading the session");
-        let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
-        let replacement = claimed.map_err(unchanged)?;
-        let file = replacement.bytes().map_err(unchanged)?;
+        let (replacement, file) = self.claim()?;
         let source = self.open(file, notes).map_err(failure)?;
         let offloading;
         let compaction = Compaction::survey(&source, Some(&self.name()), true);
@@ -286,6 +284,14 @@ impl SessionFile<'_> {
             done.late_error = entry.log(self.store).err();
         }
         Ok(())
+    }
+
+    /// Claims the file, and opens its bytes.
+    fn claim(&self) -> Result<(Replacement<'_>, File), Failure> {
+        let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
+        let replacement = claimed.map_err(unchanged)?;
+        let file = replacement.bytes().map_err(unchanged)?;
+        Ok((replacement, file))
     }
 
     fn open(&self, file: File, notes: &mut Notes) -> Result<Source<'_>, PassError> {

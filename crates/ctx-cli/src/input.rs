@@ -1,9 +1,15 @@
-//! Operands: files, `-` for stdin, stdin when there is none.
+//! Operands: files, `-` for stdin, stdin when there is none; and folders, for the session files in
+//! them, however deep.
 
+use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+
+use clap::Args;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::{Failure, Progress};
 
@@ -97,13 +103,13 @@ pub fn is_stdin(path: &Path) -> bool {
 }
 
 /// A folder where files are taken.
-pub(crate) fn is_directory(name: &str) -> Failure {
+fn is_directory(name: &str) -> Failure {
     let hint = format!("name session files: find {} -name '*.jsonl' lists them", word(name));
     Failure::new("is a directory").at(name, None).hint(hint)
 }
 
 /// A path as one word of a shell's command line.
-pub(crate) fn word(path: &str) -> String {
+fn word(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
     if path.chars().all(is_plain) {
         path.to_owned()
@@ -131,6 +137,123 @@ fn is_like_an_id(name: &str) -> bool {
     let digits = name.chars().filter(char::is_ascii_hexdigit).count();
     let hyphens = name.chars().filter(|c| *c == '-').count();
     digits == 32 && digits + hyphens == name.len()
+}
+
+/// The default patterns of session files in a folder.
+const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
+
+/// Flags of tools that take folders.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FolderArgs {
+    /// Read the session files in folders, at any depth
+    #[arg(short, long, help_heading = "Input")]
+    recursive: bool,
+    /// In folders, read files that match PATTERN [default: *.jsonl, *.json]
+    ///
+    /// Can be repeated. A pattern without a slash is of the name, another one of the path.
+    #[arg(long, value_name = "PATTERN", value_parser = pattern, help_heading = "Input")]
+    glob: Vec<Glob>,
+}
+
+/// Which operands are searched as folders, and what is skipped in them.
+#[derive(Clone, Copy)]
+pub struct Walk {
+    /// Whether folders are searched without `--recursive`.
+    pub always: bool,
+    /// Files that are no sessions, and folders with no session in them, whatever they are called.
+    pub skip: fn(&Path) -> bool,
+}
+
+/// Files in the order of the operands, those of a folder by their names.
+#[derive(Debug)]
+pub struct Operands {
+    /// The files; a folder that failed keeps its place.
+    pub paths: Vec<PathBuf>,
+    /// The folders that failed, and why.
+    failed: HashMap<PathBuf, Failure>,
+}
+
+impl FolderArgs {
+    /// The files that the operands of a call name, and those in its folders.
+    ///
+    /// Hidden files are taken, links below a folder are not followed.
+    pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands, Failure> {
+        let named = inputs(operands)?;
+        let globs = self.globs()?;
+        let mut found = Operands { paths: Vec::new(), failed: HashMap::new() };
+        for path in named {
+            if is_stdin(&path) || !path.is_dir() {
+                found.paths.push(path);
+            } else if self.recursive || walk.always {
+                found.folder(path, &globs, walk.skip);
+            } else {
+                let hint = format!(
+                    "-r takes the session files in it: -r {}",
+                    word(&path.display().to_string())
+                );
+                found.fail(path, Failure::new("is a directory").hint(hint));
+            }
+        }
+        Ok(found)
+    }
+
+    fn globs(&self) -> Result<GlobSet, Failure> {
+        let mut set = GlobSetBuilder::new();
+        if self.glob.is_empty() {
+            for pattern in SESSIONS {
+                set.add(Glob::new(pattern).map_err(Failure::new)?);
+            }
+        }
+        for glob in &self.glob {
+            set.add(glob.clone());
+        }
+        set.build().map_err(Failure::new)
+    }
+}
+
+impl Operands {
+    /// An error where the path stands for a folder that failed.
+    pub fn check(&self, path: &Path) -> Result<(), Failure> {
+        self.failed.get(path).map_or(Ok(()), |failure| Err(failure.clone()))
+    }
+
+    fn fail(&mut self, path: PathBuf, failure: Failure) {
+        self.paths.push(path.clone());
+        let failure = failure.at(path.display().to_string(), None);
+        self.failed.insert(path, failure);
+    }
+
+    fn folder(&mut self, folder: PathBuf, globs: &GlobSet, skip: fn(&Path) -> bool) {
+        let before = self.paths.len();
+        let is_wanted = |entry: &DirEntry| entry.depth() == 0 || !skip(entry.path());
+        let walk = WalkDir::new(&folder).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(is_wanted) {
+            match entry {
+                Ok(entry) if entry.file_type().is_file() => {
+                    // A pattern without a slash is of the name, another one of the path in it.
+                    let below = entry.path().strip_prefix(&folder).unwrap_or(entry.path());
+                    if globs.is_match(entry.file_name()) || globs.is_match(below) {
+                        self.paths.push(entry.into_path());
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let path = error.path().unwrap_or(&folder).to_path_buf();
+                    let why = error.io_error().map(ToString::to_string);
+                    let why = why.unwrap_or_else(|| error.to_string());
+                    self.fail(path, Failure::unread(why));
+                }
+            }
+        }
+        if self.paths.len() == before {
+            let failure = Failure::new("no session file is in this folder");
+            self.fail(folder, failure.hint("--glob PATTERN says what they are called"));
+        }
+    }
+}
+
+fn pattern(text: &str) -> Result<Glob, String> {
+    Glob::new(text).map_err(|error| error.kind().to_string())
 }
 
 #[cfg(test)]
@@ -163,6 +286,61 @@ mod tests {
         assert_eq!(
             failure.to_string(),
             "/no/such: cannot read: No such file or directory (os error 2); check the path"
+        );
+    }
+}
+
+#[cfg(test)]
+mod folder_tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::{FolderArgs, Walk, pattern};
+
+    const WALK: Walk = Walk { always: true, skip: |path| path.ends_with("store") };
+
+    fn found(globs: &[&str], walk: Walk) -> Vec<String> {
+        let dir = tempfile::tempdir().expect("a folder");
+        for path in ["b.jsonl", "a.json", ".hidden/c.jsonl", "x/d.txt", "store/e.jsonl"] {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().expect("it is in one")).expect("made");
+            fs::write(path, "").expect("written");
+        }
+        // It would never end.
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).expect("linked");
+        let args = FolderArgs {
+            recursive: false,
+            glob: globs.iter().map(|it| pattern(it).expect("one")).collect(),
+        };
+        let operands = args.operands(&[dir.path().to_path_buf()], walk).expect("ok");
+        let outcome = |path: &PathBuf| match operands.check(path) {
+            Ok(()) => path.strip_prefix(dir.path()).unwrap_or(Path::new("?")).display().to_string(),
+            Err(failure) => failure.to_string().replace(&*dir.path().to_string_lossy(), "DIR"),
+        };
+        operands.paths.iter().map(outcome).collect()
+    }
+
+    /// 15 B3: hidden files too, by name, and no link is followed.
+    #[test]
+    fn a_folder_gives_the_files_in_it_in_their_order() {
+        let sorted = [".hidden/c.jsonl", "a.json", "b.jsonl"];
+        assert_eq!(found(&[], WALK), sorted);
+        assert_eq!(found(&["*.txt", "b*"], WALK), ["b.jsonl", "x/d.txt"]);
+        assert_eq!(found(&["x/**"], WALK), ["x/d.txt"]);
+        assert!(pattern("[").is_err());
+    }
+
+    /// 15 B3: a folder is never silent, and never without a way out.
+    #[test]
+    fn a_folder_that_gives_nothing_says_what_to_do() {
+        assert_eq!(
+            found(&["*.md"], WALK),
+            ["DIR: no session file is in this folder; --glob PATTERN says what they are called"]
+        );
+        let files_only = Walk { always: false, ..WALK };
+        assert_eq!(
+            found(&[], files_only),
+            ["DIR: is a directory; -r takes the session files in it: -r DIR"]
         );
     }
 }

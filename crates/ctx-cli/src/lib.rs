@@ -8,7 +8,6 @@
 mod completing;
 mod escape;
 mod failure;
-mod folders;
 pub mod help;
 mod input;
 mod io;
@@ -23,8 +22,9 @@ mod usage;
 pub use completing::{Shell, Typed};
 pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
-pub use folders::{FolderArgs, Operands, Walk};
-pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
+pub use input::{
+    FolderArgs, Input, Operands, STDIN_NAME, Walk, input_name, inputs, is_stdin, metadata,
+};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity, json_failure, json_line, json_name};
 pub use listing::{
     Cell, Listing, Portion, aligned, bar, cut_to_width, labelled, percent, short_bytes,

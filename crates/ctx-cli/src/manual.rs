@@ -123,30 +123,22 @@ impl Page {
                 self.out += &["\n", indent, &rest, "\n"].concat();
                 self.depth = 1;
             }
-            "PP" => {
+            "PP" | "TP" => {
                 self.gap();
-                self.depth = 1;
-            }
-            "TP" => {
-                self.gap();
-                (self.depth, self.is_term) = (1, true);
+                (self.depth, self.is_term) = (1, name == "TP");
             }
             "IP" => {
                 self.end_paragraph();
                 self.mark = String::from("- ");
             }
-            "RS" => {
+            "RS" | "RE" | "br" | "nf" | "fi" => {
                 self.end_paragraph();
-                self.depth += 1;
-            }
-            "RE" => {
-                self.end_paragraph();
-                self.depth = self.depth.saturating_sub(1);
-            }
-            "br" => self.end_paragraph(),
-            "nf" | "fi" => {
-                self.end_paragraph();
-                self.is_verbatim = name == "nf";
+                match name {
+                    "RS" => self.depth += 1,
+                    "RE" => self.depth = self.depth.saturating_sub(1),
+                    "br" => {}
+                    _ => self.is_verbatim = name == "nf",
+                }
             }
             // The title, and requests for other programs.
             _ => {}

@@ -201,13 +201,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     warn_edits(edits, io);
     let (items, dir) = (counted(*added, "new item"), folder.path().display());
     io.note(format_args!("{items} in {dir}, {known} known"));
-    print_report(&args, &extraction, Some((folder.path(), *added, *known)), io)?;
-    match folder.log(&merged, Utc::now()) {
-        Err(error) => {
-            Err(failure(error).after("the items are merged").status(ExitStatus::Uncertain))
-        }
-        Ok(()) => Ok(ExitStatus::Done),
-    }
+    print_report(&args, &extraction, Some((folder.path(), &merged)), io)?;
+    folder.log(&merged, Utc::now()).map_err(|error| {
+        failure(error).after("the items are merged").status(ExitStatus::Uncertain)
+    })?;
+    Ok(ExitStatus::Done)
 }
 
 /// The result for programs. The keys are a contract: none is ever removed.
@@ -222,12 +220,11 @@ struct ExtractReport {
     known_items: Option<usize>,
 }
 
-/// Prints the JSON report. After a merge it has the folder, the number of new items and of known
-/// ones.
+/// Prints the JSON report. After a merge it has the folder, and what was merged.
 fn print_report(
     args: &Args,
     extraction: &Extraction,
-    merged: Option<(&Path, usize, usize)>,
+    merged: Option<(&Path, &MergeCounts)>,
     io: &mut Io,
 ) -> Outcome {
     if args.report.json {
@@ -237,9 +234,9 @@ fn print_report(
             output: args.output.output.as_deref().map(shown),
             items: extraction.count,
             redacted_secrets: extraction.redacted,
-            into: merged.map(|(folder, ..)| shown(folder)),
-            new_items: merged.map(|(_, added, _)| added),
-            known_items: merged.map(|(.., known)| known),
+            into: merged.map(|(folder, _)| shown(folder)),
+            new_items: merged.map(|(_, merged)| merged.added),
+            known_items: merged.map(|(_, merged)| merged.known),
         };
         io.json(&report)?;
     }
@@ -252,8 +249,7 @@ fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extra
     for path in paths {
         let items = extraction.read(args, &Source::default(), path, |_| Ok(()))?;
         for item in &items {
-            let written = output.write_all(json_line(item).as_bytes());
-            written.map_err(|error| passes::failure(PassError::output(error), ""))?;
+            output.write_all(json_line(item).as_bytes()).map_err(output::failure)?;
         }
     }
     Ok(extraction)

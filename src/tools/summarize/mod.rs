@@ -190,10 +190,8 @@ impl Args {
     }
 
     fn check_end(&self, zones: &ZoneReader, session: &Session) -> Result<(), Failure> {
-        if self.partial {
-            return Ok(());
-        }
-        check_end(zones, session.dialect()).map_err(|error| session.failure(error))
+        let checked = if self.partial { Ok(()) } else { check_end(zones, session.dialect()) };
+        checked.map_err(|error| session.failure(error))
     }
 
     /// Bad lines come in whatever happens to them: they are part of the count
@@ -230,7 +228,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let name = json_name(&session.name);
     let report = Report::new(name, summary, &plan.counter, summing, took);
     if args.dry_run {
-        return show(args, &session.name, summary, &report, &plan.counter, io);
+        let shown = || preview(&session.name, summary, &plan.counter);
+        io.print(if args.report.json { json_line(&report) } else { shown() })?;
+        return Ok(ExitStatus::Done);
     }
     let figures = figures_of_summary(summing, took);
     let mut remembered = Ok(false);
@@ -258,10 +258,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     delivered?;
     if args.report.json {
-        let file = match named {
-            Some(session) => Some(summary_path(store.get()?, session)),
-            None => None,
-        };
+        let path = |session| Ok::<_, Failure>(summary_path(store.get()?, session));
+        let file = named.map(path).transpose()?;
         let stored = named.map(SessionId::as_str).zip(file.as_deref());
         let report = report.written(args.output.output.as_deref(), stored);
         io.json(&report)?;
@@ -270,29 +268,16 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 /// What would be done.
-fn show(
-    args: &Args,
-    name: &str,
-    summary: Option<&Summary>,
-    report: &Report<'_>,
-    counter: &MessageCounter,
-    io: &mut Io,
-) -> Outcome {
-    let text = if args.report.json {
-        json_line(report)
-    } else {
-        let name = printable(name);
-        match summary {
-            None => format!("{name}: nothing is old, and nothing would be summarized\n"),
-            Some(summary) => format!(
-                "{name}: a summary of {} would take the place of {}\n",
-                counted(counter.text(&summary.text), "token"),
-                counted(summary.messages, "message")
-            ),
-        }
+fn preview(name: &str, summary: Option<&Summary>, counter: &MessageCounter) -> String {
+    let name = printable(name);
+    let Some(summary) = summary else {
+        return format!("{name}: nothing is old, and nothing would be summarized\n");
     };
-    io.print(&text)?;
-    Ok(ExitStatus::Done)
+    format!(
+        "{name}: a summary of {} would take the place of {}\n",
+        counted(counter.text(&summary.text), "token"),
+        counted(summary.messages, "message")
+    )
 }
 
 /// The session with its summary, and what models took.

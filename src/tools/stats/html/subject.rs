@@ -47,10 +47,10 @@ impl Subject {
         let mut session = ReadArgs::default().session(source.open()?)?;
         let dialect = session.dialect();
         let mut pass = ProfilePass::new(request.counting.counter);
-        for state in &history.states {
+        for (entry, replaced) in &history.states {
             // A state that cannot be read is not on the curve.
-            if let Some(mut records) = bytes(request.store, &state.entry).and_then(records) {
-                let _ = pass.earlier(&mut records, state.replaced.clone());
+            if let Some(mut records) = bytes(request.store, entry).and_then(records) {
+                let _ = pass.earlier(&mut records, replaced.clone());
             }
         }
         let plan = Pruning {
@@ -150,7 +150,7 @@ fn records(reader: impl Read + Send + 'static) -> Option<Records> {
 }
 
 /// A session that can be opened.
-pub(super) struct Source {
+struct Source {
     /// As the user named it.
     pub(super) name: String,
     /// The snapshot that it is read from.
@@ -165,7 +165,7 @@ pub(super) struct Source {
 
 impl Source {
     /// The session that an operand names: a file before a session of the store.
-    pub(super) fn find(operand: &Path, store: &Store) -> Result<Self, Failure> {
+    fn find(operand: &Path, store: &Store) -> Result<Self, Failure> {
         let mut source = Self {
             name: input_name(operand),
             snapshot: None,
@@ -191,12 +191,12 @@ impl Source {
     }
 
     /// The file, where it is one.
-    pub(super) fn path(&self) -> Option<&Path> {
+    fn path(&self) -> Option<&Path> {
         self.copy.is_none().then_some(self.file.as_path())
     }
 
     /// Opens it from its beginning.
-    pub(super) fn open(&self) -> Result<Input, Failure> {
+    fn open(&self) -> Result<Input, Failure> {
         let Some(copy) = &self.copy else {
             return Input::open(&self.file);
         };
@@ -232,16 +232,8 @@ fn copy(mut reader: impl Read, name: &str) -> Result<File, Failure> {
 /// The number of replacements to show, newest first.
 const MOST_STATES: usize = 12;
 
-/// A state that the session had before its file was replaced.
-pub(super) struct State {
-    /// The snapshot of it.
-    pub(super) entry: Entry,
-    /// The replacement that produced it, except for the first state.
-    pub(super) replaced: Option<Replaced>,
-}
-
 /// A compaction, with the states before and after.
-pub(super) struct Compaction {
+struct Compaction {
     pub(super) event: Event,
     /// The snapshot of the session before, if it exists.
     pub(super) before: Option<Entry>,
@@ -253,9 +245,10 @@ pub(super) struct Compaction {
 
 /// The states of a session.
 #[derive(Default)]
-pub(super) struct History {
-    /// Those that are no more, the oldest first.
-    pub(super) states: Vec<State>,
+struct History {
+    /// The snapshots of those that are no more, the oldest first, each with the replacement that
+    /// produced it, except for the first one.
+    states: Vec<(Entry, Option<Replaced>)>,
     /// What made the session what it is now.
     pub(super) replaced: Option<Replaced>,
     /// Compactions that were appended to the session, which records them itself, and the number of
@@ -267,12 +260,10 @@ pub(super) struct History {
 
 impl History {
     /// Tells the marks of compactions that were appended what the log has of them.
-    pub(super) fn annotate(&self, marks: &mut [Mark]) {
+    fn annotate(&self, marks: &mut [Mark]) {
         for (event, lines) in &self.appended {
-            let is_its = |mark: &&mut Mark| {
-                mark.tool.is_none() && mark.line.is_some_and(|line| line > *lines)
-            };
-            if let Some(mark) = marks.iter_mut().find(is_its) {
+            let mut own = marks.iter_mut().filter(|mark| mark.tool.is_none());
+            if let Some(mark) = own.find(|mark| mark.line.is_some_and(|line| line > *lines)) {
                 mark.tool = Some(event.tool.clone());
                 mark.before = event.tokens_before.or(mark.before);
                 mark.after = event.tokens_after.unwrap_or(mark.after);
@@ -281,11 +272,7 @@ impl History {
     }
 
     /// `open` gives the session as it is now.
-    pub(super) fn of<R: Read>(
-        store: &Store,
-        known: &StoredHistory,
-        open: impl Fn() -> Option<R>,
-    ) -> Self {
+    fn of<R: Read>(store: &Store, known: &StoredHistory, open: impl Fn() -> Option<R>) -> Self {
         let mut history = Self::default();
         let replacements = known.events.iter().filter(|event| cut(event).is_some());
         let newest: Vec<&Event> = replacements.take(MOST_STATES).collect();
@@ -321,9 +308,7 @@ impl History {
                 history.appended.push(((*event).clone(), lines));
                 continue;
             }
-            history
-                .states
-                .push(State { entry: (*entry).clone(), replaced: history.replaced.take() });
+            history.states.push(((*entry).clone(), history.replaced.take()));
             history.replaced = replaced(event, meta);
         }
         history
@@ -365,7 +350,7 @@ fn snapshot<'k>(known: &'k StoredHistory, event: &Event) -> Option<&'k Entry> {
 }
 
 /// The bytes of a snapshot, where they can be trusted.
-pub(super) fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
+fn bytes(store: &Store, entry: &Entry) -> Option<SnapshotBytes> {
     store.open_verified(entry).ok().map(|(bytes, _)| bytes)
 }
 
