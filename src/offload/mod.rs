@@ -321,35 +321,25 @@ pub struct OffloadReport<'a> {
 /// The results that were put back, and those that could not be. The keys are a contract, too.
 #[derive(Serialize)]
 pub struct RestoreReport<'a> {
+    /// The run.
     #[serde(flatten)]
-    run: Run<'a>,
-    restored: &'a [Reference],
-    missing: Vec<MissingReference<'a>>,
-    elsewhere: &'a [Reference],
+    pub run: Run<'a>,
+    /// The results that were put back.
+    pub restored: &'a [Reference],
+    /// Those that could not be.
+    pub missing: Vec<MissingReference<'a>>,
+    /// References to files outside the folder.
+    pub elsewhere: &'a [Reference],
     /// How many texts only look like references.
-    foreign: u64,
+    pub foreign: u64,
 }
 
+/// A reference that stays.
 #[derive(Serialize)]
-struct MissingReference<'a> {
+pub struct MissingReference<'a> {
+    /// The reference.
     #[serde(flatten)]
-    reference: &'a Reference,
+    pub reference: &'a Reference,
     /// Why it stays.
-    error: String,
-}
-
-impl<'a> RestoreReport<'a> {
-    /// The report about restored results.
-    pub fn new(restorer: &'a Restorer<'_>, run: Run<'a>) -> Self {
-        let missing = restorer.missing.iter();
-        let missing = missing
-            .map(|(reference, error)| MissingReference { reference, error: error.to_string() });
-        Self {
-            run,
-            restored: &restorer.restored,
-            missing: missing.collect(),
-            elsewhere: &restorer.elsewhere,
-            foreign: restorer.foreign.count,
-        }
-    }
+    pub error: String,
 }

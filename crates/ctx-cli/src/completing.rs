@@ -53,15 +53,6 @@ impl Typed {
         Self { words, index }
     }
 
-    fn of_shell(shell: Shell, words: Vec<OsString>) -> Self {
-        let last = words.len().saturating_sub(1);
-        let given = std::env::var("_CLAP_COMPLETE_INDEX").ok();
-        let given = given.and_then(|index| index.parse().ok());
-        // Fish passes only the line before the cursor.
-        let index = given.filter(|_| shell != Shell::Fish).unwrap_or(last);
-        Self::new(words, index)
-    }
-
     /// The part of the word that was typed so far.
     pub fn current(&self) -> &OsStr {
         self.words.get(self.index).map_or(OsStr::new(""), OsString::as_os_str)
@@ -102,7 +93,10 @@ pub(crate) fn answer(binary: &Binary) -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     args.next().filter(|first| first == "--")?;
     let words: Vec<OsString> = args.collect();
-    let typed = Typed::of_shell(shell, words.clone());
+    let index = std::env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
+    // Fish passes only the line before the cursor.
+    let index = index.filter(|_| shell != Shell::Fish);
+    let typed = Typed::new(words.clone(), index.unwrap_or(words.len().saturating_sub(1)));
     let mut command = (binary.completed)(calmed(binary.tool.full_command(), &typed), &typed);
     let mut answer = Vec::new();
     let directory = std::env::current_dir().ok();

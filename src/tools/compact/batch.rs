@@ -16,12 +16,10 @@ use ctx_store::Store;
 
 use super::session::Setup;
 use super::{Args, report, session};
-use crate::in_place::SessionFile;
-use crate::output::Target;
-use crate::output::{self, no_temporary};
+use crate::output::{self, Target, no_temporary};
 use crate::passes;
 use crate::session::Session;
-use crate::store::{LazyStore, failure, warn_retained};
+use crate::store::{LazyStore, failure, session_of, warn_retained};
 
 /// The results of all conversations.
 #[derive(Default)]
@@ -31,7 +29,7 @@ pub(super) struct Tally {
     failed: u64,
     tokens_before: u64,
     tokens_after: u64,
-    pub(super) statuses: Statuses,
+    statuses: Statuses,
 }
 
 /// Writes each line as soon as it is compacted. A line that cannot be compacted is copied.
@@ -98,13 +96,13 @@ pub(super) fn in_place(
     let name = path.display().to_string();
     let mut tally = Tally::default();
     let mut notes = Notes::new();
-    let ended = session::session_file(args, setup, path, store, |file: SessionFile<'_>| {
-        let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
-            let taken = tally.take(args, &name, line, said, &mut Written::Nowhere, io);
-            taken.map_err(PassError::caller)
-        };
-        file.run_batch(jobs(args, setup), &mut take, &mut notes)
-    })?;
+    let session = session_of(args.session.as_ref(), path)?;
+    let file = session::session_file(args, setup, path, &session, store);
+    let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
+        let taken = tally.take(args, &name, line, said, &mut Written::Nowhere, io);
+        taken.map_err(PassError::caller)
+    };
+    let ended = file.run_batch(jobs(args, setup), &mut take, &mut notes);
     passes::telling(&name, io, |said| said.append(notes));
     let end = ended?;
     if let Some(retained) = &end.retained {
@@ -211,8 +209,16 @@ impl Tally {
         )
     }
 
+    /// Says how a file ended, and gives its exit status.
+    pub(super) fn told(&self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+        if !args.json {
+            self.print(&path.display().to_string(), args.compact.dry_run, io)?;
+        }
+        Ok(self.statuses.of_all())
+    }
+
     /// Says how it ended, on one line.
-    pub(super) fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<(), Failure> {
+    fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<(), Failure> {
         if io.verbosity() == Verbosity::Quiet {
             return Ok(());
         }

@@ -155,13 +155,18 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         let store = args.store.open(&TOOL, matches);
         let done = store.and_then(|store| {
             if args.read.batch {
-                return batch::in_place(&args, &setup, path, &store, io).map(Done::Batch);
+                let tally = batch::in_place(&args, &setup, path, &store, io)?;
+                return Ok(tally.told(&args, path, io));
             }
             let done = session::in_place(&args, &setup, path, &store, io)?;
-            Ok(Done::Session(Box::new(done)))
+            Ok(told(done, &args, path, io))
         });
         match done {
-            Ok(done) => statuses.add(done.print(&args, path, io)?),
+            // A failure to print ends the run.
+            Ok(told) => {
+                statuses.add(told?);
+                io.flush()?;
+            }
             Err(failure) if args.json || args.files.len() > 1 => {
                 if args.json {
                     let name = path.display().to_string();
@@ -225,41 +230,21 @@ impl Args {
     }
 }
 
-/// The result of one file.
-enum Done {
-    Session(Box<FileReport>),
-    Batch(batch::Tally),
-}
-
-impl Done {
-    fn print(self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
-        let name = path.display().to_string();
-        let status = match self {
-            Self::Session(mut done) => {
-                let report = &mut done.report;
-                if report.snapshot.is_some() {
-                    io.committed(format_args!("{name} is compacted"));
-                }
-                print_report(report, &name, args.json, io)?;
-                match done.refused.take() {
-                    None => report::status(&done.report),
-                    Some(refused) => {
-                        let refused = failure(refused);
-                        io.report(&refused);
-                        refused.exit_status()
-                    }
-                }
-            }
-            Self::Batch(tally) => {
-                if !args.json {
-                    tally.print(&name, args.compact.dry_run, io)?;
-                }
-                tally.statuses.of_all()
-            }
-        };
-        io.flush()?;
-        Ok(status)
+/// Says how one file ended, and gives its exit status.
+fn told(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+    let name = path.display().to_string();
+    if done.report.snapshot.is_some() {
+        io.committed(format_args!("{name} is compacted"));
     }
+    print_report(&mut done.report, &name, args.json, io)?;
+    Ok(match done.refused {
+        None => report::status(&done.report),
+        Some(refused) => {
+            let refused = failure(refused);
+            io.report(&refused);
+            refused.exit_status()
+        }
+    })
 }
 
 /// Says how one session ended: to programs on stdout, to people on stderr.

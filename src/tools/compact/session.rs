@@ -9,7 +9,7 @@ use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, STDIN_NAME, inputs};
 use ctx_engine::compact::{Content, Environment, MakeWriter, Options, compact_stream};
 use ctx_engine::{Notes, PassError};
 use ctx_policy::{Fallback, Method};
-use ctx_store::{Growth, Store};
+use ctx_store::{Growth, SessionId, Store};
 
 use super::{Args, print_report, report};
 use crate::in_place::{FileReport, SessionFile, figures};
@@ -18,26 +18,25 @@ use crate::session::last_change;
 use crate::store::{LazyStore, failure, session_of, warn_edits, warn_retained};
 use crate::{output, passes};
 
-/// Hands the file to `compact`.
-pub(super) fn session_file<T>(
+/// The file at `path`, and what is to become of it.
+pub(super) fn session_file<'a>(
     args: &Args,
-    setup: &Setup,
-    path: &Path,
-    store: &Store,
-    compact: impl FnOnce(SessionFile<'_>) -> T,
-) -> Result<T, Failure> {
-    let session = session_of(args.session.as_ref(), path)?;
-    Ok(compact(SessionFile {
+    setup: &'a Setup,
+    path: &'a Path,
+    session: &'a SessionId,
+    store: &'a Store,
+) -> SessionFile<'a> {
+    SessionFile {
         options: &setup.options,
         environment: &setup.environment,
         store,
-        session: &session,
+        session,
         path,
         dialect: args.read.dialect(),
         invalid: args.read.invalid,
         last_change: last_change(path),
         min_idle: args.output.idle.get(),
-    }))
+    }
 }
 
 /// Compacts the file; a dry run only reports.
@@ -49,10 +48,9 @@ pub(super) fn in_place(
     io: &mut Io,
 ) -> Result<FileReport, Failure> {
     let name = path.display().to_string();
-    let done = session_file(args, setup, path, store, |file| {
-        passes::telling(&name, io, |notes| file.run(notes))
-    })?;
-    let mut done = done?;
+    let session = session_of(args.session.as_ref(), path)?;
+    let file = session_file(args, setup, path, &session, store);
+    let mut done = passes::telling(&name, io, |notes| file.run(notes))?;
     if let Some(retained) = &done.retained {
         warn_retained(retained, io);
     }

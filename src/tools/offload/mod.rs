@@ -16,8 +16,8 @@ use ctx_store::{Growth, SessionId, Severity, Store};
 
 use crate::args::counting::CountingArgs;
 use crate::offload::{
-    self, MIN_TOKENS, OffloadReport, OffloadedResult, Offloader, OriginalError, OriginalQuery,
-    Reference, RestoreReport, Restorer, Run, original, transcripts,
+    self, MIN_TOKENS, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
+    OriginalQuery, Reference, RestoreReport, Restorer, Run, original, transcripts,
 };
 use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
 use crate::session::{ReadArgs, Session};
@@ -218,7 +218,17 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let name = &session.name;
     let put_back = restorer.restored.len();
     if args.report.json && written.is_ok() {
-        let told = RestoreReport::new(&restorer, plan.run(args, &session));
+        let missing = restorer
+            .missing
+            .iter()
+            .map(|(reference, error)| MissingReference { reference, error: error.to_string() });
+        let told = RestoreReport {
+            run: plan.run(args, &session),
+            restored: &restorer.restored,
+            missing: missing.collect(),
+            elsewhere: &restorer.elsewhere,
+            foreign: restorer.foreign.count,
+        };
         io.json(&told)?;
     }
     let shows = args.dry_run && !args.report.json;

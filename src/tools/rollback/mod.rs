@@ -160,35 +160,32 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("name a file with --to"));
     }
     let mut report = RollbackReport::of(&args, &restore, target);
-    let Some(target) = target else {
-        if args.dry_run && args.json {
-            io.json(&report)?;
-        } else if args.dry_run {
-            show(&restore.meta, "-", io)?;
-        } else {
-            copy_out(&mut restore.content, io)?;
-        }
-        return Ok(ExitStatus::Done);
-    };
     let min_idle = args.idle.get();
-    let name = target.display();
     if args.dry_run {
         // A working agent refuses it for now, but the plan is reported all the same.
-        let refused = match restore.refuse(target, min_idle) {
+        let refused = match target.map_or(Ok(()), |target| restore.refuse(target, min_idle)) {
             Err(error @ StoreError::NotIdle { .. }) => Some(failure(error)),
             other => other.map(|()| None).map_err(failure)?,
         };
+        let appended = || target.map_or(Ok(None), |target| restore.appended(target));
         if args.json {
-            report.appended = restore.appended(target).map_err(failure)?;
+            report.appended = appended().map_err(failure)?;
             io.json(&report)?;
-            return refused.map_or(Ok(ExitStatus::Done), Err);
-        }
-        show(&restore.meta, &name.to_string(), io)?;
-        if let Some(appended) = restore.appended(target).map_err(failure)? {
-            io.print(format!("{appended} would go; a new snapshot would have them\n"))?;
+        } else {
+            let name = target.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+            let (id, name, size) = (&restore.meta.id, printable(&name), restore.meta.size());
+            io.print(format!("would restore {id} onto {name}: {size}\n"))?;
+            if let Some(appended) = appended().map_err(failure)? {
+                io.print(format!("{appended} would go; a new snapshot would have them\n"))?;
+            }
         }
         return refused.map_or(Ok(ExitStatus::Done), Err);
     }
+    let Some(target) = target else {
+        copy_out(&mut restore.content, io)?;
+        return Ok(ExitStatus::Done);
+    };
+    let name = target.display();
     // For a refused file there is nothing to report.
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
@@ -237,12 +234,6 @@ fn no_file(file: &Path, store: &Store) -> Failure {
     Failure::new("no such file, and no tool has replaced one there")
         .at(file.display().to_string(), None)
         .hint(hint)
-}
-
-fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
-    let (id, target, size) = (&meta.id, printable(target), meta.size());
-    let line = format!("would restore {id} onto {target}: {size}\n");
-    io.print(&line)
 }
 
 /// The result in a few words, with the numbers of the snapshots.

@@ -238,31 +238,25 @@ impl Counts {
         if records > 0 {
             figures.push(format!("{} records", short_count(records)));
         }
-        if files > 1 {
-            let begun = now.saturating_duration_since(stage.begun);
+        let begun = now.saturating_duration_since(stage.begun);
+        let (what, share) = if files > 1 {
             figures.extend(volume(bytes, 0, begun));
             let done = self.done_files.load(Relaxed).min(files);
-            return Snapshot {
-                what: format!("file {} of {files}", (done + 1).min(files)),
-                share: Some((done, files)),
-                figures: figures.join(", "),
+            (format!("file {} of {files}", (done + 1).min(files)), Some((done, files)))
+        } else {
+            let pass = now.saturating_duration_since(stage.pass_begun);
+            figures.extend(volume(bytes, stage.bytes, pass));
+            let is_known = stage.bytes > 0 && bytes <= stage.bytes;
+            if !is_known {
+                figures.push(time(begun));
+            }
+            let again = match stage.pass {
+                0 | 1 => String::new(),
+                pass => format!(", pass {pass}"),
             };
-        }
-        let pass = now.saturating_duration_since(stage.pass_begun);
-        figures.extend(volume(bytes, stage.bytes, pass));
-        let is_known = stage.bytes > 0 && bytes <= stage.bytes;
-        if !is_known {
-            figures.push(time(now.saturating_duration_since(stage.begun)));
-        }
-        let again = match stage.pass {
-            0 | 1 => String::new(),
-            pass => format!(", pass {pass}"),
+            (stage.what.clone() + &again, is_known.then_some((bytes, stage.bytes)))
         };
-        Snapshot {
-            what: stage.what.clone() + &again,
-            share: is_known.then_some((bytes, stage.bytes)),
-            figures: figures.join(", "),
-        }
+        Snapshot { what, share, figures: figures.join(", ") }
     }
 }
 
