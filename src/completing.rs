@@ -18,8 +18,7 @@ use ctx_tokens::Model;
 /// The command, whose arguments know their values.
 pub fn of(command: Command, typed: &Typed) -> Command {
     let tool = command.get_name().to_owned();
-    let command = command.mut_args(|arg| with_values(arg, &tool, typed));
-    command.mut_subcommands(|below| of(below, typed))
+    command.mut_args(|arg| with_values(arg, &tool, typed)).mut_subcommands(|below| of(below, typed))
 }
 
 fn with_values(arg: Arg, tool: &str, typed: &Typed) -> Arg {
@@ -116,8 +115,7 @@ fn models() -> Vec<CompletionCandidate> {
     let short = |(short, name): &(&'static str, &'static str)| {
         CompletionCandidate::new(*short).help(Some(format!("short for {name}").into()))
     };
-    let shorts = Model::short_names().iter().map(short);
-    shorts.chain(Model::all().iter().map(model)).collect()
+    Model::short_names().iter().map(short).chain(Model::all().iter().map(model)).collect()
 }
 
 /// `latest` and the ids of the snapshots, newest first; with a session on the line, only its own.
@@ -173,8 +171,7 @@ fn ids(line: &Typed) -> Vec<SnapshotId> {
     // Completion changes nothing, so it logs nothing.
     let actor = Actor { tool: String::new(), flags: Vec::new() };
     let store = Store::open(&root, actor, Box::new(Utc::now));
-    let ids = store.and_then(|store| store.snapshot_ids());
-    ids.unwrap_or_default()
+    store.and_then(|store| store.snapshot_ids()).unwrap_or_default()
 }
 
 /// Expands a leading `~` as the shell will do.

@@ -32,8 +32,7 @@ pub struct PolicyArgs {
 impl PolicyArgs {
     /// The policy, before other flags override it; the preset `default` where none is named.
     pub fn policy(&self, io: &mut Io) -> Result<Policy, Failure> {
-        let config = self.config().map(|path| read(path, self.preset(), io));
-        let config = config.transpose()?;
+        let config = self.config().map(|path| read(path, self.preset(), io)).transpose()?;
         let said = config.as_ref().and_then(|config| config.preset.as_deref());
         let name = self.preset().or(said).unwrap_or(DEFAULT);
         let mut policy = preset(name).ok_or_else(|| unknown(name))?;

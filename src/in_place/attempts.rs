@@ -27,8 +27,7 @@ struct FailedAttempts {
 impl FailedAttempts {
     /// A value that cannot be read counts as no attempt.
     fn of(value: Option<Value>) -> Self {
-        let attempts = value.and_then(|value| serde_json::from_value(value).ok());
-        attempts.unwrap_or_default()
+        value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 
     /// Whether the target is easier to reach than the last one, or there is none any more.

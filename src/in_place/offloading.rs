@@ -62,15 +62,14 @@ impl<'a> Offloading<'a> {
             dry_run: file.options.dry_run,
         };
         let of_store = |error| PassError::caller(failure(error));
-        let offloader = Offloader::new(file.store, file.session, plan);
-        let mut offloader = offloader.map_err(of_store)?;
+        let mut offloader = Offloader::new(file.store, file.session, plan).map_err(of_store)?;
         let left = content.changed(|record| reading.changed(record, &mut offloader))?;
         let is_enough = policy.enough_tokens.is_some_and(|enough| offloader.freed >= enough);
         let is_changed = !offloader.results.is_empty();
         let mut originals = None;
         if policy.restore_before_summary {
-            let restorer = Restorer::new(file.store, file.session, template);
-            let mut restorer = restorer.map_err(of_store)?;
+            let mut restorer =
+                Restorer::new(file.store, file.session, template).map_err(of_store)?;
             // The store does not list these results yet.
             restorer.preview(&offloader.results);
             restorer.unavailable = Some(policy.unavailable.clone());

@@ -152,8 +152,7 @@ fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
             matches: shown.join(", "),
         });
     }
-    let found = found.into_values().next();
-    found.ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
+    found.into_values().next().ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
 }
 
 /// Texts in snapshots, the newest snapshot first.

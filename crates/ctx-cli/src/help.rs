@@ -74,8 +74,7 @@ pub fn short(tool: &Tool, name: Option<&str>) -> Command {
 pub fn long(tool: &Tool, name: Option<&str>) -> Command {
     let command = short(tool, name);
     let about = description(&command);
-    let command = command.mut_args(|arg| arg.hide_short_help(false));
-    let command = command.about(about);
+    let command = command.mut_args(|arg| arg.hide_short_help(false)).about(about);
     let mut without = command.clone().after_help("").term_width(WIDTH);
     let lines = without.render_help().to_string();
     let room = SCREENS.saturating_sub(lines.trim_end().lines().count());

@@ -16,7 +16,6 @@ mod manual;
 mod parallel;
 mod process;
 mod progress;
-mod tool;
 mod usage;
 
 pub use completing::{Shell, Typed};
@@ -31,9 +30,8 @@ pub use listing::{
     short_count, short_time,
 };
 pub use parallel::{Statuses, in_parallel, jobs_of, of_each, report_failures};
-pub use process::{ExitStatus, main};
+pub use process::{Binary, ExitStatus, Page, Tool, main};
 pub use progress::{Progress, ShowProgress};
-pub use tool::{Binary, Page, Tool};
 pub use usage::question;
 
 /// The result of a tool's `run`.

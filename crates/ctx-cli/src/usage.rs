@@ -13,8 +13,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
-use crate::tool::Page;
-use crate::{Failure, Tool, shell_word};
+use crate::{Failure, Page, Tool, shell_word};
 
 /// The command of a tool that was typed, if it has commands.
 pub(crate) fn command_of(tool: &Tool, args: &[OsString]) -> Option<String> {
@@ -112,14 +111,12 @@ impl<'t> Usage<'t> {
     /// The tool's own answer to a word that is no flag.
     fn guess(&self, typed: &str) -> Option<String> {
         let page = self.tool.page();
-        let found = page.guesses().find(|(key, _)| *key == typed);
-        found.map(|(_, answer)| answer.to_owned())
+        page.guesses().find(|(key, _)| *key == typed).map(|(_, answer)| answer.to_owned())
     }
 
     /// The names of the commands that there are.
     fn command_names(&self) -> impl Iterator<Item = &str> {
-        let names = self.command.get_subcommands().map(Command::get_name);
-        names.filter(|name| *name != "help")
+        self.command.get_subcommands().map(Command::get_name).filter(|name| *name != "help")
     }
 
     fn see(&self) -> String {
@@ -243,21 +240,18 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
 
 /// `--budget <N>` without its value's name; `<FILE>` is FILE.
 fn flag(argument: &str) -> &str {
-    let flag = argument.split([' ', '=', '[']).next().unwrap_or(argument);
-    flag.trim_matches(['<', '>', '.'])
+    argument.split([' ', '=', '[']).next().unwrap_or(argument).trim_matches(['<', '>', '.'])
 }
 
 /// The name of an operand.
 fn operand(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
-    let names = names.iter().map(|name| format!("one {name}"));
-    names.collect::<Vec<_>>().join(" and ")
+    names.iter().map(|name| format!("one {name}")).collect::<Vec<_>>().join(" and ")
 }
 
 /// `<FILE>` is FILE, `<--a <X>|--b>` is "--a X or --b".
 fn plain(argument: &str) -> String {
-    let text = argument.replace(['<', '>'], "").replace("...", "");
-    text.replace('|', " or ")
+    argument.replace(['<', '>'], "").replace("...", "").replace('|', " or ")
 }
 
 /// Words that apply to every tool that has the suggested flag. A tool's own [`Page::guesses`] come
@@ -333,7 +327,7 @@ mod tests {
     use clap::{Arg, ArgAction, Command};
 
     use super::{COMMON, similar, similar_flags, suggestion};
-    use crate::tool::Page;
+    use crate::Page;
 
     fn command(longs: &[&'static str]) -> Command {
         let args = longs.iter().map(|long| {

@@ -206,8 +206,7 @@ impl Args {
             0 => collector.purge_removed(),
             _ => Ok(()),
         };
-        let pack_after = self.pack_after_days.map(u64::from);
-        let pack_after = pack_after.or(retention.pack_after_days);
+        let pack_after = self.pack_after_days.map(u64::from).or(retention.pack_after_days);
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }

@@ -113,8 +113,7 @@ fn show(args: &Args, store: &Store, wanted: &OriginalQuery, io: &mut Io) -> Outc
         store.require_session(session).map_err(failure)?;
     }
     let named = args.file.as_deref();
-    let transcript = named.map(Input::open).transpose()?;
-    let transcript = transcript.map(|input| input.reader);
+    let transcript = named.map(Input::open).transpose()?.map(|input| input.reader);
     let found = original(store, args.session.as_ref(), transcript, wanted);
     let text = found.map_err(|error| match (error, wanted) {
         (OriginalError::Store(error), _) => failure(error),

@@ -1,19 +1,18 @@
 //! `ctx-score`: what survived of a session.
 
-mod batch;
-
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Tool, aligned, input_name, inputs, json_line,
-    json_name, percent, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Progress, Statuses, Tool, aligned, input_name, inputs,
+    jobs_of, json_failure, json_line, json_name, percent, printable,
 };
+use ctx_engine::PassError;
 use ctx_engine::score::{
-    BatchScore, Exam, Further, Later, Listed, Mark, Measure, ScoreJson, measures, read_after,
-    read_before, recall, shortfalls,
+    BatchScore, BatchScoreJson, Exam, Further, Later, Listed, Mark, Measure, ScoreJson, Side,
+    Sided, measures, read_after, read_before, recall, score_batch, shortfalls,
 };
 use ctx_format::counted;
 use ctx_policy::parse_fraction;
@@ -136,7 +135,7 @@ pub const TOOL: Tool = Tool {
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     if args.read.batch {
-        return batch::run(&args, io);
+        return batch(&args, io);
     }
     if args.jobs.is_some() {
         let failure = Failure::new("--jobs without --batch");
@@ -258,6 +257,83 @@ fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool, F
     store.has_snapshot_of(args.session.as_ref(), &sha256).map_err(failure)
 }
 
+/// Scores two files of conversations, line by line.
+fn batch(args: &Args, io: &mut Io) -> Outcome {
+    args.refuse_in_batch()?;
+    let paths = inputs([&args.before, &args.after])?;
+    let target = args.output.report(&paths)?;
+    let sources = [Input::open(&args.before)?, Input::open(&args.after)?];
+    let names = [&args.before, &args.after].map(|path| input_name(path));
+    let name = |side| match side {
+        Side::Before => names[0].as_str(),
+        Side::After => names[1].as_str(),
+    };
+    let [before, after] = names.each_ref().map(|name| json_name(name));
+    let (mut all, mut statuses) = (BatchScore::default(), Statuses::default());
+    // With -o the output appears as a whole.
+    let mut held = String::new();
+    let mut take = |line: u64, score: Sided<Score>| -> Result<(), Failure> {
+        Progress::current().record();
+        let object = match score {
+            Ok(score) => {
+                all.add(line, &score);
+                for shortfall in shortfalls(&score, None, args.min, None) {
+                    statuses.add(ExitStatus::No);
+                    let name = printable(name(Side::After));
+                    io.warn(format_args!("{name}:{line}: {shortfall}"));
+                }
+                let json = || ScoreJson::of(before, after, &score, None, None).in_line(line);
+                args.json.then(|| json_line(&json()))
+            }
+            Err((side, error)) => {
+                all.failed += 1;
+                statuses.add(ExitStatus::Partial);
+                let failure = passes::failure(error, name(side));
+                io.report(&failure);
+                args.json.then(|| json_failure(name(side), Some(line), &failure))
+            }
+        };
+        match object {
+            Some(object) if args.output.output.is_none() => io.print(object),
+            object => {
+                held.extend(object);
+                Ok(())
+            }
+        }
+    };
+    let dialect = args.read.dialect();
+    let readers = sources.map(|input| input.reader);
+    let done = score_batch(readers, dialect, jobs_of(args.jobs), &mut |line, score| {
+        take(line, score).map_err(|failure| (Side::Before, PassError::caller(failure)))
+    });
+    done.map_err(|(side, error)| passes::failure(error, name(side)))?;
+    held.push_str(&if args.json {
+        json_line(&BatchScoreJson::of(before, after, &all))
+    } else {
+        batch_table(&all)
+    });
+    target.write(held.as_bytes(), io)?;
+    Ok(statuses.of_all())
+}
+
+impl Args {
+    /// Refuses flags that apply to one session.
+    fn refuse_in_batch(&self) -> Result<(), Failure> {
+        let given = [
+            ("--future", self.future.is_some()),
+            ("--evidence", self.evidence.is_some()),
+            ("--list", self.list.is_some()),
+            ("--session", self.session.is_some()),
+            ("--store", self.store.store.is_some()),
+        ];
+        let given = given.into_iter().find(|(_, is_given)| *is_given);
+        given.map_or(Ok(()), |(flag, _)| {
+            let failure = Failure::new(format_args!("{flag} with --batch"));
+            Err(failure.hint("leave it out: it is about one session"))
+        })
+    }
+}
+
 /// The classes with items and the share that was kept; then the values needed later, and the
 /// questions.
 fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
@@ -341,8 +417,7 @@ fn heading(words: &str) -> Vec<String> {
 
 fn table_line(counts: [u64; 4], score: Option<f64>, name: &str) -> Vec<String> {
     let score = score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"));
-    let counts = counts.map(|count| count.to_string()).into_iter();
-    counts.chain([score, name.to_owned()]).collect()
+    counts.map(|count| count.to_string()).into_iter().chain([score, name.to_owned()]).collect()
 }
 
 /// Class, line and text of each item, with tabs between.

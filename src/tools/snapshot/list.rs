@@ -195,8 +195,7 @@ struct SnapshotMetas<'a> {
 
 impl<'a> SnapshotMetas<'a> {
     fn of(catalog: &'a Catalog) -> Self {
-        let metas = catalog.entries.iter();
-        let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        let metas = catalog.entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
         Self { metas: metas.map(|meta| (meta.id.as_str(), meta)).collect() }
     }
 
@@ -229,8 +228,7 @@ impl<'a> SnapshotMetas<'a> {
     }
 
     fn saved(&self, event: &Event) -> String {
-        let meta = event.snapshots.first();
-        let meta = meta.and_then(|id| self.metas.get(id.as_str()));
+        let meta = event.snapshots.first().and_then(|id| self.metas.get(id.as_str()));
         let saved = match meta.map(|meta| meta.kind) {
             Some(SnapshotKind::Late) => "saved what was written late",
             Some(SnapshotKind::PreCompact | SnapshotKind::PreRollback) => "saved, not replaced",

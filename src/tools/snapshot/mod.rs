@@ -354,8 +354,8 @@ impl Taker<'_> {
             return Ok(None);
         };
         let bytes = draft.reader().map_err(failure)?;
-        let count = tokens(Box::new(bytes), counter);
-        let count = count.map_err(|error| passes::failure(error, name))?;
+        let count =
+            tokens(Box::new(bytes), counter).map_err(|error| passes::failure(error, name))?;
         Ok(count.map(|count| Tokens { count, encoding: counter.encoding().name().to_owned() }))
     }
 }
