@@ -126,10 +126,9 @@ fn snapshots(line: &Typed) -> Vec<CompletionCandidate> {
         ids.retain(|id| id.session.as_str() == session);
     }
     ids.sort_by_key(|id| std::cmp::Reverse(id.stamp));
-    let latest = ids.first().map(|_| {
-        let what = "the newest one that was not taken for an undo";
-        CompletionCandidate::new("latest").help(Some(what.into()))
-    });
+    let what = "the newest one that was not taken for an undo";
+    let latest = CompletionCandidate::new("latest").help(Some(what.into()));
+    let latest = ids.first().map(|_| latest);
     let snapshot = |id: &SnapshotId| {
         let time = id.stamp.time;
         let taken = format!("{} UTC, {}", time.format("%Y-%m-%d %H:%M"), ago(id));

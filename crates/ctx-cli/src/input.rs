@@ -57,7 +57,9 @@ impl Input {
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
         let meta = file.metadata().ok();
         if meta.as_ref().is_some_and(Metadata::is_dir) {
-            return Err(is_directory(&name));
+            let find = format!("find {} -name '*.jsonl'", word(&name));
+            let failure = Failure::new("is a directory").at(&name, None);
+            return Err(failure.hint(format!("name session files: {find} lists them")));
         }
         Ok(Self::counted(name, meta, file))
     }
@@ -100,12 +102,6 @@ fn stdin_file() -> io::Result<File> {
 /// Whether an operand is stdin.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
-}
-
-/// A folder where files are taken.
-fn is_directory(name: &str) -> Failure {
-    let hint = format!("name session files: find {} -name '*.jsonl' lists them", word(name));
-    Failure::new("is a directory").at(name, None).hint(hint)
 }
 
 /// A path as one word of a shell's command line.

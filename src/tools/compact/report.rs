@@ -1,7 +1,7 @@
 //! The text output about a compaction.
 
 use ctx_cli::{ExitStatus, short_count};
-use ctx_engine::compact::{Attention, Forecast, Leaving, Outcome, PRUNED_FIRST, Report};
+use ctx_engine::compact::{Attention, Forecast, Outcome, PRUNED_FIRST, Report};
 
 pub(super) fn status(report: &Report) -> ExitStatus {
     if report.outcome == Outcome::SummaryFailed {
@@ -118,17 +118,14 @@ fn table(forecast: &Forecast) -> String {
         let [records, messages, tokens] = numbers.each_ref().map(String::as_str);
         table += &row([zone.zone, records, messages, tokens], &zone.ranges());
     }
-    let Leaving {
-        user_messages: user,
-        model_messages: model,
-        tool_results: results,
-        other_lines: others,
-        carried_over: earlier,
-        recoverable,
-    } = forecast.leaving;
+    let it = &forecast.leaving;
     let leaving = format!(
-        "  leaving: user messages {user}, model messages {model}, tool results {results}, other lines {others}\n  \
-         carried over: earlier summaries {earlier}; in the snapshot: records {recoverable}\n"
+        "  leaving: user messages {}, model messages {}, tool results {}, other lines {}\n",
+        it.user_messages, it.model_messages, it.tool_results, it.other_lines
     );
-    table + &leaving
+    let carried = format!(
+        "  carried over: earlier summaries {}; in the snapshot: records {}\n",
+        it.carried_over, it.recoverable
+    );
+    table + &leaving + &carried
 }

@@ -262,10 +262,7 @@ impl<'a> SnapshotMetas<'a> {
 
 /// The number of the one snapshot that it made.
 fn snapshot(event: &Event) -> String {
-    match event.snapshots.as_slice() {
-        [id] => number(id),
-        _ => "-".to_owned(),
-    }
+    if let [id] = event.snapshots.as_slice() { number(id) } else { NOTHING.to_owned() }
 }
 
 /// `compacted 30282 → 9004 tokens, 206 → 12 messages`.
@@ -292,11 +289,10 @@ fn things(event: &Event, what: &str) -> String {
 
 /// The numbers of all snapshots that it concerns.
 fn numbers(event: &Event) -> String {
-    let numbers: Vec<String> = event.snapshots.iter().map(|id| number(id)).collect();
-    if numbers.is_empty() {
+    if event.snapshots.is_empty() {
         return things(event, "thing");
     }
-    numbers.join(", ")
+    event.snapshots.iter().map(|id| number(id)).collect::<Vec<_>>().join(", ")
 }
 
 /// `0007`, by which every tool knows it.

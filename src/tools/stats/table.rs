@@ -62,14 +62,8 @@ fn fidelity(shares: &ShareHistogram) -> String {
     let tenths = shares.tenths.iter().enumerate().filter(|(_, count)| **count > 0);
     let tenths =
         tenths.map(|(place, count)| format!("{count} at {}-{}%", place * 10, (place + 1) * 10));
-    let tenths: Vec<String> = tenths.collect();
-    format!(
-        "mean {}, least {}, of {}: {}",
-        share(mean),
-        share(min),
-        shares.count,
-        tenths.join(", ")
-    )
+    let (mean, min, tenths) = (share(mean), share(min), tenths.collect::<Vec<_>>().join(", "));
+    format!("mean {mean}, least {min}, of {}: {tenths}", shares.count)
 }
 
 fn models(stats: &Stats) -> Vec<(&'static str, String)> {

@@ -122,16 +122,10 @@ fn lost(items: &[(Class, u64, String)], all: u64) -> String {
         table.push(&[class.as_str().to_owned(), number(*line), quoted(words)]);
     }
     let shown = items.len() as u64;
-    let more = if all > shown {
-        let (shown, all) = (number(shown), number(all));
-        format!("<p>{shown} of {all} are listed.</p>\n")
-    } else {
-        String::new()
-    };
-    format!(
-        "<details><summary>What was lost</summary>\n{}{more}</details>\n",
-        table.html("sortable")
-    )
+    let more = || format!("<p>{} of {} are listed.</p>\n", number(shown), number(all));
+    let more = if all > shown { more() } else { String::new() };
+    let table = table.html("sortable");
+    format!("<details><summary>What was lost</summary>\n{table}{more}</details>\n")
 }
 
 /// The rules of pruning that the page counts with, as flags.
