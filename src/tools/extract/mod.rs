@@ -1,24 +1,25 @@
 //! `ctx-extract`: what a session decided, stated, prefers and ran, as items or
 //! merged into memory files.
 
-mod messages;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use clap::builder::PossibleValue;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line};
-use ctx_engine::PassError;
-use ctx_format::{Record, counted};
-use ctx_memory::{MemoryFolder, MemoryItem, MergeCounts, reconcile};
+use ctx_engine::summarize::recognizer;
+use ctx_engine::{ErrorKind, PassError, Time};
+use ctx_format::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader, counted};
+use ctx_memory::{Extractor, MemoryFolder, MemoryItem, MergeCounts, reconcile};
 use ctx_store::{Growth, SessionId, Store};
+use ctx_summary::Recognizer;
 use ctx_summary::ledger::rules::MemoryKind;
 use serde::Serialize;
 
-use self::messages::{ExtractPass, Plan, Scope};
 use crate::output::{self, Output, OutputArgs, ReportArgs, Source};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
@@ -117,6 +118,134 @@ impl Args {
             named => session_of(named.as_ref(), path)?.to_string(),
         };
         Ok(Plan { session, kinds: kinds.to_vec(), scope: self.zone, batch: self.read.batch })
+    }
+}
+
+/// The messages to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// The messages of one zone.
+    Zone(Zone),
+    /// All of them.
+    All,
+}
+
+/// The messages to read, and the kinds of items to extract.
+#[derive(Clone, Debug)]
+struct Plan {
+    /// The session's name in the items.
+    session: String,
+    /// The kinds of items.
+    kinds: Vec<MemoryKind>,
+    /// The messages to read.
+    scope: Option<Scope>,
+    /// Whether each record is a complete conversation.
+    batch: bool,
+}
+
+/// Reads the records of a session.
+struct ExtractPass {
+    plan: Plan,
+    dialect: Option<&'static dyn Dialect>,
+    zones: ZoneReader,
+    extractor: Extractor,
+    /// Knows who only writes like a summary.
+    recognizer: Recognizer,
+}
+
+impl ExtractPass {
+    fn new(plan: Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        let extractor = Extractor::new(plan.session.as_str(), &plan.kinds);
+        Self {
+            plan,
+            dialect,
+            zones: ZoneReader::default(),
+            extractor,
+            recognizer: recognizer(None),
+        }
+    }
+
+    /// The items of the next record.
+    fn push(&mut self, record: &Record<'_>) -> Result<Vec<MemoryItem>, PassError> {
+        let zone = self.zones.read(record);
+        let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
+            return Ok(Vec::new());
+        };
+        let Some(dialect) = self.dialect else {
+            return Err(ErrorKind::UnknownFormat("extracted").at(record.line));
+        };
+        let tag = record.tag().unwrap_or_default();
+        let line = tag.line.unwrap_or(record.line);
+        if !self.plan.batch {
+            return Ok(self.message(dialect, object, zone, line));
+        }
+        self.extractor.next_session();
+        let zones = tag.zones.unwrap_or_default();
+        let messages = Conversation::of(object).map_or_else(Vec::new, |whole| whole.messages);
+        let all = messages.iter().enumerate().flat_map(|(at, message)| {
+            let zone = zones.get(at).copied().unwrap_or(zone);
+            self.message(dialect, message, zone, line)
+        });
+        Ok(all.collect())
+    }
+
+    fn message(
+        &mut self,
+        dialect: &dyn Dialect,
+        object: &Object<'_>,
+        zone: Zone,
+        line: u64,
+    ) -> Vec<MemoryItem> {
+        // The statements in an earlier summary were extracted from the messages themselves.
+        if dialect.summary_text(object).is_some() {
+            return Vec::new();
+        }
+        match dialect.message(object) {
+            Some(message) if self.wants(zone, message.role) => {
+                let message = self.recognizer.as_said(&message);
+                let date = Time::of(object).map(Time::date);
+                self.extractor.read(&message, line, date)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn wants(&self, zone: Zone, role: Role) -> bool {
+        match (self.plan.scope, self.zones.zoned()) {
+            (None, false) => !role.is_system(),
+            (None, true) => zone == Zone::Old,
+            (Some(Scope::All), _) => true,
+            (Some(Scope::Zone(wanted)), true) => wanted == zone,
+            (Some(Scope::Zone(Zone::System)), false) => role.is_system(),
+            (Some(Scope::Zone(_)), false) => false,
+        }
+    }
+
+    /// Ends the input and returns how many secrets were redacted in the items. A tagged stream must
+    /// be complete unless `partial`, and a requested zone needs a split stream.
+    fn finish(&self, partial: bool) -> Result<usize, PassError> {
+        let of_a_split = matches!(self.plan.scope, Some(Scope::Zone(Zone::Old | Zone::Keep)));
+        if self.zones.zoned() {
+            if !partial {
+                self.zones.finish()?;
+            }
+        } else if of_a_split && self.zones.records() > 0 {
+            return Err(ErrorKind::NoZones.into());
+        }
+        Ok(self.extractor.redacted())
+    }
+}
+
+impl ValueEnum for Scope {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Zone(Zone::Old), Self::Zone(Zone::Keep), Self::Zone(Zone::System), Self::All]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Zone(zone) => zone.to_possible_value(),
+            Self::All => Some(PossibleValue::new("all").help("Everything")),
+        }
     }
 }
 
@@ -334,7 +463,7 @@ impl<W: Write> HoldingWriter<W> {
             return Ok(());
         };
         match write(output, &self.held) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.output = None,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.output = None,
             other => other.map_err(PassError::output)?,
         }
         Ok(())

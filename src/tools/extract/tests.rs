@@ -7,8 +7,7 @@ use ctx_summary::ledger::rules::MemoryKind;
 
 use ctx_engine::{ErrorKind, PassError};
 
-use super::HoldingWriter;
-use super::messages::{ExtractPass, Plan, Scope};
+use super::{ExtractPass, HoldingWriter, Plan, Scope};
 
 fn says(role: &str, text: &str) -> String {
     format!("{{\"role\":\"{role}\",\"content\":\"We decided on {text}.\"}}")

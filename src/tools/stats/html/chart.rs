@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use ctx_cli::short_count;
 use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, TokensByKind};
 
-use super::elements::{Table, number as grouped, text, tokens};
 use super::label;
 use super::subject::Subject;
+use super::tables::{Table, number as grouped, text, tokens};
 
 /// The units of the drawing. It is stretched to the room that there is, and so has no text.
 const WIDTH: f64 = 1000.0;

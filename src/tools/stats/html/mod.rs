@@ -6,7 +6,6 @@
 //! that none is known by its colour alone, is in `page.html` with all else that never changes.
 
 mod chart;
-mod elements;
 mod subject;
 mod tables;
 
@@ -21,9 +20,10 @@ use ctx_policy::trigger::Step;
 use sha2::{Digest, Sha256};
 
 use self::chart::curve;
-use self::elements::{number, text, tokens};
 use self::subject::Subject;
-use self::tables::{UNRECORDED, commands, fate, groups, kinds, largest, tools, unrecorded};
+use self::tables::{
+    UNRECORDED, commands, fate, groups, kinds, largest, number, text, tokens, tools, unrecorded,
+};
 use super::status::StatusRequest;
 
 const STYLE: &str = include_str!("style.css");
