@@ -372,7 +372,8 @@ fn the_page_tells_of_the_compactions_of_a_log() {
             assert!(told.contains(row), "{header}: {told} {row}");
         }
         assert!(
-            !page.contains(">C3<") && page.contains("was kept, as ctx-score weighs it"),
+            !page.contains(">C3<")
+                && page.contains("of what must not be lost, by the weights of ctx-score"),
             "{header}"
         );
         let counted = log.count(&["--json"]);

@@ -179,7 +179,7 @@ mod tests {
                 "Run all tests before each commit of this project",
                 "Run all tests before each commit of this project only",
             ),
-            ("Tests lie in tests/cli of the root", "Tests lie in tests/it of the root"),
+            ("Tests live in tests/cli of the root", "Tests live in tests/it of the root"),
             ("We use MySQL for the list", "We use NoSQL for the list"),
             (
                 "We use Postgres for the waiting list of the harbour",

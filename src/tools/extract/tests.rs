@@ -191,7 +191,7 @@ fn the_last_record_waits_for_the_end() {
 fn without_a_reader_the_work_goes_on() {
     let mut writer = HoldingWriter::new(Narrow(4, io::ErrorKind::BrokenPipe, Vec::new()));
     for record in ["one\n", "two\n", "three\n"] {
-        writer.push(record.as_bytes()).expect("nobody reads it");
+        writer.push(record.as_bytes()).expect("a missing reader is no failure");
     }
     assert!(writer.into_parts().0.is_none());
 }

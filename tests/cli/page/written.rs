@@ -153,7 +153,7 @@ fn without_snapshots_the_log_tells() {
     };
     assert_eq!((row(&whole), row(&html)), (0, 1));
     assert!(html.contains("<td>ctx-compact</td>") && !html.contains(">C2<"));
-    let kept = |html: &str| html.contains("was kept, as ctx-score weighs it");
+    let kept = |html: &str| html.contains("of what must not be lost, by the weights of ctx-score");
     assert!(kept(&whole) && kept(&html));
     let lost = |html: &str| html.contains("What was lost");
     assert!(lost(&whole) && !lost(&html));

@@ -234,7 +234,7 @@ mod tests {
             ("Let's use tabs instead of spaces.", "We decided to use SQLite for the cache."),
             (
                 "Let's put the names into a table rather than a file of their own.",
-                "We decided to write the log into a file beside the session, once a day.",
+                "We decided to write the log into a file next to the session, once a day.",
             ),
             (
                 "Let's remove the reproduce.py file since it is no longer needed.",

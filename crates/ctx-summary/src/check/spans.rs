@@ -365,7 +365,7 @@ mod quotes_tests {
     fn quotes_stand_there_across_line_ends_escapes_and_marks() {
         for line in [
             "- \"rename the parser module to reader\"",
-            "- “run all tests, … do not touch main.rs”, he said",
+            "- “run all tests, … do not touch main.rs”, she said",
             "- \"run \\\"all tests\\\", and do not touch\"",
             "- 「请把端口改成 9000」",
         ] {

@@ -213,7 +213,7 @@ fn of_fate(fate: &CompactionScore) -> String {
     let total = fate.total();
     table.push_sum(&row("all", total));
     format!(
-        "<p>Of what must not be lost, <b>{:.1}%</b> was kept, as ctx-score weighs it. Words are compared and not meanings: what the summary says in other words counts as lost. Recoverable is what a handle or an offloaded file still has.</p>\n{}{}",
+        "<p>The compaction kept <b>{:.1}%</b> of what must not be lost, by the weights of ctx-score. The score compares words and not meanings, so what the summary says in other words counts as lost. Recoverable items are still in a handle or an offloaded file.</p>\n{}{}",
         fate.kept * 100.0,
         table.html(""),
         lost(&fate.lost, total.lost)
