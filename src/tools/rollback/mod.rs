@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, printable, shell_word};
 use ctx_format::counted;
-use ctx_memory::DailyEntry;
+use ctx_memory::{DailyEntry, tidy_logs};
 use ctx_store::{
     Appended, Meta, ReplaceOutcome, Restore, SessionId, SnapshotChoice, Store, StoreError,
 };
@@ -208,7 +208,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 /// Notes the rollback in the store's log of the day.
 fn log(restore: &Restore<'_>, replaced: &ReplaceOutcome, store: &Store) -> Result<(), StoreError> {
     let before = match replaced {
-        ReplaceOutcome::Same => return Ok(()),
+        ReplaceOutcome::Same => {
+            // A run that was killed in its entry had restored the file already, so this one has no
+            // entry to write. What cannot be removed is left for a later run.
+            let _ = tidy_logs(store);
+            return Ok(());
+        }
         ReplaceOutcome::Created => String::new(),
         ReplaceOutcome::New { before, .. } => format!("; what was there is {}", before.id),
     };

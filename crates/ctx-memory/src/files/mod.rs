@@ -201,7 +201,7 @@ pub(crate) fn day_of(name: &str) -> Option<NaiveDate> {
 
 /// Removes what killed runs left of logs in the store's `tmp/`. The log of the day does not do
 /// that: the next entry may be for another day.
-pub(crate) fn tidy_logs(store: &Store) -> Result<(), StoreError> {
+pub fn tidy_logs(store: &Store) -> Result<(), StoreError> {
     let dir = daily(store);
     let mut names = store.unfinished_edits()?;
     names.retain(|name| dir.join(name).is_file());
