@@ -57,6 +57,24 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
+/// A run that was killed in its entry of the log of the day leaves the old version of the log; the
+/// next run finds the file restored and has no entry to write.
+#[test]
+fn what_a_killed_run_left_of_its_entry_is_removed_though_nothing_is_restored() {
+    let done = saved();
+    let args = ["-s", "demo", "--snapshot=1", "s.jsonl"];
+    rollback(done.dir()).args(args).run();
+    let store = done.dir().join(".local/state/ctx");
+    let daily = store.join("memory/daily");
+    let name = names(&daily).pop().expect("the entry of the rollback");
+    let log = fs::read(daily.join(&name)).expect("reads");
+    let left = store.join("tmp").join(format!(".{name}.ctx-old-1-1-1-1"));
+    fs::write(&left, &log).expect("writes");
+    rollback(done.dir()).args(args).run();
+    assert!(!left.exists());
+    assert_eq!(fs::read(daily.join(&name)).expect("reads"), log);
+}
+
 /// `--undo` takes a file; the error for anything else says what that is.
 #[test]
 fn an_undo_of_what_is_no_file_says_so() {
