@@ -24,8 +24,18 @@ pub enum Access {
 }
 
 /// Where tools have the path.
-const PATHS: &str = "file_path filePath path filename file_name file notebook_path \
-    absolute_path relative_path target_file";
+const PATHS: [&str; 10] = [
+    "file_path",
+    "filePath",
+    "path",
+    "filename",
+    "file_name",
+    "file",
+    "notebook_path",
+    "absolute_path",
+    "relative_path",
+    "target_file",
+];
 
 /// Members that do not say which part of a file is read.
 const BESIDE: [&str; 5] = ["command", "description", "explanation", "reason", "encoding"];
@@ -39,7 +49,7 @@ impl FileUse {
     /// Of a call whose arguments were read before.
     pub fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
         let find = |key| Some((key, arguments.text_of(key)?));
-        let (key, path) = PATHS.split_ascii_whitespace().find_map(find)?;
+        let (key, path) = PATHS.into_iter().find_map(find)?;
         let path = path.trim_start_matches("./");
         let command = arguments.text_of("command");
         let by_command = command.as_deref().and_then(writes_by_command);

@@ -208,44 +208,56 @@ impl LossKind {
 impl Loss {
     /// A sentence about the loss.
     pub fn say(&self) -> String {
-        // What there is one of, what there are many of, and what became of it.
-        let words = match self.kind {
-            LossKind::Reasoning => {
-                "part of reasoning is|parts of reasoning are|left out: only the API that it comes from takes it back"
-            }
-            LossKind::Media => {
-                "image or file is|images or files are|left out: the dialect has no place for it"
-            }
-            LossKind::Part => "part is|parts are|left out: its kind is not known",
+        let (one, many, what) = match self.kind {
+            LossKind::Reasoning => (
+                "part of reasoning is",
+                "parts of reasoning are",
+                "left out: only the API that it comes from takes it back",
+            ),
+            LossKind::Media => (
+                "image or file is",
+                "images or files are",
+                "left out: the dialect has no place for it",
+            ),
+            LossKind::Part => ("part is", "parts are", "left out: its kind is not known"),
             LossKind::Record => {
-                "record of the context is|records of the context are|left out: no message"
+                ("record of the context is", "records of the context are", "left out: no message")
             }
-            LossKind::ErrorMark => "result is|results are|no longer marked as an error",
-            LossKind::Name => "participant's name is|participants' names are|left out",
+            LossKind::ErrorMark => ("result is", "results are", "no longer marked as an error"),
+            LossKind::Name => ("participant's name is", "participants' names are", "left out"),
             LossKind::Instructions => {
-                "system message is|system messages are|left out: the agent has its own"
+                ("system message is", "system messages are", "left out: the agent has its own")
             }
-            LossKind::Command => {
-                "message of the user is|messages of the user are|taken for a command by the agent, which will not send it"
+            LossKind::Command => (
+                "message of the user is",
+                "messages of the user are",
+                "taken for a command by the agent, which will not send it",
+            ),
+            LossKind::Arguments => (
+                "call has",
+                "calls have",
+                "arguments that are no JSON object; they are its member \"input\" now",
+            ),
+            LossKind::AsText => ("part of a result is", "parts of results are", "text now"),
+            LossKind::SecondResult => {
+                ("result is", "results are", "left out: it was there already")
             }
-            LossKind::Arguments => {
-                "call has|calls have|arguments that are no JSON object; they are its member \"input\" now"
-            }
-            LossKind::AsText => "part of a result is|parts of results are|text now",
-            LossKind::SecondResult => "result is|results are|left out: it was there already",
             LossKind::BeforeSummary => {
-                "message before a summary follows|messages before a summary follow|it now"
+                ("message before a summary follows", "messages before a summary follow", "it now")
             }
-            LossKind::OpenCall => "call has|calls have|no result; it stays as it is",
-            LossKind::Beginning => {
-                "user message is|user messages are|inserted before: the session begins with a reply, which the API refuses"
+            LossKind::OpenCall => ("call has", "calls have", "no result; it stays as it is"),
+            LossKind::Beginning => (
+                "user message is",
+                "user messages are",
+                "inserted before: the session begins with a reply, which the API refuses",
+            ),
+            LossKind::LoneResult => {
+                ("result answers", "results answer", "no call; it stays as it is")
             }
-            LossKind::LoneResult => "result answers|results answer|no call; it stays as it is",
         };
-        let words: Vec<&str> = words.split('|').collect();
-        let said = if self.count == 1 { words[0] } else { words[1] };
+        let said = if self.count == 1 { one } else { many };
         let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
-        format!("{} {said} {}{name}", self.count, words[2])
+        format!("{} {said} {what}{name}", self.count)
     }
 }
 

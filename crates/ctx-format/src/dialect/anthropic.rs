@@ -151,8 +151,15 @@ pub(crate) fn sealed_in(message: &Object<'_>, key: &str) -> Sealed {
 }
 
 /// Blocks of which nothing is read but that they are there.
-const SEALED: &str =
-    "redacted_thinking image document search_result container_upload tool_reference compaction";
+const SEALED: [&str; 7] = [
+    "redacted_thinking",
+    "image",
+    "document",
+    "search_result",
+    "container_upload",
+    "tool_reference",
+    "compaction",
+];
 
 /// Whether all of a block is read.
 fn is_read(block: &Object<'_>) -> bool {
@@ -164,7 +171,7 @@ fn is_read(block: &Object<'_>) -> bool {
         kind if is_call(kind) || kind == "mcp_tool_use" => true,
         // The results of server tools have a form of their own.
         kind if kind.ends_with("_tool_result") => true,
-        kind => SEALED.split_ascii_whitespace().any(|sealed| sealed == kind),
+        kind => SEALED.contains(&kind),
     }
 }
 
