@@ -9,26 +9,32 @@ use crate::{Io, Paint, printable};
 
 /// A table with a heading. Its texts must be fit for a terminal.
 pub struct Listing {
-    /// Whether each column stands on the right, as numbers do.
+    /// Whether each column is aligned to the right, as numbers are.
     is_right: Vec<bool>,
     rows: Vec<Vec<Cell>>,
     /// The space between two columns.
     gap: usize,
 }
 
+/// The columns of a heading: their names with `|` between them, and `>` before those of numbers,
+/// which are aligned to the right.
+pub fn columns(heading: &str) -> impl Iterator<Item = (&str, bool)> {
+    heading.split('|').map(|name| match name.strip_prefix('>') {
+        Some(name) => (name, true),
+        None => (name, false),
+    })
+}
+
 /// A text and its colour, if any.
 pub type Cell = (String, Option<Paint>);
 
 impl Listing {
-    /// No rows yet but the heading: the names of the columns with `|` between them, and `>` before
-    /// those whose cells stand on the right.
+    /// No rows yet but the heading, as [`columns`] reads it.
     pub fn new(heading: &str) -> Self {
-        let names = heading.split('|').map(|name| name.strip_prefix('>').unwrap_or(name));
-        Self {
-            is_right: heading.split('|').map(|name| name.starts_with('>')).collect(),
-            rows: vec![names.map(|name| (name.to_owned(), Some(Paint::Bold))).collect()],
-            gap: 2,
-        }
+        let (names, is_right) = columns(heading)
+            .map(|(name, is_right)| ((name.to_owned(), Some(Paint::Bold)), is_right))
+            .unzip();
+        Self { is_right, rows: vec![names], gap: 2 }
     }
 
     /// One more row, of as many cells as there are columns.

@@ -73,7 +73,11 @@ pub(super) fn of_files(statuses: &[Status]) -> String {
 type GaugeOf<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
 /// The gauges, each with a sample for each thing that it has a value of.
-fn labelled<T>(label: &str, things: &[(&str, &T)], gauges: [GaugeOf<T>; 5]) -> [Family; 5] {
+fn labelled<T, const N: usize>(
+    label: &str,
+    things: &[(&str, &T)],
+    gauges: [GaugeOf<T>; N],
+) -> [Family; N] {
     gauges.map(|(name, help, value)| {
         let samples = things.iter().filter_map(|(thing, of)| Some((thing, value(of)?)));
         samples.fold(gauge(name, help, None), |family, (thing, value)| {

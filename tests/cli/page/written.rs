@@ -74,6 +74,25 @@ fn what_could_be_offloaded_is_told() {
     assert!(html.contains("calls and results of read <b>99"));
 }
 
+/// Each table has its own columns.
+#[test]
+fn a_table_begins_with_its_first_heading() {
+    let dir = used();
+    let html = good(dir.path(), "ctx-stats --html s.jsonl");
+    for (caption, first) in [
+        ("What can be saved now", ">Command"),
+        ("What ctx-prune would free, by rule", ">Rule"),
+        ("Tokens of the context by kind", ">Kind"),
+        ("The largest items of the context", " class=\"n\">Line"),
+        ("What is not in the context any more", ">Class"),
+        ("Compactions and rollbacks", ">Mark"),
+        ("The figures of the chart", " class=\"n\">Record"),
+    ] {
+        let head = format!("<caption>{caption}</caption><thead><tr><th scope=\"col\"{first}</th>");
+        assert!(html.contains(&head), "{head}");
+    }
+}
+
 /// The curve has the state before each replacement, and the marks say what reduced it; the session
 /// of the store shows its newest snapshot; the same input gives the same bytes.
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! The page needs nothing but itself, and says so to the browser: its policy lets no other
 //! style and no other script in than the two that are in it, by their hashes, and loads nothing.
-//! All text that is not ours is escaped. What each kind is filled with, a colour and a pattern so
-//! that none is known by its colour alone, is in `page.html` with all else that never changes.
+//! All text that is not ours is escaped. What never changes is in
+//! `page.html`.
 
 mod chart;
 mod subject;
@@ -60,6 +60,7 @@ fn whole(subjects: &[Subject]) -> String {
         policy = policy(),
         title = title,
         style = STYLE,
+        fills = fills(),
         contents = contents,
         sections = sections,
         script = SCRIPT,
@@ -83,6 +84,27 @@ fn contents(subjects: &[Subject]) -> String {
         let _ = write!(entries, "<li><a href=\"#s{number}\">{name}</a>: {used}</li>");
     }
     format!("<nav aria-label=\"Sessions\"><ol>{entries}</ol></nav>")
+}
+
+/// What each kind is filled with: a colour and a pattern, so that none is known by its colour
+/// alone.
+fn fills() -> String {
+    let fill = |kind: ContentKind| {
+        let word = kind.as_str();
+        let pattern = match kind {
+            ContentKind::System => "",
+            ContentKind::Summary => "<path d=\"M0 4H8M4 0V8\"/>",
+            ContentKind::User => "<path d=\"M0 2H8M0 6H8\"/>",
+            ContentKind::Assistant => "<path d=\"M2 0V8M6 0V8\"/>",
+            ContentKind::Reasoning => "<path d=\"M1 2H3M5 6H7\"/>",
+            ContentKind::Calls => "<path d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>",
+            ContentKind::Results => "<path d=\"M-2 6L2 10M0 0L8 8M6 -2L10 2\"/>",
+        };
+        format!(
+            "<pattern id=\"fill-{word}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"><rect class=\"{word}\" width=\"8\" height=\"8\"/>{pattern}</pattern>"
+        )
+    };
+    ContentKind::ALL.into_iter().map(fill).collect()
 }
 
 /// The section; `number` is that of the session in the page, from 1.

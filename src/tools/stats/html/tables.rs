@@ -1,9 +1,9 @@
-//! Texts and tables of the page, and the tables of what is in the context, of what can be saved by which command, and of what the last
-//! compaction did.
+//! The texts and tables of the page: what is in the context, what can be saved by which command,
+//! and what the last compaction did.
 
 use std::fmt::Write;
 
-use ctx_cli::{percent, printable, shell_word, xml};
+use ctx_cli::{columns, percent, printable, shell_word, xml};
 use ctx_engine::prune::Sum;
 use ctx_metrics::profile::{CompactionScore, Profile};
 use ctx_store::ClassCounts;
@@ -65,15 +65,12 @@ fn class(is_number: bool) -> &'static str {
 }
 
 impl Table {
-    /// No rows yet but the heading: the names of the columns with `|` between them, and `>` before
-    /// those of numbers.
+    /// No rows yet but the heading, as [`columns`] reads it.
     pub(super) fn new(caption: &'static str, heading: &str) -> Self {
-        let is_number: Vec<bool> = heading.split('|').map(|name| name.starts_with('>')).collect();
-        let names = heading.split('|').map(|name| name.strip_prefix('>').unwrap_or(name));
-        let head = names
-            .zip(&is_number)
-            .map(|(name, is_number)| format!("<th scope=\"col\"{}>{name}</th>", class(*is_number)));
-        let head = head.collect();
+        let head = |(name, is_number)| {
+            (format!("<th scope=\"col\"{}>{name}</th>", class(is_number)), is_number)
+        };
+        let (head, is_number) = columns(heading).map(head).unzip();
         Self { caption, head, is_number, rows: String::new(), sums: String::new() }
     }
 
