@@ -62,12 +62,18 @@ fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
     write(&doc.join("THIRD-PARTY-LICENSES.txt"), licences.as_bytes())
 }
 
-/// Copies a file, or a folder with all that is in it. Their modes are for those to say who pack them.
+/// Copies a file, or a folder with all that is in it. tar and cargo-deb set the modes.
 fn put(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if from.is_dir() {
+        for entry in fs::read_dir(from)? {
+            let name = entry?.file_name();
+            put(&from.join(&name), &to.join(&name))?;
+        }
+        return Ok(());
+    }
     fs::create_dir_all(to.parent().context("no folder")?)?;
-    let mut copy = Command::new("cp");
-    copy.args(["--recursive", "--dereference", "--no-target-directory"]);
-    run(copy.arg(from).arg(to))
+    fs::copy(from, to).with_context(|| from.display().to_string())?;
+    Ok(())
 }
 
 fn write(to: &Path, content: &[u8]) -> anyhow::Result<()> {
