@@ -389,7 +389,7 @@ struct ItemReader {
     work: Option<Extraction>,
 }
 
-/// The work goes into a thread of its own where one can be had.
+/// Extraction runs in a thread of its own if the system can start one.
 enum Extraction {
     Threaded(SyncSender<Entry>, JoinHandle<Items>),
     Alone(Items),

@@ -54,8 +54,8 @@ pub struct Offloader<'a> {
 }
 
 /// The real paths of the files that name the offloaded results, before anything is written: the
-/// output, and the input, which the output often replaces. An output without a path is listed, too,
-/// because nobody can search a pipe.
+/// output, and the input, which the output often replaces. An output without a path is listed, too:
+/// a pipe cannot be searched.
 pub fn transcripts(input: Option<&Path>, output: Option<&Path>) -> Vec<Option<PathBuf>> {
     let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
     let input = input.and_then(real).map(Some);
@@ -172,7 +172,7 @@ pub struct Restorer<'a> {
     /// What stands instead in the place of a result that cannot be read, where the text goes
     /// nowhere but into a summary; `{path}` is its file.
     pub unavailable: Option<String>,
-    /// The results that were put back.
+    /// The restored results.
     pub restored: Vec<Reference>,
     /// What could not be, and why not.
     pub missing: Vec<(Reference, StoreError)>,
@@ -318,15 +318,15 @@ pub struct OffloadReport<'a> {
     pub freed_tokens: u64,
 }
 
-/// The results that were put back, and those that could not be. The keys are a contract, too.
+/// The restored results, and those that could not be restored. The keys are a contract, too.
 #[derive(Serialize)]
 pub struct RestoreReport<'a> {
     /// The run.
     #[serde(flatten)]
     pub run: Run<'a>,
-    /// The results that were put back.
+    /// The restored results.
     pub restored: &'a [Reference],
-    /// Those that could not be.
+    /// Those that could not be restored.
     pub missing: Vec<MissingReference<'a>>,
     /// References to files outside the folder.
     pub elsewhere: &'a [Reference],

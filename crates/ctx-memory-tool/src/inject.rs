@@ -240,8 +240,7 @@ fn layer_text(
 /// The file that the user named: one that is not there is an error.
 fn named(path: &Path) -> Result<String, Failure> {
     let Input { name, reader } = Input::open(path)?;
-    io::read_to_string(reader)
-        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))
+    io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
 }
 
 /// A file of the store, which may not be there.
@@ -249,10 +248,7 @@ fn stored(path: &Path) -> Result<String, Failure> {
     match read_text(path) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => {
-            let name = path.display().to_string();
-            Err(Failure::new(format_args!("cannot read: {error}")).at(&name, None))
-        }
+        Err(error) => Err(Failure::unread(error).at(path.display().to_string(), None)),
     }
 }
 

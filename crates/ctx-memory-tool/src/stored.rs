@@ -293,9 +293,7 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
 }
 
 fn cannot_read(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format_args!("cannot read: {error}"))
-        .at(path.display().to_string(), None)
-        .status(ExitStatus::Partial)
+    Failure::unread(error).at(path.display().to_string(), None).status(ExitStatus::Partial)
 }
 
 /// The day that a file of a day is of.

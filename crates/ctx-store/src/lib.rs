@@ -3,9 +3,9 @@
 //!
 //! The modules are layers; each uses only those above it:
 //!
-//! - [`error`], `os` (what differs by operating system), `fs` (files that appear whole or not at all),
-//!   `id`, `store` (the layout of the directory, the locks), `audit` (two records of every change, one
-//!   before and one after it);
+//! - [`error`], `os` (what differs by operating system), `fs` (files that appear whole or not at
+//!   all), `id`, `store` (the layout of the directory, the locks), `audit` (two records of every
+//!   change, one before and one after it);
 //! - `snapshot`: the catalog, the commit records, the bytes, plain or packed;
 //! - `replace`: new content for a session file, so that nothing that an agent writes meanwhile is
 //!   lost, and the way back to a snapshot;

@@ -210,7 +210,7 @@ impl Tally {
     }
 
     /// Says how a file ended, and gives its exit status.
-    pub(super) fn told(&self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+    pub(super) fn print_end(&self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
         if !args.json {
             self.print(&path.display().to_string(), args.compact.dry_run, io)?;
         }

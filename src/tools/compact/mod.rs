@@ -156,10 +156,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         let done = store.and_then(|store| {
             if args.read.batch {
                 let tally = batch::in_place(&args, &setup, path, &store, io)?;
-                return Ok(tally.told(&args, path, io));
+                return Ok(tally.print_end(&args, path, io));
             }
             let done = session::in_place(&args, &setup, path, &store, io)?;
-            Ok(told(done, &args, path, io))
+            Ok(print_end(done, &args, path, io))
         });
         match done {
             // A failure to print ends the run.
@@ -231,7 +231,7 @@ impl Args {
 }
 
 /// Says how one file ended, and gives its exit status.
-fn told(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
     let name = path.display().to_string();
     if done.report.snapshot.is_some() {
         io.committed(format_args!("{name} is compacted"));

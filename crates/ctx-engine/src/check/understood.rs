@@ -131,8 +131,8 @@ fn told(foreign: &Foreign) -> String {
 }
 
 impl Report {
-    /// Adds what the dialect finds wrong, by line. If the plan is strict, a call that waits at the end
-    /// is a problem.
+    /// Adds what the dialect finds wrong, by line. If the plan is strict, a call that waits at the
+    /// end is a problem.
     pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], plan: &Plan) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;

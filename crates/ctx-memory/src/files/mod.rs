@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-/// Tries again while somebody saves a file between reading and writing, but not for ever.
+/// Tries again, a few times, if another program saved the file between reading and writing.
 pub(crate) fn tried_again<T>(
     mut attempt: impl FnMut() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {

@@ -444,7 +444,7 @@ mod chain_tests {
         }
     }
 
-    /// C9: a read that a signal interrupts continues.
+    /// A read that a signal interrupts continues.
     #[test]
     fn a_chain_is_followed_through_interruptions() {
         let log = b"{\"time\":\"of an older tool\"}\nhalf a line\n";

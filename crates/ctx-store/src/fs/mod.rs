@@ -280,11 +280,14 @@ pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Resu
 
 /// Calls `add` with what is left of `reader`, block by block; returns its length.
 pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
-    let as_it_is = |read: io::Result<usize>| read;
-    each_block(reader, as_it_is, |bytes| {
-        add(bytes);
-        Ok(())
-    })
+    each_block(
+        reader,
+        |read| read,
+        |bytes| {
+            add(bytes);
+            Ok(())
+        },
+    )
 }
 
 /// The same where `add` may fail; `named` says what a failure of reading is for the caller.

@@ -14,9 +14,10 @@
 //!
 //! - the old bytes alone, or the old bytes and all lines: nothing to do;
 //! - the old bytes and a part of the lines: the part is cut off;
-//! - the same, followed by lines that an agent has written since. The first of them is on the same line
-//!   as our part, so a new file without the part replaces this one, which becomes a snapshot;
-//! - anything else: somebody has rewritten the file, and it stays as it is.
+//! - the same, followed by lines that an agent has written since. The first of them is on the
+//!   same line as our part, so a new file without the part replaces this one, which becomes a
+//!   snapshot;
+//! - anything else: another program has rewritten the file, and it stays as it is.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};

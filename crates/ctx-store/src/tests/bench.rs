@@ -85,7 +85,7 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// Appends lines where nothing is to be written before them.
+    /// Appends lines, with no other step before them.
     pub(crate) fn append(self, addition: Addition<'_>) -> Result<ReplaceOutcome, StoreError> {
         let Ok(done) = self.append_after(addition, || Ok::<(), Infallible>(()))?;
         Ok(done)

@@ -134,7 +134,7 @@ impl Reader {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
         for run in runs {
-            // Passed-on text belongs to what he says about it.
+            // Forwarded text belongs to what the user says about it.
             let head = self.lead();
             if run.is_own {
                 self.said(run.text, Origin::User, None);
