@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use ctx_format::counted;
-use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
+use ctx_store::{Facts, Severity, SharedFolder, StagedFile, Store, StoreError};
 use ctx_summary::ledger::rules::MemoryKind;
 
 use crate::MemoryItem;
@@ -94,13 +94,12 @@ impl<'a> MemoryFolder<'a> {
         let first = sessions.next();
         let session = first.filter(|first| sessions.all(|other| other == *first)).cloned();
         let mut counts = MergeCounts { session, ..MergeCounts::default() };
-        match self.write(items, &mut counts) {
-            Ok(()) => Ok(counts),
-            Err(source) => Err(MergeError {
-                is_partial: counts.files > 0 && source.severity() == Severity::Failed,
-                source,
-            }),
+        if let Err(source) = self.write(items, &mut counts) {
+            let is_partial = counts.files > 0 && source.severity() == Severity::Failed;
+            return Err(MergeError { source, is_partial });
         }
+        counts.known = items.len() - counts.added;
+        Ok(counts)
     }
 
     fn write(&self, items: &[MemoryItem], counts: &mut MergeCounts) -> Result<(), StoreError> {
@@ -111,31 +110,28 @@ impl<'a> MemoryFolder<'a> {
             store.prepare()?;
         }
         let folder = SharedFolder::lock(&self.dir)?;
-        // All new versions are written before the first one takes its place, so that a refused
-        // file or a full disk stops the merge while nothing has changed.
-        let mut staged = Vec::new();
-        for kind in MemoryKind::ALL {
-            let (file, merge) = merge_with_file(&folder, kind, items)?;
-            counts.known += merge.known;
-            counts.edits.extend_from_slice(file.edits());
-            if merge.added > 0 {
-                staged.push((kind, file.stage(&merge.appended)?, merge));
-            }
-        }
-        if staged.is_empty() {
-            return Ok(());
-        }
         let intent = Facts { session: counts.session.clone(), ..Facts::default() };
-        let operation = self.store.map(|store| store.begin("extract", &intent)).transpose()?;
+        let mut operation = None;
         let mut bytes = 0;
-        for (kind, staged, merge) in staged {
-            let merge = commit(&folder, kind, items, staged, merge)?;
-            counts.files += 1;
-            counts.added += merge.added;
-            counts.entries.extend(merge.logged);
-            bytes += merge.appended.len() as u64;
-        }
-        if let (Some(store), Some(operation)) = (self.store, operation) {
+        // Of a file that was edited meanwhile, the edited version is merged.
+        tried_again(|| {
+            // All new versions are written before the first one takes its place, so that a refused
+            // file or a full disk stops the merge while nothing has changed.
+            counts.edits.clear();
+            let staged = stage(&folder, items, &mut counts.edits)?;
+            if let (Some(store), None, false) = (self.store, &operation, staged.is_empty()) {
+                operation = Some((store, store.begin("extract", &intent)?));
+            }
+            for (staged, merge) in staged {
+                staged.commit()?;
+                counts.files += 1;
+                counts.added += merge.added;
+                counts.entries.extend(merge.logged);
+                bytes += merge.appended.len() as u64;
+            }
+            Ok(())
+        })?;
+        if let Some((store, operation)) = operation {
             let facts = Facts { count: Some(counts.added as u64), bytes: Some(bytes), ..intent };
             store.done(&operation, &facts)?;
         }
@@ -143,35 +139,22 @@ impl<'a> MemoryFolder<'a> {
     }
 }
 
-fn merge_with_file(
+/// The new version of each file that lacks some of the items.
+fn stage(
     folder: &SharedFolder,
-    kind: MemoryKind,
     items: &[MemoryItem],
-) -> Result<(SharedFile, Merge), StoreError> {
-    let file = folder.read(&file_name(kind))?;
-    let merge = merge(file.bytes(), kind, items);
-    Ok((file, merge))
-}
-
-/// Replaces a file. If it was edited meanwhile, merges the items with the edited version.
-fn commit(
-    folder: &SharedFolder,
-    kind: MemoryKind,
-    items: &[MemoryItem],
-    staged: StagedFile,
-    merge: Merge,
-) -> Result<Merge, StoreError> {
-    let mut first = Some((staged, merge));
-    tried_again(|| {
-        if let Some((staged, merge)) = first.take() {
-            return staged.commit().map(|()| merge);
-        }
-        let (file, merge) = merge_with_file(folder, kind, items)?;
+    edits: &mut Vec<PathBuf>,
+) -> Result<Vec<(StagedFile, Merge)>, StoreError> {
+    let mut staged = Vec::new();
+    for kind in MemoryKind::ALL {
+        let file = folder.read(&file_name(kind))?;
+        edits.extend_from_slice(file.edits());
+        let merge = merge(file.bytes(), kind, items);
         if merge.added > 0 {
-            file.append(&merge.appended)?;
+            staged.push((file.stage(&merge.appended)?, merge));
         }
-        Ok(merge)
-    })
+    }
+    Ok(staged)
 }
 
 #[cfg(test)]
@@ -180,10 +163,10 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use ctx_store::{Actor, SharedFolder, Store};
+    use ctx_store::{Actor, SharedFolder, Store, StoreError};
     use ctx_summary::ledger::rules::MemoryKind;
 
-    use super::{MemoryFolder, MergeCounts, commit, merge_with_file};
+    use super::{MemoryFolder, MergeCounts, stage};
     use crate::MemoryItem;
 
     fn item(kind: MemoryKind, text: &str, session: &str) -> MemoryItem {
@@ -266,15 +249,21 @@ mod tests {
     #[test]
     fn an_edit_between_reading_and_writing_is_kept() {
         let dir = tempfile::tempdir().expect("a folder");
-        let shared = SharedFolder::lock(dir.path()).expect("a lock");
-        let (kind, items) = (MemoryKind::Decision, items());
+        let folder = MemoryFolder::within(dir.path(), None);
+        let items = &items()[..2];
         for (mine, added) in [("- Mine.\n", 2), ("- We keep it.\n", 1)] {
-            let path = dir.path().join("decisions.md");
+            let path = folder.path().join("decisions.md");
             let _ = fs::remove_file(&path);
-            let (file, merged) = merge_with_file(&shared, kind, &items).expect("no file yet");
-            let staged = file.stage(&merged.appended).expect("room");
+            let shared = SharedFolder::lock(folder.path()).expect("a lock");
+            let staged = stage(&shared, items, &mut Vec::new()).expect("room");
             fs::write(&path, mine).expect("written");
-            let merged = commit(&shared, kind, &items, staged, merged).expect("merged");
+            for (staged, _) in staged {
+                let refused = staged.commit();
+                assert!(matches!(refused, Err(StoreError::Changed(_))), "{refused:?}");
+            }
+            drop(shared);
+            // This is what happens at the next try.
+            let merged = folder.merge(items).expect("merged");
             assert_eq!(merged.added, added);
             let text = fs::read_to_string(&path).expect("a file");
             assert!(text.starts_with(mine) && text.contains("SQLite"), "{text}");
