@@ -5,9 +5,8 @@
 //! be equal.
 
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ctx_text::comparison_key;
+use ctx_text::{comparison_key, hash};
 
 /// The least words of the shorter statement, as a percentage of the longer one's.
 const LEAST_PERCENT: usize = 75;
@@ -128,13 +127,6 @@ pub(crate) fn pairs(word: &str) -> Vec<String> {
         pairs.extend(chars.windows(2).map(String::from_iter));
     }
     pairs
-}
-
-/// A hash for comparison within one run.
-pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

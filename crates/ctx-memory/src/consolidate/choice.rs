@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use ctx_summary::ledger::rules::QUOTE_MAX;
-use ctx_text::{first_chars, regex};
+use ctx_text::{first_chars, hash, regex};
 use regex::Regex;
 
-use crate::similarity::{hash, is_filler, is_name, is_wide, pairs, plain, words};
+use crate::similarity::{is_filler, is_name, is_wide, pairs, plain, words};
 
 // The only groups that capture are around what is abandoned.
 

@@ -19,7 +19,7 @@ mod statement;
 mod tests;
 mod topic;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::NaiveDate;
 use ctx_store::StoreError;
@@ -33,11 +33,11 @@ use crate::inject::bisected;
 use crate::memory_file::file_name;
 use crate::similarity::Fingerprint;
 use crate::{Citation, Entry};
-use daily::{LogRead, log_dates};
+use daily::log_dates;
 pub use master::is_mark;
 use master::{Master, Refused, without_citations};
 use statement::{Author, Statement, is_lasting, statements, statements_in_master};
-use topic::{Listing, Topic, topics};
+use topic::{Topic, topics};
 
 /// The kinds that are consolidated, in the order of their sections. L1 alone has the tool runs.
 pub(crate) const KINDS: [MemoryKind; 3] =
@@ -73,8 +73,6 @@ pub(crate) struct MemoryFiles {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct State {
-    /// How far each daily log was read.
-    daily: BTreeMap<String, LogRead>,
     /// Hashes of the keys of all log entries.
     seen: BTreeSet<String>,
     /// The marks of superseded statements in memory files.
@@ -220,14 +218,14 @@ fn write_master(
     }
     remove_own(&mut topics, own_text, &state.refused);
     report.own = report.topics - topics.len();
-    let listing = Listing::of(&topics);
+    let lines = topic::lines(&topics);
     let tokens = |part: &str| (rules.count)(&String::from_utf8_lossy(&master.with_part(part)));
     let own_tokens = tokens("");
     report.is_full = own_tokens > rules.max_tokens;
-    let order = listing.by_share(rules.max_tokens.saturating_sub(own_tokens), rules.count);
-    let part = |count: usize| listing.part(&order[..count]);
+    let order = topic::by_share(&lines, rules.max_tokens.saturating_sub(own_tokens), rules.count);
+    let part = |count: usize| topic::part(&lines, &order[..count]);
     let fits = |count: usize| tokens(&part(count)) <= rules.max_tokens;
-    let mut shown = listing.lines.len();
+    let mut shown = lines.len();
     if !fits(shown) {
         (shown, _) = bisected(shown, |count| !fits(count));
     }
@@ -237,7 +235,7 @@ fn write_master(
     }
     let part = part(shown);
     report.shown = shown;
-    report.left_out = listing.lines.len() - shown;
+    report.left_out = lines.len() - shown;
     report.tokens = tokens(&part);
     new.files[MASTER] = master.with_part(&part);
     state.part = Some(part);

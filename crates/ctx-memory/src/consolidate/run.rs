@@ -21,9 +21,7 @@ use super::{
     extracted_path, master,
 };
 use crate::MergeError;
-use crate::files::{
-    DailyEntry, logs, read, read_consolidated, replace_consolidated, tidy_logs, tried_again,
-};
+use crate::files::{DailyEntry, logs, read, tidy_logs, tried_again};
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.
@@ -87,31 +85,45 @@ impl<'a> Consolidation<'a> {
         }
     }
 
-    fn preview(&self) -> Result<(MemoryFiles, NewMemory), StoreError> {
-        let mut files: [Vec<u8>; FILES] = Default::default();
+    fn preview(&self) -> Result<(Files, NewMemory), StoreError> {
+        let mut files = Files::default();
         for (file, path) in files.iter_mut().zip(paths()) {
             *file = read(&self.store.root().join(path))?.unwrap_or_default();
         }
-        self.consolidated(files)
+        let new = self.consolidated(&files)?;
+        Ok((files, new))
     }
 
-    /// The memory of the store, of which these are the files, and what consolidation makes of it.
-    fn consolidated(
-        &self,
-        files: [Vec<u8>; FILES],
-    ) -> Result<(MemoryFiles, NewMemory), StoreError> {
-        let daily = logs(self.store)?;
-        // Without a state, or with a damaged one, a run starts afresh.
-        let state = read_consolidated(self.store)?;
-        let state = state.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
-        let old = MemoryFiles { files, daily, state };
+    /// What consolidation makes of these files.
+    fn consolidated(&self, files: &Files) -> Result<NewMemory, StoreError> {
+        let old = MemoryFiles {
+            files: files.clone(),
+            daily: logs(self.store)?,
+            state: self.stored_state()?,
+        };
         let rules = Rules {
             max_tokens: self.max_tokens,
             count: self.count,
             was_extracted: &|session, day| self.was_extracted(session, day),
         };
-        let new = consolidate(&old, &rules)?;
-        Ok((old, new))
+        consolidate(&old, &rules)
+    }
+
+    fn state_path(&self) -> PathBuf {
+        self.store.memory().join("consolidated.json")
+    }
+
+    /// Without a state, or with a damaged one, a run starts afresh.
+    fn stored_state(&self) -> Result<State, StoreError> {
+        let json = read(&self.state_path())?.unwrap_or_default();
+        Ok(serde_json::from_slice(&json).unwrap_or_default())
+    }
+
+    fn store_state(&self, state: &State) -> Result<(), StoreError> {
+        if self.stored_state()? == *state {
+            return Ok(());
+        }
+        self.store.write_file(&self.state_path(), state.to_json().as_bytes())
     }
 
     /// Whether items of a session were merged on a day, or on the day before in case it was
@@ -142,15 +154,13 @@ fn paths() -> impl Iterator<Item = String> {
 }
 
 /// The files that differ.
-fn changes(old: &MemoryFiles, new: &NewMemory) -> Vec<Change> {
-    let mut changes = Vec::new();
-    for ((name, old), new) in paths().zip(&old.files).zip(&new.files) {
-        if old != new {
-            changes.push(Change { name, old: old.clone(), new: new.clone() });
-        }
-    }
-    changes
+fn changes(old: &Files, new: &NewMemory) -> Vec<Change> {
+    let pairs = paths().zip(old).zip(&new.files).filter(|((_, old), new)| old != new);
+    pairs.map(|((name, old), new)| Change { name, old: old.clone(), new: new.clone() }).collect()
 }
+
+/// The memory files, in the order of [`KINDS`], and the master.
+type Files = [Vec<u8>; FILES];
 
 struct Run<'a, 'c> {
     consolidation: &'c Consolidation<'a>,
@@ -163,9 +173,10 @@ struct Run<'a, 'c> {
 
 impl Run<'_, '_> {
     fn run(&mut self) -> Result<(), StoreError> {
-        let store = self.consolidation.store;
-        let (old, new) = self.consolidation.preview()?;
-        if changes(&old, &new).is_empty() && self.is_stored(&new.state)? {
+        let consolidation = self.consolidation;
+        let store = consolidation.store;
+        let (old, new) = consolidation.preview()?;
+        if old == new.files && consolidation.stored_state()? == new.state {
             self.done.report = new.report;
             return self.tidy();
         }
@@ -173,32 +184,24 @@ impl Run<'_, '_> {
         tidy_logs(store)?;
         let extracted = SharedFolder::lock(&store.memory().join("extracted"))?;
         let summary = SharedFolder::lock(&store.memory().join("summary"))?;
-        let (old, mut new) = tried_again(|| self.commit(&extracted, &summary))?;
-        self.record(&old, &mut new);
-        let stored = match self.is_stored(&new.state) {
-            Ok(true) => Ok(()),
-            Ok(false) => replace_consolidated(store, &new.state.to_json()),
-            Err(error) => Err(error.after("the consolidation")),
-        };
-        self.defer_uncertain(stored)
+        let new = tried_again(|| self.commit(&extracted, &summary))?;
+        self.record(&new.files[MASTER]);
+        let stored = consolidation.store_state(&new.state);
+        self.defer_uncertain(stored.map_err(|error| error.after("the consolidation")))
     }
 
     /// Removes what killed runs left behind.
     fn tidy(&mut self) -> Result<(), StoreError> {
-        let store = self.consolidation.store;
-        let extracted = KINDS.map(file_name).to_vec();
-        for (folder, names) in
-            [("extracted", extracted), ("summary", vec![master::NAME.to_owned()])]
-        {
-            let folder = store.memory().join(folder);
+        let memory = self.consolidation.store.memory();
+        let files = KINDS.map(|kind| ("extracted", file_name(kind)));
+        for (folder, name) in files.into_iter().chain([("summary", master::NAME.to_owned())]) {
+            let folder = memory.join(folder);
             if folder.is_dir() {
-                let folder = SharedFolder::lock(&folder)?;
-                for name in names {
-                    self.done.edits.extend_from_slice(folder.read(&name)?.edits());
-                }
+                let file = SharedFolder::lock(&folder)?.read(&name)?;
+                self.done.edits.extend_from_slice(file.edits());
             }
         }
-        tidy_logs(store)
+        tidy_logs(self.consolidation.store)
     }
 
     /// Keeps an error that makes a completed step uncertain until the run has ended.
@@ -212,39 +215,34 @@ impl Run<'_, '_> {
         }
     }
 
-    fn is_stored(&self, state: &State) -> Result<bool, StoreError> {
-        let stored = read_consolidated(self.consolidation.store)?;
-        Ok(stored.map_or_else(|| *state == State::default(), |json| json == state.to_json()))
-    }
-
     /// Replaces the files that change. All new versions are written before the first one takes its
     /// place.
     fn commit(
         &mut self,
         extracted: &SharedFolder,
         summary: &SharedFolder,
-    ) -> Result<(MemoryFiles, NewMemory), StoreError> {
+    ) -> Result<NewMemory, StoreError> {
         let mut files = Vec::new();
         for kind in KINDS {
             files.push(extracted.read(&file_name(kind))?);
         }
         files.push(summary.read(master::NAME)?);
-        let found = std::array::from_fn(|at| files[at].bytes().to_vec());
-        let (old, new) = self.consolidation.consolidated(found)?;
+        let old: Files = std::array::from_fn(|at| files[at].bytes().to_vec());
+        let new = self.consolidation.consolidated(&old)?;
         self.done.edits = files.iter().flat_map(SharedFile::edits).cloned().collect();
         let changes = changes(&old, &new);
         if changes.is_empty() {
             self.done.report = new.report.clone();
-            return Ok((old, new));
+            return Ok(new);
         }
+        let store = self.consolidation.store;
         if self.operation.is_none() {
             let facts = Facts {
-                sha256_before: Some(hash(&old.files[MASTER])),
+                sha256_before: Some(hash(&old[MASTER])),
                 sha256: Some(hash(&new.files[MASTER])),
                 ..Facts::default()
             };
-            let operation = self.consolidation.store.begin("consolidate", &facts)?;
-            self.operation = Some((operation, facts));
+            self.operation = Some((store.begin("consolidate", &facts)?, facts));
         }
         let mut staged: Vec<StagedFile> = Vec::new();
         for (file, bytes) in files.into_iter().zip(&new.files) {
@@ -253,7 +251,7 @@ impl Run<'_, '_> {
             }
             // A version that is only appended to needs no copy.
             if !bytes.starts_with(file.bytes()) {
-                self.consolidation.store.keep_version(&file.name(), file.bytes())?;
+                store.keep_version(&file.name(), file.bytes())?;
             }
             staged.push(file.stage_whole(bytes.clone())?);
         }
@@ -262,7 +260,7 @@ impl Run<'_, '_> {
             self.was_written = true;
         }
         self.add_to_report(changes, &new.report);
-        Ok((old, new))
+        Ok(new)
     }
 
     /// Adds a try to the report: an earlier one may have written some of the files.
@@ -274,30 +272,21 @@ impl Run<'_, '_> {
         self.done.changes.extend(changes);
     }
 
-    /// Writes the audit log and the daily log, and marks the latter as read.
-    fn record(&mut self, old: &MemoryFiles, new: &mut NewMemory) {
-        let Some((operation, facts)) = &self.operation else {
+    /// Writes the audit log and the daily log.
+    fn record(&mut self, master: &[u8]) {
+        let Some((operation, facts)) = self.operation.take() else {
             return;
         };
         let store = self.consolidation.store;
         let report = &self.done.report;
         let facts = Facts {
-            sha256: Some(hash(&new.files[MASTER])),
-            bytes: Some(new.files[MASTER].len() as u64),
+            sha256: Some(hash(master)),
+            bytes: Some(master.len() as u64),
             count: Some((report.imported + report.taken_back) as u64),
-            ..facts.clone()
+            ..facts
         };
-        let recorded = store.done(operation, &facts);
         let entry = DailyEntry { session: None, what: summary(report), items: Vec::new() };
-        let logged = entry.log(store);
-        let read = logs(store).map(|logs| {
-            for log in logs {
-                let old = old.daily.iter().find(|old| old.name == log.name);
-                new.state.record_read(&log, old.map_or(&[], |old| &old.bytes));
-            }
-        });
-        let read = read.map_err(|error| error.after("the consolidation"));
-        for result in [recorded, logged, read] {
+        for result in [store.done(&operation, &facts), entry.log(store)] {
             self.uncertain = self.uncertain.take().or(result.err());
         }
     }
@@ -423,11 +412,17 @@ mod tests {
             assert!(field.run().changes.is_empty());
             assert_eq!(all(field.store.root()), before);
         }
-        // New lines of a log without entries only change the state.
+        // New lines of a log without entries change nothing.
         let daily = field.read("daily/2026-11-03.md");
         field.write("daily/2026-11-03.md", &format!("{daily}mine\n"));
         assert!(field.run().changes.is_empty());
         assert_eq!(field.log(), log);
+        // A link in the place of the state is not followed.
+        let state = field.path("consolidated.json");
+        fs::remove_file(&state).expect("removed");
+        symlink("/etc/hostname", &state).expect("a link");
+        let consolidation = Consolidation::new(&field.store, 9, &|_| 0);
+        assert!(consolidation.plan().is_err());
     }
 
     #[test]

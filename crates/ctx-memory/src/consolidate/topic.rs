@@ -209,72 +209,63 @@ fn short(citation: &Citation) -> String {
 const SECTIONS: [(&str, u64); 4] =
     [("## Rules and preferences", 30), ("## Decisions", 40), ("## Facts", 20), (HISTORY, 10)];
 
-/// The lines for all topics, each with its section, ordered by section and importance.
-pub(super) struct Listing {
-    pub(super) lines: Vec<(usize, String)>,
+/// A topic as a line of the master, with the place of its section in [`SECTIONS`].
+type Line = (usize, String);
+
+/// The lines for all topics, ordered by section and importance.
+pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
+    let mut order: Vec<&Topic> = topics.iter().collect();
+    order.sort_by_key(|topic| {
+        let sessions: BTreeSet<&str> =
+            topic.citations.iter().map(|citation| citation.session.as_str()).collect();
+        let importance = (topic.author, sessions.len(), topic.newest);
+        (topic.section(), Reverse(importance), &topic.fingerprint.key)
+    });
+    order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect()
 }
 
-impl Listing {
-    pub(super) fn of(topics: &[Topic]) -> Self {
-        let mut order: Vec<&Topic> = topics.iter().collect();
-        order.sort_by_key(|topic| {
-            let sessions: BTreeSet<&str> =
-                topic.citations.iter().map(|citation| citation.session.as_str()).collect();
-            let importance = (topic.author, sessions.len(), topic.newest);
-            (topic.section(), Reverse(importance), &topic.fingerprint.key)
-        });
-        Self {
-            lines: order.into_iter().map(|topic| (topic.section(), topic.to_string())).collect(),
-        }
-    }
-
-    /// The lines in the order in which they get room: those within the share of their section, then
-    /// the rest.
-    pub(super) fn by_share(&self, room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
-        let (mut within, mut rest) = (Vec::new(), Vec::new());
-        for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
-            let mut left = (room * percent / 100).saturating_sub(count(heading) + 2);
-            let mut is_full = false;
-            for (at, (of, line)) in self.lines.iter().enumerate() {
-                if *of != section {
-                    continue;
-                }
-                let tokens = if is_full { 0 } else { count(line) + 1 };
-                is_full |= tokens > left;
-                if is_full {
-                    rest.push(at);
-                } else {
-                    left -= tokens;
-                    within.push(at);
-                }
+/// The places of the lines in the order in which they get room: those within the share of their
+/// section, then the rest.
+pub(super) fn by_share(lines: &[Line], room: u64, count: &dyn Fn(&str) -> u64) -> Vec<usize> {
+    let (mut within, mut rest) = (Vec::new(), Vec::new());
+    for (section, (heading, percent)) in SECTIONS.into_iter().enumerate() {
+        let mut left = (room * percent / 100).saturating_sub(count(heading) + 2);
+        let mut is_full = false;
+        for (at, (_, line)) in lines.iter().enumerate().filter(|(_, (of, _))| *of == section) {
+            let tokens = if is_full { 0 } else { count(line) + 1 };
+            is_full |= tokens > left;
+            if is_full {
+                rest.push(at);
+            } else {
+                left -= tokens;
+                within.push(at);
             }
         }
-        within.extend(rest);
-        within
     }
+    within.extend(rest);
+    within
+}
 
-    /// The part of the master with these lines.
-    pub(super) fn part(&self, lines: &[usize]) -> String {
-        let lines: BTreeSet<usize> = lines.iter().copied().collect();
-        let mut part = String::new();
-        for (section, (heading, _)) in SECTIONS.into_iter().enumerate() {
-            let shown = lines.iter().map(|at| &self.lines[*at]);
-            let own = shown.filter(|(of, _)| *of == section);
-            let own: Vec<&str> = own.map(|(_, line)| line.trim_end()).collect();
-            if !own.is_empty() {
-                part.extend(["\n", heading, "\n\n", &own.join("\n"), "\n"]);
-            }
+/// The part of the master with the lines at these places.
+pub(super) fn part(lines: &[Line], shown: &[usize]) -> String {
+    let shown: BTreeSet<usize> = shown.iter().copied().collect();
+    let mut part = String::new();
+    for (section, (heading, _)) in SECTIONS.into_iter().enumerate() {
+        let shown = shown.iter().map(|at| &lines[*at]).filter(|(of, _)| *of == section);
+        let shown: Vec<&str> = shown.map(|(_, line)| line.trim_end()).collect();
+        if !shown.is_empty() {
+            part.extend(["\n", heading, "\n\n", &shown.join("\n"), "\n"]);
         }
-        if !part.is_empty() {
-            part.push('\n');
-        }
-        part
     }
+    if !part.is_empty() {
+        part.push('\n');
+    }
+    part
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Listing, Topic, topics};
+    use super::{Line, Topic, by_share, part, topics};
     use crate::consolidate::statement::tests::decisions;
 
     fn of(text: &str) -> Vec<Topic> {
@@ -326,8 +317,8 @@ mod tests {
         assert_eq!(of(&again).len(), 1);
     }
 
-    fn listing(lines: &[(usize, &str)]) -> Listing {
-        Listing { lines: lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect() }
+    fn owned(lines: &[(usize, &str)]) -> Vec<Line> {
+        lines.iter().map(|(of, line)| (*of, (*line).to_owned())).collect()
     }
 
     /// 40 of 100 words are for rules: 5 for the heading and its lines, and 5 for each line.
@@ -337,17 +328,17 @@ mod tests {
         lines.push((1, "- e f"));
         lines.push((3, "- g"));
         let words = |text: &str| text.split_whitespace().count() as u64;
-        assert_eq!(listing(&lines).by_share(60, &words), [0, 1, 4, 2, 3, 5]);
-        assert_eq!(listing(&lines).by_share(0, &words), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(by_share(&owned(&lines), 60, &words), [0, 1, 4, 2, 3, 5]);
+        assert_eq!(by_share(&owned(&lines), 0, &words), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn a_part_has_only_sections_with_lines() {
-        let listing = listing(&[(0, "- a"), (2, "- b"), (2, "- c ")]);
+        let lines = owned(&[(0, "- a"), (2, "- b"), (2, "- c ")]);
         assert_eq!(
-            listing.part(&[2, 0]),
+            part(&lines, &[2, 0]),
             "\n## Rules and preferences\n\n- a\n\n## Facts\n\n- c\n\n"
         );
-        assert_eq!(listing.part(&[]), "");
+        assert_eq!(part(&lines, &[]), "");
     }
 }

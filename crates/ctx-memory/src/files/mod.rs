@@ -1,6 +1,6 @@
-//! The files of a store's memory that are not memory files of extracted items: the state of the
-//! consolidation, the summaries of each session, and the daily logs, with an entry for each
-//! compaction, extraction, consolidation and rollback, in one file a day, which people may edit:
+//! The files of a store's memory that are not memory files of extracted items: the summaries of each
+//! session, and the daily logs, with an entry for each compaction, extraction, consolidation and
+//! rollback, in one file a day, which people may edit:
 //!
 //! ```text
 //! # 2026-11-24 (UTC)
@@ -44,20 +44,6 @@ pub(crate) fn tried_again<T>(
         }
     }
     attempt()
-}
-
-const NAME: &str = "consolidated.json";
-
-/// The text of the file; `None` if there is none, or it is not UTF-8.
-pub(crate) fn read_consolidated(store: &Store) -> Result<Option<String>, StoreError> {
-    let bytes = read(&store.memory().join(NAME))?;
-    Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
-}
-
-/// Replaces the file. A failure says that the consolidation itself is done.
-pub(crate) fn replace_consolidated(store: &Store, text: &str) -> Result<(), StoreError> {
-    let replaced = store.write_file(&store.memory().join(NAME), text.as_bytes());
-    replaced.map_err(|error| error.after("the consolidation"))
 }
 
 fn folder(store: &Store) -> PathBuf {
@@ -170,7 +156,8 @@ fn daily(store: &Store) -> PathBuf {
 pub(crate) struct DailyLog {
     /// `2026-11-24.md`.
     pub(crate) name: String,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) day: NaiveDate,
+    pub(crate) text: String,
 }
 
 /// The logs, the oldest first. Links are not followed.
@@ -183,20 +170,16 @@ pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
         looked_up => looked_up.map_err(failed)?,
     };
     let mut names = file_names(&dir)?;
-    names.retain(|name| day_of(name).is_some());
     names.sort();
     let mut logs = Vec::new();
     for name in names {
+        let Some(day) = name.strip_suffix(".md").and_then(|day| day.parse().ok()) else { continue };
         if let Some(bytes) = read(&dir.join(&name))? {
-            logs.push(DailyLog { name, bytes });
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            logs.push(DailyLog { name, day, text });
         }
     }
     Ok(logs)
-}
-
-/// The day of a log by its name.
-pub(crate) fn day_of(name: &str) -> Option<NaiveDate> {
-    name.strip_suffix(".md")?.parse().ok()
 }
 
 /// Removes what killed runs left of logs in the store's `tmp/`. The log of the day does not do

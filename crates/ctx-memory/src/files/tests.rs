@@ -1,15 +1,13 @@
 //! The files of a store's memory, written and read again.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use chrono::{TimeZone, Utc};
 use ctx_store::{Actor, Figures, SessionId, Severity, Store, Summing};
 
-use super::{
-    DailyEntry, append_summary, read_consolidated, replace_consolidated, summary_path, tidy_logs,
-};
+use super::{DailyEntry, append_summary, summary_path, tidy_logs};
 
 fn store(root: &Path) -> Store {
     let actor = Actor { tool: "ctx-test".to_owned(), flags: Vec::new() };
@@ -155,22 +153,4 @@ fn what_people_wrote_into_a_summary_stays() {
     append("one");
     let bytes = fs::read(&path).expect("reads");
     assert!(bytes.starts_with(b"my notes \xff\n# 2026"), "{bytes:?}");
-}
-
-/// The state is read as it was written; a link in its place is not followed.
-#[test]
-fn the_state_of_the_consolidation_is_read_again() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let store = store(&dir.path().join("s"));
-    let path = store.memory().join("consolidated.json");
-    let read = || read_consolidated(&store).expect("it can be read");
-    assert_eq!(read(), None);
-    store.prepare().expect("made");
-    replace_consolidated(&store, "{}").expect("written");
-    assert_eq!(read().as_deref(), Some("{}"));
-    fs::write(&path, b"\xff").expect("written");
-    assert_eq!(read(), None);
-    fs::remove_file(&path).expect("removed");
-    symlink("/etc/hostname", &path).expect("a link");
-    assert!(read_consolidated(&store).is_err());
 }
