@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_search::{
-    Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, State, snippet,
+    Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, snippet,
 };
 use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
@@ -129,7 +129,7 @@ fn open(
     let unusable = |error| search_failure(&error, store);
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
-    if index.state == State::Damaged {
+    if index.was_damaged {
         io.warn("the search index was damaged or of another version; it is rebuilt");
     }
     if index.is_locked_by_another() {

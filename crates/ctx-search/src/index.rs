@@ -22,19 +22,8 @@ pub struct SearchIndex {
     pub(crate) folder: PathBuf,
     /// Held by who may write.
     lock: Option<File>,
-    /// How it was found.
-    pub state: State,
-}
-
-/// How an index was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// There was none.
-    New,
-    /// The index is complete.
-    Whole,
-    /// The index was damaged or of another version, and is now empty.
-    Damaged,
+    /// Whether it was damaged or of another version, and is empty now.
+    pub was_damaged: bool,
 }
 
 impl SearchIndex {
@@ -51,19 +40,18 @@ impl SearchIndex {
             lock = take_lock(folder, patience)?;
             found = load(folder, &schema);
         }
-        let (index, known, state) = match (found, &lock) {
-            (Some((index, known)), _) => (index, known, State::Whole),
+        let mut was_damaged = false;
+        let (index, known) = match (found, &lock) {
+            (Some(found), _) => found,
             (None, None) => return Err(SearchError::Busy),
             (None, Some(_)) => {
-                let is_there = folder.join("meta.json").exists();
+                was_damaged = folder.join("meta.json").exists();
                 each_file(folder, "remove", |file| fs::remove_file(file))?;
-                let index = Index::create_in_dir(folder, schema)?;
-                let state = if is_there { State::Damaged } else { State::New };
-                (index, IndexedSources::default(), state)
+                (Index::create_in_dir(folder, schema)?, IndexedSources::default())
             }
         };
         register(&index);
-        Ok(Self { index, fields, known, folder: folder.to_owned(), lock, state })
+        Ok(Self { index, fields, known, folder: folder.to_owned(), lock, was_damaged })
     }
 
     /// Whether another run writes it, so that this one cannot.

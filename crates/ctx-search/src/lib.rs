@@ -15,7 +15,7 @@ mod schema;
 mod update;
 mod words;
 
-pub use index::{SearchError, SearchIndex, State};
+pub use index::{SearchError, SearchIndex};
 pub use query::{Filter, Hit, Holds, snippet};
 pub use schema::{Document, ROLES, Source, SourceKind};
 pub use update::Changes;

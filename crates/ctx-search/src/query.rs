@@ -255,7 +255,7 @@ fn best(found: &[(Range<usize>, String)], length: usize) -> Range<usize> {
         while range.end.saturating_sub(found[first].0.start) > length && found[first].0 != *range {
             let gone = &found[first].1;
             let count = inside.entry(gone).or_default();
-            *count = count.saturating_sub(1);
+            *count -= 1;
             if *count == 0 {
                 weight -= gone.len();
             }

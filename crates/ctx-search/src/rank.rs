@@ -8,9 +8,10 @@ use std::collections::HashSet;
 
 use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
 use tantivy::collector::{DocSetCollector, TopDocs};
-use tantivy::query::{EnableScoring, Query};
-use tantivy::{DocAddress, Order, Searcher, TERMINATED};
+use tantivy::query::Query;
+use tantivy::{DocAddress, Order, Searcher};
 
+use crate::index::IndexedSources;
 use crate::query::{Lookup, Written};
 use crate::schema::role_of;
 use crate::{Filter, Hit, Holds, SearchError, SearchIndex, SourceKind};
@@ -24,8 +25,6 @@ const MOST_READ: usize = 256;
 
 /// How many of them are read at a time, in the order of their sources.
 const AT_A_TIME: usize = 16;
-
-type Reader<'a> = &'a mut dyn FnMut(&Hit) -> Option<String>;
 
 /// A document and its address in the index.
 struct RankedDocument {
@@ -52,46 +51,53 @@ impl SearchIndex {
             return Ok(Vec::new());
         };
         let searcher = self.index.reader()?.searcher();
-        let mut found = self.best(&searcher, &words, limit.saturating_add(SPARE))?;
-        let best = found.iter().map(|it| it.hit.score).fold(0.0, f64::max);
         let written = Written::of(query);
-        let holders = lookup.each_word(&written.words);
-        let holders = searcher.search(&holders, &DocSetCollector)?;
-        mark_whole(&written, &holders, &mut found, &mut read);
-        let first = self.first(&searcher, &written, &holders, &mut read)?;
-        if let Some(mut first) = first {
-            first.hit.score = f64::from(score_of(&searcher, &words, first.address)?);
+        let holders = searcher.search(&lookup.each_word(&written.words), &DocSetCollector)?;
+        let mut ranking =
+            Ranking { known: &self.known, searcher, written, holders, read: &mut read };
+        let mut found = ranking.best(&words, limit.saturating_add(SPARE))?;
+        let best = found.iter().map(|it| it.hit.score).fold(0.0, f64::max);
+        ranking.mark_whole(&mut found);
+        if let Some(mut first) = ranking.first()? {
+            let score = words.explain(&ranking.searcher, first.address)?.value();
+            first.hit.score = f64::from(score);
             found.retain(|it| it.address != first.address);
             found.push(first);
         }
         Ok(sorted(found, best, limit))
     }
+}
 
+/// One search.
+struct Ranking<'a> {
+    known: &'a IndexedSources,
+    searcher: Searcher,
+    written: Written,
+    /// The documents with each certain word of the query: only these can contain it literally.
+    holders: HashSet<DocAddress>,
+    read: &'a mut dyn FnMut(&Hit) -> Option<String>,
+}
+
+impl Ranking<'_> {
     /// The best ones by BM25.
-    fn best(
-        &self,
-        searcher: &Searcher,
-        query: &dyn Query,
-        limit: usize,
-    ) -> Result<Vec<RankedDocument>, SearchError> {
+    fn best(&self, query: &dyn Query, limit: usize) -> Result<Vec<RankedDocument>, SearchError> {
         let newest = (SortByStaticFastValue::<i64>::for_field("time"), Order::Desc);
         let order = ((SortBySimilarityScore, Order::Desc), newest);
         let collector = TopDocs::with_limit(limit).order_by(order);
         let mut found = Vec::new();
-        for ((score, _), address) in searcher.search(query, &collector)? {
-            found.extend(self.document_at(address, score, searcher)?);
+        for ((score, _), address) in self.searcher.search(query, &collector)? {
+            found.extend(self.document(address, score)?);
         }
         Ok(found)
     }
 
     /// The document at an address; `None` where its source is not known.
-    fn document_at(
+    fn document(
         &self,
         address: DocAddress,
         score: f32,
-        searcher: &Searcher,
     ) -> Result<Option<RankedDocument>, SearchError> {
-        let fields = searcher.segment_reader(address.segment_ord).fast_fields();
+        let fields = self.searcher.segment_reader(address.segment_ord).fast_fields();
         let number = |name| -> Result<u64, SearchError> {
             Ok(fields.u64(name)?.first(address.doc_id).unwrap_or_default())
         };
@@ -111,21 +117,15 @@ impl SearchIndex {
     }
 
     /// The earliest message that contains the query literally.
-    fn first(
-        &self,
-        searcher: &Searcher,
-        written: &Written,
-        holders: &HashSet<DocAddress>,
-        read: Reader<'_>,
-    ) -> Result<Option<RankedDocument>, SearchError> {
-        let mut earliest = self.by_time(searcher, holders)?;
+    fn first(&mut self) -> Result<Option<RankedDocument>, SearchError> {
+        let mut earliest = self.messages()?;
         earliest.sort_unstable();
         for few in earliest[..earliest.len().min(MOST_READ)].chunks(AT_A_TIME) {
             let mut found = Vec::new();
             for (.., address) in few {
-                found.extend(self.document_at(*address, 0.0, searcher)?);
+                found.extend(self.document(*address, 0.0)?);
             }
-            mark_whole(written, holders, &mut found, read);
+            self.mark_whole(&mut found);
             let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);
             if let Some(mut first) = first {
                 first.hit.holds = Holds::First;
@@ -135,20 +135,15 @@ impl SearchIndex {
         Ok(None)
     }
 
-    /// The messages among some documents: their time, source and line, by which they are
-    /// sorted.
-    fn by_time(
-        &self,
-        searcher: &Searcher,
-        holders: &HashSet<DocAddress>,
-    ) -> Result<Vec<(i64, u64, u64, DocAddress)>, SearchError> {
+    /// The messages among the holders: their time, source and line, by which they are sorted.
+    fn messages(&self) -> Result<Vec<(i64, u64, u64, DocAddress)>, SearchError> {
         let mut columns = Vec::new();
-        for segment in searcher.segment_readers() {
+        for segment in self.searcher.segment_readers() {
             let fields = segment.fast_fields();
             columns.push((fields.i64("time")?, fields.u64("source")?, fields.u64("line")?));
         }
         let mut found = Vec::new();
-        for address in holders {
+        for address in &self.holders {
             let (time, source, line) = &columns[address.segment_ord as usize];
             let source = source.first(address.doc_id).unwrap_or_default();
             let is_message = self.known.source(source);
@@ -160,42 +155,22 @@ impl SearchIndex {
         }
         Ok(found)
     }
-}
 
-/// Marks the documents that contain the query literally. Only `holders` can. The texts are read in
-/// the order of their positions, and the order of `found` does not change.
-fn mark_whole(
-    written: &Written,
-    holders: &HashSet<DocAddress>,
-    found: &mut [RankedDocument],
-    read: Reader<'_>,
-) {
-    let possible = found.iter_mut().filter(|it| holders.contains(&it.address));
-    let mut possible: Vec<&mut Hit> = possible.map(|it| &mut it.hit).collect();
-    possible.sort_by(|one, other| {
-        (&one.source.name, one.offset).cmp(&(&other.source.name, other.offset))
-    });
-    for hit in possible {
-        if written.is_word() || read(hit).is_some_and(|text| written.stands_in(&text)) {
-            hit.holds = Holds::Whole;
+    /// Marks the documents that contain the query literally. The texts are read in the order of
+    /// their positions, and the order of `found` does not change.
+    fn mark_whole(&mut self, found: &mut [RankedDocument]) {
+        let possible = found.iter_mut().filter(|it| self.holders.contains(&it.address));
+        let mut possible: Vec<&mut Hit> = possible.map(|it| &mut it.hit).collect();
+        possible.sort_by(|one, other| {
+            (&one.source.name, one.offset).cmp(&(&other.source.name, other.offset))
+        });
+        for hit in possible {
+            let stands_in = |text: String| self.written.stands_in(&text);
+            if self.written.is_word() || (self.read)(hit).is_some_and(stands_in) {
+                hit.holds = Holds::Whole;
+            }
         }
     }
-}
-
-/// The BM25 score of a document.
-fn score_of(
-    searcher: &Searcher,
-    query: &dyn Query,
-    address: DocAddress,
-) -> Result<f32, SearchError> {
-    let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
-    let segment = searcher.segment_reader(address.segment_ord);
-    let mut scorer = weight.scorer(segment, 1.0)?;
-    if scorer.doc() < address.doc_id {
-        scorer.seek(address.doc_id);
-    }
-    let is_there = scorer.doc() != TERMINATED && scorer.doc() == address.doc_id;
-    Ok(if is_there { scorer.score() } else { 0.0 })
 }
 
 /// The `limit` best ones in their order, where `best` is the best score of BM25.

@@ -6,7 +6,7 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use crate::words::words_at;
+use crate::words::each_word;
 
 /// The name of our tokenizer in the index.
 const WORDS: &str = "words";
@@ -63,57 +63,37 @@ pub(crate) fn register(index: &tantivy::Index) {
 struct Words;
 
 /// The words of a text in order.
-struct Stream<'a> {
-    text: &'a str,
-    /// How far the text was read.
-    at: usize,
-    /// The words that were read there, concatenated, and where each ends.
+struct WordStream {
+    /// All of them, concatenated, and where each ends.
     words: String,
-    ends: Vec<usize>,
-    lower: String,
-    /// How many of these were handed on.
-    handed: usize,
+    ends: std::vec::IntoIter<usize>,
+    /// The end of the one that was handed on last.
+    at: usize,
     token: Token,
 }
 
 impl Tokenizer for Words {
-    type TokenStream<'a> = Stream<'a>;
+    type TokenStream<'a> = WordStream;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        Stream {
-            text,
-            at: 0,
-            words: String::new(),
-            ends: Vec::new(),
-            lower: String::new(),
-            handed: 0,
-            token: Token::default(),
-        }
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream {
+        let (mut words, mut ends) = (String::new(), Vec::new());
+        each_word(text, |_, word| {
+            words.push_str(word);
+            ends.push(words.len());
+        });
+        WordStream { words, ends: ends.into_iter(), at: 0, token: Token::default() }
     }
 }
 
-impl TokenStream for Stream<'_> {
+impl TokenStream for WordStream {
     fn advance(&mut self) -> bool {
-        while self.handed == self.ends.len() {
-            if self.at >= self.text.len() {
-                return false;
-            }
-            self.handed = 0;
-            self.words.clear();
-            self.ends.clear();
-            self.at = words_at(self.text, self.at, &mut self.lower, |_, word| {
-                self.words.push_str(word);
-                self.ends.push(self.words.len());
-            });
-        }
-        let start = match self.handed {
-            0 => 0,
-            before => self.ends[before - 1],
+        let Some(end) = self.ends.next() else {
+            return false;
         };
         self.token.text.clear();
-        self.token.text.push_str(&self.words[start..self.ends[self.handed]]);
+        self.token.text.push_str(&self.words[self.at..end]);
         self.token.position = self.token.position.wrapping_add(1);
-        self.handed += 1;
+        self.at = end;
         true
     }
 

@@ -67,11 +67,17 @@ impl SearchIndex {
         for number in &plan.gone {
             writer.delete_term(Term::from_field_u64(self.fields.source, *number));
         }
-        let (done, failed) = self.read_all(&writer, &plan, threads, &read)?;
-        changes.read = done.len();
-        changes.failed = failed;
         self.known.sources.retain(|known| !plan.gone.contains(&known.number));
-        self.known.sources.extend(done);
+        for (known, result) in self.read_all(&writer, &plan, threads, &read)? {
+            match result {
+                Ok(()) => {
+                    changes.read += 1;
+                    self.known.sources.push(known);
+                }
+                Err(error) => changes.failed.push((known.source, error)),
+            }
+        }
+        changes.failed.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
         self.known.sources.sort_by_key(|known| known.number);
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&serde_json::to_string(&self.known).unwrap_or_default());
@@ -147,50 +153,46 @@ impl SearchIndex {
         Ok(hashes)
     }
 
-    /// Reads the groups in several threads. Returns the sources that were read, and the errors.
+    /// Reads the groups in several threads, and says of each source whether it was read.
     fn read_all<E: Send>(
         &self,
         writer: &IndexWriter,
         plan: &Plan,
         threads: usize,
         read: &(impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync),
-    ) -> Result<Read<E>, SearchError> {
+    ) -> Result<Vec<(KnownSource, Result<(), E>)>, SearchError> {
         let hashes = self.hashes(plan)?;
         let groups = Mutex::new(plan.groups.iter());
         let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
         let worker = || {
-            let (mut done, mut failed) = (Vec::new(), Vec::new());
+            let mut results = Vec::new();
             while let Some((stay, sources)) = next() {
                 let known = stay.iter().filter_map(|number| hashes.get(number));
                 let mut seen = known.flatten().copied().collect();
                 for source in sources {
-                    match self.read_one(writer, source, &mut seen, read)? {
-                        Ok(()) => done.push(source.clone()),
-                        Err(error) => failed.push((source.source.clone(), error)),
-                    }
+                    let result = self.read_one(writer, source, &mut seen, read)?;
+                    results.push((source.clone(), result));
                 }
             }
-            Ok((done, failed))
+            Ok(results)
         };
         thread::scope(|scope| {
             // This thread works, too: where the system gives no more threads, it does all.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
-            let mut results: Vec<Result<Read<E>, SearchError>> = vec![worker()];
+            let mut results = worker();
             for thread in running {
-                results.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+                let others = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+                results = results.and_then(|mut all| {
+                    all.extend(others?);
+                    Ok(all)
+                });
             }
-            let (mut done, mut failed) = (Vec::new(), Vec::new());
-            for result in results {
-                let (read, not) = result?;
-                done.extend(read);
-                failed.extend(not);
-            }
-            failed.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
-            Ok((done, failed))
+            results
         })
     }
 
+    /// Adds the documents of a source to the index, unless the group has their text.
     fn read_one<E>(
         &self,
         writer: &IndexWriter,
@@ -198,19 +200,19 @@ impl SearchIndex {
         seen: &mut HashSet<u64>,
         read: &impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E>,
     ) -> Result<Result<(), E>, SearchError> {
-        let mut failure = None;
+        let mut added = Ok(0);
         let result = read(&known.source, &mut |document| {
             let hash = hash_of(&document);
-            if failure.is_none() && seen.insert(hash) {
-                let document = self.document(known.number, hash, document);
-                failure = writer.add_document(document).err();
+            if added.is_ok() && seen.insert(hash) {
+                added = writer.add_document(self.document(known.number, hash, document));
             }
         });
         if result.is_err() {
             // A source that was not read to its end is not indexed.
             writer.delete_term(Term::from_field_u64(self.fields.source, known.number));
         }
-        failure.map_or(Ok(result), |error| Err(error.into()))
+        added?;
+        Ok(result)
     }
 
     fn document(&self, number: u64, hash: u64, document: Document) -> TantivyDocument {
@@ -242,8 +244,6 @@ impl SearchIndex {
         Ok(())
     }
 }
-
-type Read<E> = (Vec<KnownSource>, Vec<(Source, E)>);
 
 /// The same for the same role and text, in every run: it is kept.
 fn hash_of(document: &Document) -> u64 {

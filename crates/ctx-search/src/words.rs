@@ -22,9 +22,40 @@ const QUOTED: [usize; 3] = [7, 8, 12];
 /// Hands each word of `text` to `take`, in small letters, with its place in the text.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     let (mut at, mut lower) = (0, String::new());
-    while at < text.len() {
-        at = words_at(text, at, &mut lower, &mut take);
+    loop {
+        let start = after(text, at, |class| matches!(class, Class::Other | Class::Joint));
+        let Some((class, _)) = class_at(text, start) else {
+            return;
+        };
+        if class == Class::Unspaced {
+            at = after(text, start, |class| class == Class::Unspaced);
+            unspaced(text, start..at, in_small_letters(text, start..at, &mut lower, &mut take));
+        } else {
+            let is_joined;
+            (at, is_joined) = name_end(text, start);
+            let mut take = in_small_letters(text, start..at, &mut lower, &mut take);
+            if is_joined {
+                name(text, start..at, &mut take);
+            } else {
+                parts(text, start..at, &mut take);
+            }
+        }
     }
+}
+
+/// The end of the name that begins at `start`, and whether it has joints: each is one between two
+/// letters, and a second one ends the name.
+fn name_end(text: &str, start: usize) -> (usize, bool) {
+    let mut end = after(text, start, |class| class == Class::Letter);
+    let mut is_joined = false;
+    while let Some((Class::Joint, length)) = class_at(text, end) {
+        let next = after(text, end + length, |class| class == Class::Letter);
+        if next == end + length {
+            break;
+        }
+        (end, is_joined) = (next, true);
+    }
+    (end, is_joined)
 }
 
 /// The words of a text and their places, each name before its parts.
@@ -33,49 +64,6 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     each_word(text, |range, word| all.push((range, word.to_owned())));
     all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
     all
-}
-
-/// Emits the words of the next name, or run of unspaced characters, and returns the position after
-/// it. `lower` is a buffer.
-pub(crate) fn words_at(
-    text: &str,
-    at: usize,
-    lower: &mut String,
-    mut take: impl FnMut(Range<usize>, &str),
-) -> usize {
-    let start = after(text, at, |class| matches!(class, Class::Other | Class::Joint));
-    let Some((class, length)) = class_at(text, start) else {
-        return text.len();
-    };
-    let mut at = start + length;
-    match class {
-        Class::Unspaced => {
-            at = after(text, at, |class| class == Class::Unspaced);
-            let mut take = in_small_letters(text, start..at, lower, take);
-            unspaced(text, start..at, &mut take);
-        }
-        Class::Letter => {
-            let mut end = after(text, at, |class| class == Class::Letter);
-            let mut is_joined = false;
-            // One joint between two letters; a second one ends the name.
-            while let Some((Class::Joint, length)) = class_at(text, end) {
-                let next = after(text, end + length, |class| class == Class::Letter);
-                if next == end + length {
-                    break;
-                }
-                (end, is_joined) = (next, true);
-            }
-            at = end;
-            let mut take = in_small_letters(text, start..end, lower, &mut take);
-            if is_joined {
-                name(text, start..end, &mut take);
-            } else {
-                parts(text, start..end, &mut take);
-            }
-        }
-        Class::Joint | Class::Other => {}
-    }
-    at
 }
 
 /// Hands on the text of ranges within `run` in small letters.
@@ -211,7 +199,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
 }
 
 /// Each character, and each two side by side.
-fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
+fn unspaced(text: &str, run: Range<usize>, mut take: impl FnMut(Range<usize>)) {
     let mut before = None;
     for (at, c) in text[run.clone()].char_indices() {
         let (start, end) = (run.start + at, run.start + at + c.len_utf8());
