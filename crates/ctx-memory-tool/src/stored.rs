@@ -146,9 +146,14 @@ impl<'a> Stored<'a> {
         source: &Source,
         take: &mut dyn FnMut(Document),
     ) -> Result<(), Failure> {
-        if let Some(entry) = self.snapshots.get(&source.name) {
-            return self.read_snapshot(entry, take);
+        match self.snapshots.get(&source.name) {
+            Some(entry) => self.read_snapshot(entry, take),
+            None => self.read_file(source, take),
         }
+    }
+
+    /// Hands on the documents of a memory file or an offloaded result.
+    fn read_file(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<(), Failure> {
         let path = self.path(source);
         let modified = path.symlink_metadata().and_then(|meta| meta.modified());
         let modified = modified.map_or(0, |time| DateTime::<Utc>::from(time).timestamp_millis());
@@ -165,7 +170,8 @@ impl<'a> Stored<'a> {
             take(document(1, &content.text));
             return Ok(());
         }
-        for (line, text) in paragraphs(&read_file(&path)?) {
+        let text = read_text(&path).map_err(|error| cannot_read(&path, &error))?;
+        for (line, text) in paragraphs(&text) {
             let plain = document(line, text);
             take(match entry_of(text) {
                 Some(entry) => Document {
@@ -210,19 +216,18 @@ impl<'a> Stored<'a> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
         }
-        let held =
-            |text: &str| StoredText { bytes: text.as_bytes().to_vec(), text: text.to_owned() };
-        if let Some(file) = self.offloaded.get(&source.name) {
-            if place != SourceLine::of_line(1) {
-                return Ok(None);
+        let mut found = None;
+        self.read_file(source, &mut |document| {
+            if document.line == place.to_number() {
+                found = Some(document.text);
             }
-            let content = self.store.read_offloaded(file).map_err(failure)?;
-            return Ok(Some(held(&content.text)));
-        }
-        let text = read_file(&self.path(source))?;
-        let mut all = paragraphs(&text).into_iter();
-        let found = all.find(|(line, _)| SourceLine::of_line(*line) == place);
-        Ok(found.map(|(_, text)| held(&format!("{text}\n"))))
+        })?;
+        // A paragraph is shown with the end of its line.
+        let end = if source.kind == SourceKind::Offloaded { "" } else { "\n" };
+        Ok(found.map(|text| {
+            let text = text + end;
+            StoredText { bytes: text.clone().into_bytes(), text }
+        }))
     }
 
     /// The bytes of a snapshot and its dialect, or `None` if either is unknown.
@@ -318,10 +323,6 @@ fn time_of(object: &Object<'_>) -> Option<i64> {
     let time = object.text_of("timestamp")?;
     let time = DateTime::parse_from_rfc3339(&time).ok()?;
     Some(time.timestamp_millis())
-}
-
-fn read_file(path: &Path) -> Result<String, Failure> {
-    read_text(path).map_err(|error| cannot_read(path, &error))
 }
 
 /// A file that people may have written: what is no UTF-8 is shown as well as it can be.
