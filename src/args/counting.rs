@@ -110,7 +110,7 @@ impl TriggerArgs {
         }
         let below = policy.map(|policy| policy.trigger).unwrap_or_default();
         let window = counting.model.map(|model| model.window);
-        let mut triggers = self.triggers.or(below).with_model(window);
+        let mut triggers = self.triggers.over(below).with_model(window);
         if policy.is_none() && triggers.is_empty() {
             triggers.share = Some(DEFAULT_SHARE);
         }

@@ -1,28 +1,18 @@
 //! The arithmetic of budgets: tokens in, tokens out.
 
 use crate::policy::{Fallback, Method, Policy, Summary, Target};
-use crate::share::Share;
 use crate::trigger::without_reserve;
-
-/// pomelobot's budget of a history: its share of the window, and no more than
-/// the window without what is reserved.
-fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
-    share.of(window).min(without_reserve(window, reserve))
-}
-
-/// The tokens that a budget leaves for the conversation.
-fn available(max: u64, system: u64, overhead: u64) -> u64 {
-    max.saturating_sub(system).saturating_sub(overhead)
-}
 
 impl Target {
     /// The largest size of the result in tokens: the smallest of the limits that are set. `None` if
     /// none is set; then the result must only be smaller than the session.
     pub fn max_tokens(&self, window: u64) -> Option<u64> {
+        let share = self.share.map(|share| share.of(window));
+        // pomelobot's budget of a history: its share of the window, and no more than the window
+        // without what is reserved.
         let history = self
             .max_history_share
-            .map(|share| max_history(window, share, self.reserve.unwrap_or(0)));
-        let share = self.share.map(|share| share.of(window));
+            .map(|share| share.of(window).min(without_reserve(window, self.reserve.unwrap_or(0))));
         [self.tokens, share, history].into_iter().flatten().min()
     }
 }
@@ -77,26 +67,31 @@ impl Policy {
     /// messages.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
         let window = self.trigger.with_model(model_window).window();
-        let left = || {
-            let max = self.target.max_tokens(window)?;
-            Some(available(max, system, self.target.overhead))
-        };
-        let share = self.keep.recent_share;
-        let recent = share.and_then(|share| Some(share.of(left()?)));
-        [self.keep.tokens, recent].into_iter().flatten().max()
+        let max = self.target.max_tokens(window);
+        let left = max.map(|max| max.saturating_sub(system).saturating_sub(self.target.overhead));
+        let recent = self.keep.recent_share.zip(left).map(|(share, left)| share.of(left));
+        self.keep.tokens.max(recent)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::share::Share;
     use proptest::prelude::*;
 
-    use super::{available, max_history};
     use crate::policy::{Fallback, Method};
     use crate::presets::preset;
+    use crate::share::Share;
 
-    const HALF: Share = Share::of_percent(50);
+    /// The most that a history may have, and what `system` messages leave of it.
+    fn history(window: u64, reserve: u64, system: u64, overhead: u64) -> (u64, u64) {
+        let mut policy = preset("pomelobot").expect("a preset");
+        policy.trigger.window = Some(window);
+        policy.target.max_history_share = Some(Share::of_percent(50));
+        (policy.target.reserve, policy.target.overhead) = (Some(reserve), overhead);
+        policy.keep.recent_share = Some(Share::WHOLE);
+        let max = policy.target.max_tokens(window).expect("a limit");
+        (max, policy.recent_tokens(None, system).expect("a limit"))
+    }
 
     #[test]
     fn a_history_has_its_share_or_what_the_reserve_leaves() {
@@ -112,13 +107,13 @@ mod tests {
             (1, 0, 0),
             (u64::MAX, 0, u64::MAX / 2),
         ] {
-            assert_eq!(max_history(window, HALF, reserve), max, "{window}");
+            assert_eq!(history(window, reserve, 0, 0).0, max, "{window}");
         }
-        assert_eq!(max_history(100, Share::WHOLE, 0), 100);
     }
 
     #[test]
     fn what_is_available_is_never_below_nothing() {
+        let available = |max: u64, system, overhead| history(2 * max, 0, system, overhead).1;
         assert_eq!(available(64_000, 1_000, 500), 62_500);
         assert_eq!(available(1_500, 1_000, 500), 0);
         assert_eq!(available(1_501, 1_000, 500), 1);
@@ -201,14 +196,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_budget_is_within_both_bounds(
-            window: u64, reserve: u64, system: u64, overhead: u64, percent in 1_u8..=100,
-        ) {
-            let share = Share::of_percent(percent);
-            let max = max_history(window, share, reserve);
-            prop_assert!(max <= share.of(window));
+        fn a_budget_is_within_both_bounds(window: u64, reserve: u64, system: u64, overhead: u64) {
+            let (max, left) = history(window, reserve, system, overhead);
+            prop_assert!(max <= window / 2);
             prop_assert!(max <= window - reserve.min(window / 2));
-            let left = available(max, system, overhead);
             prop_assert!(left <= max);
             prop_assert!(left == 0 || u128::from(left) + u128::from(system) + u128::from(overhead) == u128::from(max));
         }

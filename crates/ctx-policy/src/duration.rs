@@ -5,16 +5,38 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use regex::{Captures, Regex};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-const MINUTE: u64 = 60;
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
-const WEEK: u64 = 7 * DAY;
-const MONTHS_OF_A_YEAR: u32 = 12;
+
+/// The units with their months and their milliseconds.
+const UNITS: [(&str, u64, u64); 9] = [
+    ("y", 12, 0),
+    ("mo", 1, 0),
+    ("w", 0, 7 * DAY),
+    ("d", 0, DAY),
+    ("h", 0, HOUR),
+    ("min", 0, MINUTE),
+    ("m", 0, MINUTE),
+    ("s", 0, SECOND),
+    ("ms", 0, 1),
+];
+
+/// Each unit at most once, the larger ones first.
+static SPAN: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?x)^ (?:(?<y>[0-9]+)y)? (?:(?<mo>[0-9]+)mo)? (?:(?<w>[0-9]+)w)?
+        (?:(?<d>[0-9]+)d)? (?:(?<h>[0-9]+)h)? (?:(?<min>[0-9]+)min | (?<m>[0-9]+)m)?
+        (?:(?<s>[0-9]+)s)? (?:(?<ms>[0-9]+)ms)? $";
+    Regex::new(pattern).expect("a constant pattern")
+});
 
 /// A length of time that is the same on every day: no months and years. `m` is minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,23 +77,25 @@ impl FromStr for FixedSpan {
         if text.trim() == "0" {
             return Ok(Self(Duration::ZERO));
         }
-        let span = sum(text, |(_, months, _)| *months == 0, DurationError::NotFixed)?;
-        Ok(Self(span.time))
+        let parts = parts(text)?;
+        if parts.name("y").or(parts.name("mo")).is_some() {
+            return Err(DurationError::NotFixed);
+        }
+        Ok(Self(sum(&parts)?.time))
     }
 }
 
 /// Written in the largest unit of which it is a whole number.
 impl fmt::Display for FixedSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.as_secs();
-        if self.0.subsec_millis() > 0 {
-            return write!(f, "{}ms", self.0.as_millis());
+        let millis = self.0.as_millis();
+        if millis == 0 {
+            return f.write_str("0s");
         }
-        let units = [("d", DAY), ("h", HOUR), ("m", MINUTE)];
-        let is_whole = |unit: &u64| seconds > 0 && seconds.is_multiple_of(*unit);
-        let whole = units.into_iter().find(|(_, unit)| is_whole(unit));
-        let (name, unit) = whole.unwrap_or(("s", 1));
-        write!(f, "{}{name}", seconds / unit)
+        let mut units = [("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND)].into_iter();
+        let whole = units.find(|(_, unit)| millis.is_multiple_of(u128::from(*unit)));
+        let (name, unit) = whole.unwrap_or(("ms", 1));
+        write!(f, "{}{name}", millis / u128::from(unit))
     }
 }
 
@@ -92,84 +116,40 @@ impl Serialize for FixedSpan {
 /// Reads a duration that may have months and years. A bare `m` is refused: next to years and days
 /// it could mean months.
 pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
-    sum(text, |(name, ..)| *name != "m", DurationError::Ambiguous)
+    let parts = parts(text)?;
+    if parts.name("m").is_some() {
+        return Err(DurationError::Ambiguous);
+    }
+    sum(&parts)
 }
 
-/// The name of a unit, its months and its seconds; a millisecond has neither.
-type Unit = (&'static str, u32, u64);
+/// The numbers by the names of their units.
+fn parts(text: &str) -> Result<Captures<'_>, DurationError> {
+    SPAN.captures(text).filter(|_| !text.is_empty()).ok_or(DurationError::Malformed)
+}
 
-const UNITS: [Unit; 9] = [
-    ("y", MONTHS_OF_A_YEAR, 0),
-    ("mo", 1, 0),
-    ("w", 0, WEEK),
-    ("d", 0, DAY),
-    ("h", 0, HOUR),
-    ("min", 0, MINUTE),
-    ("m", 0, MINUTE),
-    ("s", 0, 1),
-    ("ms", 0, 0),
-];
-
-/// The sum of all parts; `error` for a unit that is not allowed there.
-fn sum(
-    text: &str,
-    may_stand: fn(&Unit) -> bool,
-    error: DurationError,
-) -> Result<CalendarSpan, DurationError> {
+fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     let mut span = CalendarSpan::default();
-    for (number, unit) in parts(text)? {
-        if !may_stand(&unit) {
-            return Err(error);
+    for (unit, months, millis) in UNITS {
+        if let Some(number) = parts.name(unit) {
+            // Only digits, so what does not parse is too large.
+            let number = number.as_str().parse().ok();
+            span = number
+                .and_then(|number| added(span, number, months, millis))
+                .ok_or(DurationError::TooLong)?;
         }
-        span = added(span, number, unit).ok_or(DurationError::TooLong)?;
     }
     Ok(span)
 }
 
 /// A span and so many of a unit; `None` when that is too long.
-fn added(mut span: CalendarSpan, number: u64, unit: Unit) -> Option<CalendarSpan> {
-    match unit {
-        (_, 0, 0) => span.time = span.time.checked_add(Duration::from_millis(number))?,
-        (_, 0, seconds) => {
-            let more = Duration::from_secs(number.checked_mul(seconds)?);
-            span.time = span.time.checked_add(more)?;
-        }
-        (_, months, _) => {
-            let more = u32::try_from(number).ok()?.checked_mul(months)?;
-            span.months = span.months.checked_add(more)?;
-        }
-    }
-    Some(span)
-}
-
-/// The numbers and their units: each unit once, the larger ones first.
-fn parts(text: &str) -> Result<Vec<(u64, Unit)>, DurationError> {
-    let mut parts: Vec<(u64, Unit)> = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (digits, after) = split(rest, |c| !c.is_ascii_digit());
-        let (name, after) = split(after, |c| c.is_ascii_digit());
-        let known = UNITS.into_iter().find(|(unit, ..)| *unit == name);
-        let known = known.filter(|_| !digits.is_empty());
-        let unit = known.ok_or(DurationError::Malformed)?;
-        // Only digits, so what does not parse is too large.
-        let number = digits.parse().map_err(|_| DurationError::TooLong)?;
-        let size = |(_, months, seconds): Unit| (months, seconds);
-        if parts.last().is_some_and(|(_, last)| size(*last) <= size(unit)) {
-            return Err(DurationError::Malformed);
-        }
-        parts.push((number, unit));
-        rest = after;
-    }
-    if parts.is_empty() {
-        return Err(DurationError::Malformed);
-    }
-    Ok(parts)
-}
-
-/// Splits before the first character for which `is_end` holds.
-fn split(text: &str, is_end: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(is_end).unwrap_or(text.len()))
+fn added(span: CalendarSpan, number: u64, months: u64, millis: u64) -> Option<CalendarSpan> {
+    let months = u32::try_from(number.checked_mul(months)?).ok()?;
+    let time = Duration::from_millis(number.checked_mul(millis)?);
+    Some(CalendarSpan {
+        months: span.months.checked_add(months)?,
+        time: span.time.checked_add(time)?,
+    })
 }
 
 #[cfg(test)]

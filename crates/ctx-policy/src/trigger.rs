@@ -200,21 +200,15 @@ impl Due {
 }
 
 impl Triggers {
-    /// These settings, and those of `below` for the unset ones.
+    /// The settings that flags gave, over those of a policy.
     #[must_use]
-    pub fn or(self, below: Self) -> Self {
+    pub fn over(self, policy: Self) -> Self {
         Self {
-            messages: self.messages.or(below.messages),
-            tokens: self.tokens.or(below.tokens),
-            share: self.share.or(below.share),
-            tool_bytes: self.tool_bytes.or(below.tool_bytes),
-            turns: self.turns.or(below.turns),
-            reserve: self.reserve.or(below.reserve),
-            window: self.window.or(below.window),
-            min_messages: self.min_messages.or(below.min_messages),
-            flush_share: self.flush_share.or(below.flush_share),
-            at_limit: self.at_limit || below.at_limit,
-            on_overflow: self.on_overflow || below.on_overflow,
+            messages: self.messages.or(policy.messages),
+            tokens: self.tokens.or(policy.tokens),
+            share: self.share.or(policy.share),
+            window: self.window.or(policy.window),
+            ..policy
         }
     }
 

@@ -120,7 +120,7 @@ pub(super) struct Setup {
 impl Args {
     pub(super) fn setup(&self, matches: &ArgMatches, io: &mut Io) -> Result<Setup, Failure> {
         let mut policy = self.policy.policy(io)?;
-        policy.trigger = self.triggers.triggers.or(policy.trigger);
+        policy.trigger = self.triggers.triggers.over(policy.trigger);
         self.compact.over.lay_on(&mut policy);
         policy.check().map_err(Failure::new)?;
         self.llm.refuse_unasked(matches, policy.summary.method)?;
