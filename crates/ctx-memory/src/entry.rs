@@ -64,7 +64,7 @@ impl MemoryItem {
 
 /// The line that a statement is cited by: of its session, or of a memory file if a person wrote
 /// the statement there.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Citation {
     /// Name of the session, or path of the memory file within the store.
     pub session: String,

@@ -32,7 +32,6 @@ pub(crate) struct Fingerprint {
     /// Names, numbers, negations and restrictions. Equal for all similar statements, except those
     /// with the same key.
     pub(crate) exact: BTreeSet<String>,
-    exact_hash: u64,
 }
 
 impl Fingerprint {
@@ -42,12 +41,7 @@ impl Fingerprint {
             add_word(word, &mut all, &mut exact);
         }
         let hashes: BTreeSet<u64> = all.iter().map(hash).collect();
-        Self {
-            key: comparison_key(statement),
-            words: hashes.into_iter().collect(),
-            exact_hash: hash(&exact),
-            exact,
-        }
+        Self { key: comparison_key(statement), words: hashes.into_iter().collect(), exact }
     }
 
     pub(crate) fn is_similar(&self, other: &Self) -> bool {
@@ -61,7 +55,7 @@ impl Fingerprint {
         };
         !fewer.is_empty()
             && fewer.len() * 100 >= more.len() * LEAST_PERCENT
-            && self.exact_hash == other.exact_hash
+            && self.exact == other.exact
             && fewer.iter().all(|word| more.binary_search(word).is_ok())
     }
 }

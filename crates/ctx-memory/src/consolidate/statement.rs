@@ -51,31 +51,27 @@ impl Statement {
     fn parse(entry: &str, kind: MemoryKind) -> Self {
         let is_struck = entry.starts_with("~~");
         let plain = plain_line(&if is_struck { entry.replace("~~", "") } else { entry.to_owned() });
-        let mut statement = Self {
+        let (text, author, citation, date, taken_back) = match Entry::parse(&plain) {
+            Some(Entry { text, role, citation, date, taken_back }) => {
+                let author = if role == "user" { Author::User } else { Author::Agent };
+                (text, author, citation, date, taken_back)
+            }
+            None => (plain.as_str(), Author::Editor, Citation::default(), None, None),
+        };
+        Self {
             kind,
-            text: String::new(),
-            author: Author::Editor,
-            citation: Citation { session: String::new(), line: 0 },
-            date: None,
-            taken_back: None,
-            is_marked: false,
+            text: text.trim().to_owned(),
+            author,
+            citation,
+            date,
+            is_marked: taken_back.is_some(),
+            taken_back,
             is_struck,
             line: 0,
             order: (NaiveDate::MIN, 0),
             fingerprint: Fingerprint::default(),
             choice: Choice::default(),
-        };
-        let mut text = plain.as_str();
-        if let Some(entry) = Entry::parse(&plain) {
-            text = entry.text;
-            statement.author = if entry.role == "user" { Author::User } else { Author::Agent };
-            statement.citation = entry.citation;
-            statement.date = entry.date;
-            statement.is_marked = entry.taken_back.is_some();
-            statement.taken_back = entry.taken_back;
         }
-        text.trim().clone_into(&mut statement.text);
-        statement
     }
 
     fn complete(mut self) -> Self {
