@@ -185,7 +185,7 @@ fn mark(all: &[Statement], new: &mut NewMemory) -> usize {
 /// is not the entry that was read.
 fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     let mut lines = file.split_inclusive(|byte| *byte == b'\n');
-    let before: usize = lines.by_ref().take(statement.line).map(<[u8]>::len).sum();
+    let before: usize = lines.by_ref().take(statement.order.1).map(<[u8]>::len).sum();
     let Some(line) = lines.next().and_then(|line| std::str::from_utf8(line).ok()) else {
         return false;
     };

@@ -22,7 +22,7 @@ pub(super) enum Author {
     Editor,
 }
 
-/// When a statement was made: its day, and its line among those of that day.
+/// When a statement was made: its day, and its line in the file.
 pub(super) type Order = (NaiveDate, usize);
 
 /// A statement.
@@ -39,8 +39,6 @@ pub(super) struct Statement {
     /// Whether its line in the file says what takes it back.
     pub(super) is_marked: bool,
     pub(super) is_struck: bool,
-    /// Its line in the file, from 0.
-    pub(super) line: usize,
     pub(super) order: Order,
     pub(super) fingerprint: Fingerprint,
     pub(super) choice: Choice,
@@ -67,7 +65,6 @@ impl Statement {
             is_marked: taken_back.is_some(),
             taken_back,
             is_struck,
-            line: 0,
             order: (NaiveDate::MIN, 0),
             fingerprint: Fingerprint::default(),
             choice: Choice::default(),
@@ -139,7 +136,6 @@ pub(super) fn statements(text: &str, kind: MemoryKind, dates: &LogDates) -> Vec<
                 dates.get(&key).copied()
             };
             statement.date = statement.date.or_else(logged);
-            statement.line = line;
             last_date = statement.date.unwrap_or(last_date);
             statement.order = (last_date, line);
             if is_entry_open {

@@ -31,17 +31,9 @@ pub(super) struct Topic {
     /// Date and order of the newest statement.
     date: Option<NaiveDate>,
     newest: Order,
-    /// What took the topic back, if it no longer holds.
-    pub(super) retraction: Option<Retraction>,
+    /// What took the topic back, if it no longer holds: `taken back in b:4: TEXT`.
+    pub(super) retraction: Option<String>,
     pub(super) fingerprint: Fingerprint,
-}
-
-/// The statement that took a topic back.
-#[derive(Clone, Debug)]
-pub(super) struct Retraction {
-    /// `None` for a statement in the master.
-    citation: Option<Citation>,
-    text: Option<String>,
 }
 
 /// The topics of `listed` statements without those that are similar to a struck one. `all` has also
@@ -122,7 +114,7 @@ impl Topic {
         let mut retraction = None;
         if !holds {
             let by = group.iter().rev().find_map(|it| it.taken_back.as_ref());
-            retraction = by.map(|by| Retraction::of(by, fullest, all));
+            retraction = by.map(|by| retraction_of(fullest, by, all));
         }
         Self {
             kind: kind.unwrap_or(fullest.kind),
@@ -159,32 +151,27 @@ impl fmt::Display for Topic {
             write!(f, "; {date}")?;
         }
         f.write_str(")")?;
-        let Some(retraction) = &self.retraction else {
-            return Ok(());
-        };
-        f.write_str(" → taken back")?;
-        if let Some(citation) = &retraction.citation {
-            write!(f, " in {}", short(citation))?;
-        }
-        match &retraction.text {
-            Some(text) => write!(f, ": {}", shorten(text.clone(), LONGEST_RETRACTION)),
+        match &self.retraction {
+            Some(retraction) => write!(f, " → {retraction}"),
             None => Ok(()),
         }
     }
 }
 
-impl Retraction {
-    /// A line may have several statements: the one that supersedes, or else the first.
-    fn of(by: &Citation, statement: &Statement, all: &[Statement]) -> Self {
-        let cited = || all.iter().filter(|it| it.citation == *by);
-        let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
-        let successor = successor.or_else(|| cited().next());
-        let is_in_master = successor.is_some_and(Statement::is_in_master);
-        Self {
-            citation: (!is_in_master).then(|| by.clone()),
-            text: successor.map(|it| it.text.clone()),
-        }
+/// What took a statement back. The line `by` may have several statements: the one that supersedes,
+/// or else the first. A line of the master is not cited, because people move it.
+fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
+    let cited = || all.iter().filter(|it| it.citation == *by);
+    let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
+    let successor = successor.or_else(|| cited().next());
+    let mut retraction = "taken back".to_owned();
+    if !successor.is_some_and(Statement::is_in_master) {
+        retraction += &format!(" in {}", short(by));
     }
+    if let Some(successor) = successor {
+        retraction += &format!(": {}", shorten(successor.text.clone(), LONGEST_RETRACTION));
+    }
+    retraction
 }
 
 /// How many citations an entry has.
