@@ -72,32 +72,35 @@ pub enum Holds {
 pub(crate) struct Lookup {
     fields: Fields,
     /// Restrictions, which do not affect the score.
-    confined: Vec<Box<dyn Query>>,
+    confined: Vec<(Occur, Box<dyn Query>)>,
 }
 
 impl Lookup {
     pub(crate) fn new(index: &SearchIndex, filter: &Filter) -> Self {
         let fields = index.fields;
-        let mut confined: Vec<Box<dyn Query>> = Vec::new();
+        let mut confined: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        let mut confine = |query: Box<dyn Query>| {
+            confined.push((Occur::Must, Box::new(ConstScoreQuery::new(query, 0.0))));
+        };
         if !filter.kinds.is_empty() {
             let of_kinds = index.sources(|source| filter.kinds.contains(&source.kind));
-            confined.push(Box::new(TermSetQuery::new(of_kinds)));
+            confine(Box::new(TermSetQuery::new(of_kinds)));
         }
         if let Some(session) = &filter.session {
             let mut of_it = index.sources(|source| source.session.as_ref() == Some(session));
             of_it.push(Term::from_field_text(fields.session, session));
-            confined.push(Box::new(TermSetQuery::new(of_it)));
+            confine(Box::new(TermSetQuery::new(of_it)));
         }
         if !filter.roles.is_empty() {
             let roles = filter.roles.iter();
             let terms = roles.map(|role| Term::from_field_u64(fields.role, number_of(Some(role))));
-            confined.push(Box::new(TermSetQuery::new(terms)));
+            confine(Box::new(TermSetQuery::new(terms)));
         }
         if filter.since.is_some() || filter.before.is_some() {
             let time = |time| Term::from_field_i64(fields.time, time);
             let from = filter.since.map_or(Bound::Unbounded, |it| Bound::Included(time(it)));
             let to = filter.before.map_or(Bound::Unbounded, |it| Bound::Excluded(time(it)));
-            confined.push(Box::new(RangeQuery::new(from, to)));
+            confine(Box::new(RangeQuery::new(from, to)));
         }
         Self { fields, confined }
     }
@@ -138,11 +141,7 @@ impl Lookup {
             return words;
         }
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, Box::new(words))];
-        for query in &self.confined {
-            // A restriction does not affect the score.
-            let query = ConstScoreQuery::new(query.box_clone(), 0.0);
-            clauses.push((Occur::Must, Box::new(query)));
-        }
+        clauses.extend(self.confined.iter().map(|(occur, query)| (*occur, query.box_clone())));
         BooleanQuery::new(clauses)
     }
 }
