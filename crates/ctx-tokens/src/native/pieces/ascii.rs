@@ -49,50 +49,38 @@ pub(super) fn word(text: &[u8], start: usize) -> (usize, usize) {
 }
 
 #[cold]
-fn long_word(text: &[u8], mut start: usize) -> (usize, usize) {
-    loop {
-        let length = leading(between(eight_bytes(text, start), b'A', b'Z'));
-        start += length;
-        if length < 8 {
-            return (start, lower_end(text, start));
-        }
-    }
+fn long_word(text: &[u8], start: usize) -> (usize, usize) {
+    let upper = run_end(text, start, |bytes| leading(between(bytes, b'A', b'Z')));
+    (upper, lower_end(text, upper))
 }
 
 #[inline(always)]
-fn lower_end(text: &[u8], mut start: usize) -> usize {
-    loop {
-        let length = leading(between(eight_bytes(text, start), b'a', b'z'));
-        start += length;
-        if length < 8 {
-            return start;
-        }
-    }
+fn lower_end(text: &[u8], start: usize) -> usize {
+    run_end(text, start, |bytes| leading(between(bytes, b'a', b'z')))
 }
 
 /// The end of the letters at `start`.
 #[inline(always)]
-pub(super) fn letters(text: &[u8], mut start: usize) -> usize {
-    loop {
-        // The bit by which upper and lower case differ.
-        let bytes = eight_bytes(text, start) | EACH << 5;
-        let length = leading(between(bytes, b'a', b'z'));
-        start += length;
-        if length < 8 {
-            return start;
-        }
-    }
+pub(super) fn letters(text: &[u8], start: usize) -> usize {
+    // The bit by which upper and lower case differ.
+    run_end(text, start, |bytes| leading(between(bytes | EACH << 5, b'a', b'z')))
 }
 
 /// The end of the spaces at `start`.
 #[inline(always)]
-pub(super) fn spaces(text: &[u8], mut start: usize) -> usize {
+pub(super) fn spaces(text: &[u8], start: usize) -> usize {
+    const SPACES: u64 = EACH * b' ' as u64;
+    run_end(text, start, |bytes| (bytes ^ SPACES).trailing_zeros() as usize / 8)
+}
+
+/// The end of a run of bytes; `length` says how many of eight bytes belong to it.
+#[inline(always)]
+fn run_end(text: &[u8], mut at: usize, length: impl Fn(u64) -> usize) -> usize {
     loop {
-        let others = eight_bytes(text, start) ^ u64::from_le_bytes([b' '; 8]);
-        let length = others.trailing_zeros() as usize / 8;
-        start += length;
+        let length = length(eight_bytes(text, at));
+        at += length;
         if length < 8 {
-            return start;
+            return at;
         }
     }
 }
