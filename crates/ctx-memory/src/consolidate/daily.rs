@@ -3,13 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::NaiveDate;
-use ctx_store::StoreError;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{comparison_key, plain_line};
 
 use super::statement::short_hash;
-use super::{KINDS, MASTER, MemoryFiles, NewMemory, WasExtracted, place_of};
+use super::{Extractions, KINDS, MASTER, MemoryFiles, NewMemory, place_of};
 use crate::files::DailyLog;
 use crate::memory_file::{appended, keys};
 use crate::{Citation, Entry};
@@ -63,11 +62,7 @@ pub(super) fn log_dates(logs: &[DailyLog]) -> LogDates {
 }
 
 /// Adds to the memory files what the logs have and no earlier run has seen.
-pub(super) fn import(
-    old: &MemoryFiles,
-    new: &mut NewMemory,
-    was_extracted: WasExtracted<'_>,
-) -> Result<(), StoreError> {
+pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut contents: Vec<Contents> =
         old.files[..MASTER].iter().map(|file| Contents::of(file)).collect();
     let mut entries: [Vec<String>; MASTER] = Default::default();
@@ -78,7 +73,7 @@ pub(super) fn import(
                 continue;
             }
             let at = place_of(logged.kind);
-            if contents[at].lacks(&logged, log.day, was_extracted)? {
+            if contents[at].lacks(&logged, log.day, &old.extractions) {
                 entries[at].push(entry(&logged, log));
             }
         }
@@ -88,7 +83,6 @@ pub(super) fn import(
         file.extend(appended);
         new.report.imported += entries.len();
     }
-    Ok(())
 }
 
 /// The entries of a memory file.
@@ -107,24 +101,27 @@ impl Contents {
     }
 
     /// Whether the file lacks an entry of a log. The entry is known from then on.
-    fn lacks(
-        &mut self,
-        logged: &LogEntry,
-        day: NaiveDate,
-        was_extracted: WasExtracted<'_>,
-    ) -> Result<bool, StoreError> {
-        if logged.text.contains("~~") || self.keys.contains(&logged.key) {
-            return Ok(false);
+    fn lacks(&mut self, logged: &LogEntry, day: NaiveDate, extractions: &Extractions) -> bool {
+        if logged.text.contains("~~") {
+            return false;
         }
         // An entry that was merged when it was logged has been reworded or deleted since.
-        if let Some(Entry { citation, .. }) = Entry::parse(&logged.text)
-            && !self.is_empty
-            && (self.citations.contains(&citation) || was_extracted(&citation.session, day)?)
-        {
-            return Ok(false);
-        }
-        Ok(self.keys.insert(logged.key.clone()))
+        let was_merged = |citation: &Citation| {
+            self.citations.contains(citation) || was_extracted(&citation.session, day, extractions)
+        };
+        let entry = Entry::parse(&logged.text);
+        let is_gone = !self.is_empty && entry.is_some_and(|entry| was_merged(&entry.citation));
+        !is_gone && self.keys.insert(logged.key.clone())
     }
+}
+
+/// Whether items of a session were merged on a day, or on the day before in case it was around
+/// midnight.
+fn was_extracted(session: &str, day: NaiveDate, extractions: &Extractions) -> bool {
+    let mut days = [Some(day), day.pred_opt()].into_iter().flatten();
+    days.any(|day| {
+        extractions.contains(&(Some(session.to_owned()), day)) || extractions.contains(&(None, day))
+    })
 }
 
 /// The entry of a log as one of a memory file.

@@ -19,10 +19,9 @@ mod statement;
 mod tests;
 mod topic;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use chrono::NaiveDate;
-use ctx_store::StoreError;
 use ctx_summary::ledger::rules::MemoryKind;
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::plain_line;
@@ -65,8 +64,13 @@ pub(crate) struct MemoryFiles {
     pub(crate) files: [Vec<u8>; FILES],
     /// The daily logs, the oldest first.
     pub(crate) daily: Vec<DailyLog>,
+    pub(crate) extractions: Extractions,
     pub(crate) state: State,
 }
+
+/// The sessions whose items were merged into L1, and on which days; `None` stands for several
+/// sessions.
+pub(crate) type Extractions = HashSet<(Option<String>, NaiveDate)>;
 
 /// What earlier runs read and wrote. If this file is lost, nothing else is lost or repeated, but
 /// entries that people deleted may come back.
@@ -89,17 +93,12 @@ impl State {
     }
 }
 
-/// Whether the items of a session were merged into L1 on a day. An item that L1 lacks then was
-/// deleted by hand.
-type WasExtracted<'a> = &'a dyn Fn(&str, NaiveDate) -> Result<bool, StoreError>;
-
 /// How to consolidate.
 pub(crate) struct Rules<'a> {
     /// The most tokens of the master, unless people wrote more themselves.
     pub(crate) max_tokens: u64,
     /// Counts the tokens of a text.
     pub(crate) count: &'a dyn Fn(&str) -> u64,
-    pub(crate) was_extracted: WasExtracted<'a>,
 }
 
 /// The memory of a store after a run.
@@ -140,10 +139,10 @@ pub struct Report {
 }
 
 /// Consolidates the memory of a store.
-pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> Result<NewMemory, StoreError> {
+pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
     let mut new =
         NewMemory { files: old.files.clone(), state: old.state.clone(), report: Report::default() };
-    daily::import(old, &mut new, rules.was_extracted)?;
+    daily::import(old, &mut new);
     let master = Master::parse(&old.files[MASTER], old.state.part.as_deref());
     let own_text = master.own_text();
     let dates = log_dates(&old.daily);
@@ -158,7 +157,7 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> Result<NewMem
     new.report.taken_back = mark(&all, &mut new);
     let topics = topics(&all[..count], &all);
     write_master(topics, &own_text, &master, rules, &mut new);
-    Ok(new)
+    new
 }
 
 /// Marks superseded statements in L1. Returns how many marks are new.

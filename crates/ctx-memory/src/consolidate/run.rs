@@ -5,11 +5,8 @@
 //! run. A killed run loses nothing: a file is kept before it is replaced ([`Store::keep_version`]),
 //! and the next run continues from what it finds.
 
-use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::path::PathBuf;
 
-use chrono::{Days, NaiveDate};
 use ctx_format::counted;
 use ctx_store::{
     Facts, Operation, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError,
@@ -17,7 +14,7 @@ use ctx_store::{
 
 use super::statement::hash;
 use super::{
-    FILES, KINDS, MASTER, MemoryFiles, NewMemory, Report, Rules, State, consolidate,
+    Extractions, FILES, KINDS, MASTER, MemoryFiles, NewMemory, Report, Rules, State, consolidate,
     extracted_path, master,
 };
 use crate::MergeError;
@@ -27,10 +24,7 @@ use crate::memory_file::file_name;
 /// The consolidation of a store.
 pub struct Consolidation<'a> {
     store: &'a Store,
-    max_tokens: u64,
-    count: &'a dyn Fn(&str) -> u64,
-    /// Which sessions were extracted on which days; read when it is needed.
-    extractions: OnceCell<HashSet<(Option<String>, NaiveDate)>>,
+    rules: Rules<'a>,
 }
 
 /// A file that changes.
@@ -58,7 +52,7 @@ pub struct Consolidated {
 impl<'a> Consolidation<'a> {
     /// Consolidates a store; the master gets at most `max_tokens`, as `count` counts them.
     pub fn new(store: &'a Store, max_tokens: u64, count: &'a dyn Fn(&str) -> u64) -> Self {
-        Self { store, max_tokens, count, extractions: OnceCell::new() }
+        Self { store, rules: Rules { max_tokens, count } }
     }
 
     /// What a run would do. Writes nothing.
@@ -96,17 +90,15 @@ impl<'a> Consolidation<'a> {
 
     /// What consolidation makes of these files.
     fn consolidated(&self, files: &Files) -> Result<NewMemory, StoreError> {
-        let old = MemoryFiles {
-            files: files.clone(),
-            daily: logs(self.store)?,
-            state: self.stored_state()?,
-        };
-        let rules = Rules {
-            max_tokens: self.max_tokens,
-            count: self.count,
-            was_extracted: &|session, day| self.was_extracted(session, day),
-        };
-        consolidate(&old, &rules)
+        let mut extractions = Extractions::new();
+        self.store.each_event(|event| {
+            if event.op == "extract" {
+                extractions.insert((event.session, event.time.date_naive()));
+            }
+        })?;
+        let (daily, state) = (logs(self.store)?, self.stored_state()?);
+        let old = MemoryFiles { files: files.clone(), daily, extractions, state };
+        Ok(consolidate(&old, &self.rules))
     }
 
     fn state_path(&self) -> PathBuf {
@@ -124,27 +116,6 @@ impl<'a> Consolidation<'a> {
             return Ok(());
         }
         self.store.write_file(&self.state_path(), state.to_json().as_bytes())
-    }
-
-    /// Whether items of a session were merged on a day, or on the day before in case it was
-    /// around midnight.
-    fn was_extracted(&self, session: &str, day: NaiveDate) -> Result<bool, StoreError> {
-        let extractions = if let Some(extractions) = self.extractions.get() {
-            extractions
-        } else {
-            let mut found = HashSet::new();
-            self.store.each_event(|event| {
-                if event.op == "extract" {
-                    found.insert((event.session, event.time.date_naive()));
-                }
-            })?;
-            self.extractions.get_or_init(|| found)
-        };
-        let mut days = [Some(day), day.checked_sub_days(Days::new(1))].into_iter().flatten();
-        Ok(days.any(|day| {
-            extractions.contains(&(Some(session.to_owned()), day))
-                || extractions.contains(&(None, day))
-        }))
     }
 }
 
