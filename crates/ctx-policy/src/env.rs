@@ -15,23 +15,18 @@ pub fn environment(
     below: &Policy,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Layer, ConfigError> {
-    let set = |name: &str| {
-        let text = variable(name)?;
-        let text = text.trim();
-        (!text.is_empty()).then(|| text.to_owned())
+    let set = |name: String| {
+        let text = variable(&name)?.trim().to_owned();
+        (!text.is_empty()).then_some((name, text))
     };
     let mut layer = Layer::default();
     for key in settings() {
         // Our own name wins: it was written for this program.
-        let others = below.environment.iter();
-        let others = others.filter(|(_, of)| **of == key);
-        let names = variable_of(&key).into_iter().chain(others.map(|(name, _)| name.clone()));
-        for name in names {
-            if let Some(text) = set(&name) {
-                read(&mut layer, &key, &text)
-                    .map_err(|wanted| ConfigError::wrong(&name, wanted, &Value::from(text)))?;
-                break;
-            }
+        let theirs = below.environment.iter().filter(|(_, of)| **of == key);
+        let theirs = theirs.map(|(name, _)| name.clone());
+        if let Some((name, text)) = variable_of(&key).into_iter().chain(theirs).find_map(set) {
+            read(&mut layer, &key, &text)
+                .map_err(|wanted| ConfigError::wrong(&name, wanted, &Value::from(text)))?;
         }
     }
     Ok(layer)

@@ -81,13 +81,13 @@ impl Policy {
         if over.0.is_null() {
             return self.clone();
         }
-        over.lay_on(self.values()).expect("a layer holds only what fits")
+        over.lay_on(self.to_json()).expect("a layer holds only what fits")
     }
 
     /// Every setting with its value, as a configuration file would say it;
     /// `false` is one that is not set.
     pub fn to_json(&self) -> Value {
-        let values = self.values();
+        let values = serde_json::to_value(self).expect("tables of plain values");
         let mut shown = values.clone();
         for (key, _) in leaves(&values).iter().filter(|(_, value)| value.is_null()) {
             put(&mut shown, key, Value::Bool(false));

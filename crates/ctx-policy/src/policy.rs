@@ -125,11 +125,6 @@ impl Policy {
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)
     }
-
-    /// Every setting with its value; null is one that is not set.
-    pub(crate) fn values(&self) -> Value {
-        serde_json::to_value(self).expect("tables of plain values")
-    }
 }
 
 /// What a compaction may prune.
