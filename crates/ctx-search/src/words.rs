@@ -21,7 +21,22 @@ const QUOTED: [usize; 3] = [7, 8, 12];
 
 /// Hands each word of `text` to `take`, in small letters, with its place in the text.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
-    let (mut at, mut lower) = (0, String::new());
+    let mut lower = String::new();
+    let mut take = |range: Range<usize>| {
+        let word = &text[range.clone()];
+        if word.is_empty() || word.len() > LONGEST {
+            return;
+        }
+        lower.clear();
+        if word.is_ascii() {
+            lower.push_str(word);
+            lower.make_ascii_lowercase();
+        } else {
+            word.chars().for_each(|c| fold(c, &mut lower));
+        }
+        take(range, &lower);
+    };
+    let mut at = 0;
     loop {
         let start = after(text, at, |class| matches!(class, Class::Other | Class::Joint));
         let Some((class, _)) = class_at(text, start) else {
@@ -29,16 +44,15 @@ pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
         };
         if class == Class::Unspaced {
             at = after(text, start, |class| class == Class::Unspaced);
-            unspaced(text, start..at, in_small_letters(text, start..at, &mut lower, &mut take));
+            unspaced(text, start..at, &mut take);
+            continue;
+        }
+        let is_joined;
+        (at, is_joined) = name_end(text, start);
+        if is_joined {
+            name(text, start..at, &mut take);
         } else {
-            let is_joined;
-            (at, is_joined) = name_end(text, start);
-            let mut take = in_small_letters(text, start..at, &mut lower, &mut take);
-            if is_joined {
-                name(text, start..at, &mut take);
-            } else {
-                parts(text, start..at, &mut take);
-            }
+            parts(text, start..at, &mut take);
         }
     }
 }
@@ -64,35 +78,6 @@ pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
     each_word(text, |range, word| all.push((range, word.to_owned())));
     all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
     all
-}
-
-/// Hands on the text of ranges within `run` in small letters.
-fn in_small_letters<'a>(
-    text: &'a str,
-    run: Range<usize>,
-    lower: &'a mut String,
-    mut take: impl FnMut(Range<usize>, &str) + 'a,
-) -> impl FnMut(Range<usize>) + 'a {
-    lower.clear();
-    let is_ascii = text[run.clone()].is_ascii();
-    if is_ascii {
-        // A letter in its place: all of them at once.
-        lower.push_str(&text[run.clone()]);
-        lower.make_ascii_lowercase();
-    }
-    move |range| {
-        if range.is_empty() || range.len() > LONGEST {
-            return;
-        }
-        if is_ascii {
-            let word = &lower[range.start - run.start..range.end - run.start];
-            take(range, word);
-        } else {
-            lower.clear();
-            text[range.clone()].chars().for_each(|c| fold(c, lower));
-            take(range, lower);
-        }
-    }
 }
 
 /// The position after the characters from `at` on that are in one of the classes.
@@ -199,7 +184,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
 }
 
 /// Each character, and each two side by side.
-fn unspaced(text: &str, run: Range<usize>, mut take: impl FnMut(Range<usize>)) {
+fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
     let mut before = None;
     for (at, c) in text[run.clone()].char_indices() {
         let (start, end) = (run.start + at, run.start + at + c.len_utf8());
