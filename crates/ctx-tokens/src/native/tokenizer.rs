@@ -1,7 +1,5 @@
 //! The public interface of the engine.
 
-use std::ops::ControlFlow;
-
 use super::layout::LONGEST;
 use super::memo::{self, Memo};
 use super::merge::Merger;
@@ -76,12 +74,7 @@ impl Tokenizer {
 
     /// The tokens of a text.
     pub fn encode(&self, text: &str) -> Vec<u32> {
-        let mut tokens = Vec::new();
-        self.each_piece(text, |piece| {
-            tokens.extend_from_slice(piece);
-            ControlFlow::Continue(())
-        });
-        tokens
+        self.tokens(text, usize::MAX)
     }
 
     /// The bytes of some tokens. They need not be UTF-8: a token may hold a part
@@ -113,21 +106,10 @@ impl Tokenizer {
 
     /// The end of the first `limit` tokens of `text`, or `None` if it has no more tokens than that.
     fn cut(&self, text: &str, limit: u64) -> Option<usize> {
-        let mut left = limit;
-        let mut end = 0;
-        let mut cut = None;
-        self.each_piece(text, |piece| {
-            for &rank in piece {
-                if left == 0 {
-                    cut = Some(end);
-                    return ControlFlow::Break(());
-                }
-                left -= 1;
-                end += self.vocabulary.length(rank);
-            }
-            ControlFlow::Continue(())
-        });
-        cut
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let tokens = self.tokens(text, limit);
+        let length = |rank: &u32| self.vocabulary.length(*rank);
+        (tokens.len() > limit).then(|| tokens[..limit].iter().map(length).sum())
     }
 
     /// The number of tokens of `text`, or, if it is above `limit`, some number above it.
@@ -163,31 +145,30 @@ impl Tokenizer {
         tokens
     }
 
-    /// Calls `take` with the tokens of each piece.
-    fn each_piece(&self, text: &str, take: impl FnMut(&[u32]) -> ControlFlow<()>) {
+    /// The tokens of `text`, or, if they are more than `limit`, some more than that.
+    fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         match self.encoding {
-            Which::O200k => self.each_piece_of(o200k, text, take),
-            Which::Cl100k => self.each_piece_of(cl100k, text, take),
-            Which::P50k | Which::R50k => self.each_piece_of(gpt2, text, take),
+            Which::O200k => self.tokens_of(o200k, text.as_bytes(), limit),
+            Which::Cl100k => self.tokens_of(cl100k, text.as_bytes(), limit),
+            Which::P50k | Which::R50k => self.tokens_of(gpt2, text.as_bytes(), limit),
         }
     }
 
-    fn each_piece_of(
+    fn tokens_of(
         &self,
         piece_end: impl Fn(&[u8], usize) -> usize,
-        text: &str,
-        mut take: impl FnMut(&[u32]) -> ControlFlow<()>,
-    ) {
-        let text = text.as_bytes();
+        text: &[u8],
+        limit: usize,
+    ) -> Vec<u32> {
         let mut merger = Merger::new(self.vocabulary);
+        let mut tokens = Vec::new();
         let mut start = 0;
-        while start < text.len() {
+        while start < text.len() && tokens.len() <= limit {
             let end = piece_end(text, start);
-            if take(merger.encode(&text[start..end])).is_break() {
-                return;
-            }
+            tokens.extend_from_slice(merger.encode(&text[start..end]));
             start = end;
         }
+        tokens
     }
 }
 
