@@ -10,7 +10,7 @@ use ctx_summary::ledger::rules::MemoryKind;
 
 use crate::MemoryItem;
 use crate::files::{DailyEntry, tried_again};
-use crate::memory_file::{Merge, file_name, merge};
+use crate::memory_file::{appended, file_name, new_entries};
 
 /// A folder of memory files.
 pub struct MemoryFolder<'a> {
@@ -122,12 +122,16 @@ impl<'a> MemoryFolder<'a> {
             if let (Some(store), None, false) = (self.store, &operation, staged.is_empty()) {
                 operation = Some((store, store.begin("extract", &intent)?));
             }
-            for (staged, merge) in staged {
-                staged.commit()?;
+            for Staged { kind, entries, file, added_bytes } in staged {
+                file.commit()?;
                 counts.files += 1;
-                counts.added += merge.added;
-                counts.entries.extend(merge.logged);
-                bytes += merge.appended.len() as u64;
+                counts.added += entries.len();
+                bytes += added_bytes as u64;
+                // Tool runs are too many for the daily log.
+                if kind != MemoryKind::Runtime {
+                    let logged = |entry| format!("{}: {entry}", kind.as_str());
+                    counts.entries.extend(entries.into_iter().map(logged));
+                }
             }
             Ok(())
         })?;
@@ -139,19 +143,33 @@ impl<'a> MemoryFolder<'a> {
     }
 }
 
+/// The new version of a file, with its new entries.
+struct Staged {
+    kind: MemoryKind,
+    entries: Vec<String>,
+    file: StagedFile,
+    added_bytes: usize,
+}
+
 /// The new version of each file that lacks some of the items.
 fn stage(
     folder: &SharedFolder,
     items: &[MemoryItem],
     edits: &mut Vec<PathBuf>,
-) -> Result<Vec<(StagedFile, Merge)>, StoreError> {
+) -> Result<Vec<Staged>, StoreError> {
     let mut staged = Vec::new();
     for kind in MemoryKind::ALL {
         let file = folder.read(&file_name(kind))?;
         edits.extend_from_slice(file.edits());
-        let merge = merge(file.bytes(), kind, items);
-        if merge.added > 0 {
-            staged.push((file.stage(&merge.appended)?, merge));
+        let entries = new_entries(file.bytes(), kind, items);
+        if !entries.is_empty() {
+            let more = appended(file.bytes(), kind, &entries);
+            staged.push(Staged {
+                kind,
+                entries,
+                file: file.stage(&more)?,
+                added_bytes: more.len(),
+            });
         }
     }
     Ok(staged)
@@ -257,8 +275,8 @@ mod tests {
             let shared = SharedFolder::lock(folder.path()).expect("a lock");
             let staged = stage(&shared, items, &mut Vec::new()).expect("room");
             fs::write(&path, mine).expect("written");
-            for (staged, _) in staged {
-                let refused = staged.commit();
+            for staged in staged {
+                let refused = staged.file.commit();
                 assert!(matches!(refused, Err(StoreError::Changed(_))), "{refused:?}");
             }
             drop(shared);

@@ -19,42 +19,21 @@ use ctx_text::comparison_key;
 
 use crate::{Citation, Entry, MemoryItem};
 
-/// The result of merging items into a memory file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Merge {
-    /// What to append to the file.
-    pub(crate) appended: Vec<u8>,
-    /// How many items are new. The file had the others, or they came twice.
-    pub(crate) added: usize,
-    /// The new entries for the daily log. Runtime entries are too many for it.
-    pub(crate) logged: Vec<String>,
-}
-
-/// Merges the `items` of a kind into its file.
-pub(crate) fn merge(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Merge {
+/// The entries of those `items` of a kind that its file does not have.
+pub(crate) fn new_entries(file: &[u8], kind: MemoryKind, items: &[MemoryItem]) -> Vec<String> {
     // Invalid UTF-8 is only read, never written.
     let text = String::from_utf8_lossy(file);
     let taken_back = entries_taken_back(&text);
     let mut known = keys(&text);
     known.retain(|key| !taken_back.contains_key(key));
-    let mut merge = Merge::default();
-    let mut entries = Vec::new();
-    for item in items.iter().filter(|item| item.kind == kind) {
+    let is_new = |item: &&MemoryItem| {
         let key = comparison_key(&item.text);
         let is_decided_again = (taken_back.get(&key))
             .is_none_or(|entries| entries.iter().all(|entry| decides_again(item, entry)));
-        if !is_decided_again || !known.insert(key) {
-            continue;
-        }
-        merge.added += 1;
-        let entry = entry(item);
-        if kind != MemoryKind::Runtime {
-            merge.logged.push(format!("{}: {entry}", kind.as_str()));
-        }
-        entries.push(entry);
-    }
-    merge.appended = appended(file, kind, &entries);
-    merge
+        is_decided_again && known.insert(key)
+    };
+    let items = items.iter().filter(|item| item.kind == kind);
+    items.filter(is_new).map(entry).collect()
 }
 
 /// The entries that another session took back and that the file has in no other form, by key.
@@ -161,7 +140,7 @@ mod tests {
     use ctx_text::{comparison_key, plain_line};
     use proptest::prelude::*;
 
-    use super::{entry_text, merge};
+    use super::{appended, entry_text, new_entries};
     use crate::MemoryItem;
 
     fn items(texts: &[impl AsRef<str>]) -> Vec<MemoryItem> {
@@ -169,8 +148,16 @@ mod tests {
         texts.map(|(text, line)| MemoryItem::example(text.as_ref(), line)).collect()
     }
 
+    const KIND: MemoryKind = MemoryKind::Decision;
+
+    /// How many entries are new, and what is appended.
+    fn merge(old: &[u8], items: &[MemoryItem]) -> (usize, Vec<u8>) {
+        let entries = new_entries(old, KIND, items);
+        (entries.len(), appended(old, KIND, &entries))
+    }
+
     fn merged(old: &str, texts: &[&str]) -> String {
-        let appended = merge(old.as_bytes(), MemoryKind::Decision, &items(texts)).appended;
+        let (_, appended) = merge(old.as_bytes(), &items(texts));
         format!("{old}{}", String::from_utf8(appended).expect("UTF-8"))
     }
 
@@ -217,17 +204,16 @@ mod tests {
 
     #[test]
     fn a_repetition_in_one_session_is_added_once() {
-        let merge = merge(b"", MemoryKind::Decision, &items(&["Use A.", "use a"]));
-        assert_eq!(merge.added, 1);
+        assert_eq!(merge(b"", &items(&["Use A.", "use a"])).0, 1);
     }
 
     #[test]
     fn a_decision_that_was_taken_back_is_marked_and_known() {
         let item = MemoryItem { taken_back: Some(9), ..MemoryItem::example("Use A.", 1) };
-        let appended = merge(b"", MemoryKind::Decision, std::slice::from_ref(&item)).appended;
+        let (_, appended) = merge(b"", std::slice::from_ref(&item));
         let entry = "# Decisions\n\n- Use A. (user, demo:1, taken back in demo:9)\n";
         assert_eq!(String::from_utf8_lossy(&appended), entry);
-        assert_eq!(merge(entry.as_bytes(), MemoryKind::Decision, &[item]).added, 0);
+        assert_eq!(merge(entry.as_bytes(), &[item]).0, 0);
     }
 
     /// Repetitions in the two sessions that the mark names are known.
@@ -237,10 +223,10 @@ mod tests {
         for (session, line, added) in [("demo", 3, 1), ("a", 1, 0), ("b", 3, 0), ("b", 12, 1)] {
             let item =
                 MemoryItem { session: session.to_owned(), ..MemoryItem::example("Use A.", line) };
-            let twice = merge(old.as_bytes(), MemoryKind::Decision, &[item.clone(), item.clone()]);
-            assert_eq!(twice.added, added, "{session}:{line}");
-            let new = [old.as_bytes(), &twice.appended].concat();
-            assert_eq!(merge(&new, MemoryKind::Decision, &[item]).added, 0);
+            let (count, appended) = merge(old.as_bytes(), &[item.clone(), item.clone()]);
+            assert_eq!(count, added, "{session}:{line}");
+            let new = [old.as_bytes(), &appended].concat();
+            assert_eq!(merge(&new, &[item]).0, 0);
         }
         let struck = format!("{old}- ~~Use A.~~\n");
         assert_eq!(merged(&struck, &["Use A."]), struck);
@@ -248,14 +234,14 @@ mod tests {
 
     #[test]
     fn other_kinds_are_ignored() {
-        assert_eq!(merge(b"", MemoryKind::Fact, &items(&["a"])).added, 0);
+        assert!(new_entries(b"", MemoryKind::Fact, &items(&["a"])).is_empty());
     }
 
     #[test]
     fn invalid_utf8_does_not_matter() {
         let old = b"\xff\xfe- x\n- Use A.\n";
-        let merge = merge(old, MemoryKind::Decision, &items(&["Use A.", "b"]));
-        assert_eq!(merge.appended, b"- b (user, demo:2)\n");
+        let (_, appended) = merge(old, &items(&["Use A.", "b"]));
+        assert_eq!(appended, b"- b (user, demo:2)\n");
     }
 
     proptest! {
@@ -267,11 +253,10 @@ mod tests {
             let mut texts: Vec<String> = texts.iter().map(|text| plain_line(text)).collect();
             texts.retain(|text| !text.is_empty());
             let items = items(&texts);
-            let first = merge(old.as_bytes(), MemoryKind::Decision, &items);
-            let new = [old.as_bytes(), &first.appended].concat();
-            let second = merge(&new, MemoryKind::Decision, &items);
-            prop_assert_eq!((second.added, second.appended.len()), (0, 0));
-            let mut keys: Vec<_> = String::from_utf8_lossy(&first.appended)
+            let (added, appended) = merge(old.as_bytes(), &items);
+            let new = [old.as_bytes(), &appended].concat();
+            prop_assert_eq!(merge(&new, &items), (0, Vec::new()));
+            let mut keys: Vec<_> = String::from_utf8_lossy(&appended)
                 .lines()
                 .filter_map(|line| entry_text(line.strip_prefix("- ")?).map(comparison_key))
                 .collect();
@@ -279,7 +264,7 @@ mod tests {
             keys.sort();
             keys.dedup();
             prop_assert_eq!(keys.len(), count);
-            prop_assert_eq!(count, first.added);
+            prop_assert_eq!(count, added);
         }
     }
 }
