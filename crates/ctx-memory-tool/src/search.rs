@@ -81,12 +81,12 @@ impl Args {
     pub(crate) fn run(&self, matches: &ArgMatches, io: &mut Io) -> Outcome {
         let store = self.store.open(&crate::TOOL, matches)?;
         let filter = self.filter(&store)?;
-        let stored = Stored::of(&store)?;
+        let mut stored = Stored::of(&store)?;
         if stored.sources.is_empty() && stored.failed.is_empty() {
             io.note("the store holds nothing that could be searched");
             return Ok(ExitStatus::No);
         }
-        let (index, failed) = open(&store, &stored, io)?;
+        let index = open(&store, &mut stored, io)?;
         let query = self.query.join(" ");
         let mut again = Again::new(&stored);
         let hits = index.search(&query, &filter, self.limit, |hit| again.text(hit));
@@ -94,10 +94,10 @@ impl Args {
         for hit in &hits {
             io.write(line(hit, &query, &stored, &mut again).as_bytes())?;
         }
-        for failure in stored.failed.iter().chain(&failed) {
+        for failure in &stored.failed {
             io.report(failure);
         }
-        Ok(match (stored.failed.len() + failed.len(), hits.len()) {
+        Ok(match (stored.failed.len(), hits.len()) {
             (0, 0) => ExitStatus::No,
             (0, _) => ExitStatus::Done,
             _ => ExitStatus::Partial,
@@ -120,12 +120,8 @@ impl Args {
     }
 }
 
-/// Opens the index, and brings it up to date; gives also what could not be read.
-fn open(
-    store: &Store,
-    stored: &Stored<'_>,
-    io: &mut Io,
-) -> Result<(SearchIndex, Vec<Failure>), Failure> {
+/// Opens the index, and brings it up to date.
+fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchIndex, Failure> {
     let unusable = |error| search_failure(&error, store);
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
@@ -140,7 +136,8 @@ fn open(
         index.update(&stored.sources, read).map_err(unusable)?;
     io.note(format_args!("indexed {read} files and snapshots, forgot {forgotten}"));
     let failed = failed.into_iter().map(|(_, failure)| failure.status(ExitStatus::Partial));
-    Ok((index, failed.collect()))
+    stored.failed.extend(failed);
+    Ok(index)
 }
 
 /// A failure of the index as the user sees it.
