@@ -149,10 +149,13 @@ impl Lookup {
 impl SearchIndex {
     /// Terms for the sources for which `fits` holds.
     fn sources(&self, fits: impl Fn(&Source) -> bool) -> Vec<Term> {
-        let known = self.known.sources.iter();
-        let known = known.filter(|known| fits(&known.source));
-        let term = |number| Term::from_field_u64(self.fields.source, number);
-        known.map(|known| term(known.number)).collect()
+        let known = self.known.sources.iter().filter(|known| fits(&known.source));
+        known.map(|known| self.source_term(known.number)).collect()
+    }
+
+    /// The term of all documents of a source.
+    pub(crate) fn source_term(&self, number: u64) -> Term {
+        Term::from_field_u64(self.fields.source, number)
     }
 }
 

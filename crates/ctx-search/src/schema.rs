@@ -178,7 +178,7 @@ impl Source {
 }
 
 /// A document: a message or a paragraph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// The line in the source, from 1.
     pub line: u64,

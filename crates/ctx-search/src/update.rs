@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
 use tantivy::indexer::NoMergePolicy;
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use tantivy::{IndexWriter, TantivyDocument};
 
 use crate::index::KnownSource;
 use crate::schema::number_of;
@@ -42,6 +42,9 @@ struct Plan {
     groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
 }
 
+/// A source, and whether it was read.
+type ReadSource<E> = (KnownSource, Result<(), E>);
+
 impl SearchIndex {
     /// Makes the index agree with `sources`; those of one group are named in their order.
     /// `read` hands on the documents of one, and is called in several threads. Does nothing
@@ -65,7 +68,7 @@ impl SearchIndex {
         let mut writer = self.index.writer_with_num_threads(threads, threads * MEMORY)?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         for number in &plan.gone {
-            writer.delete_term(Term::from_field_u64(self.fields.source, *number));
+            writer.delete_term(self.source_term(*number));
         }
         self.known.sources.retain(|known| !plan.gone.contains(&known.number));
         for (known, result) in self.read_all(&writer, &plan, threads, &read)? {
@@ -160,17 +163,30 @@ impl SearchIndex {
         plan: &Plan,
         threads: usize,
         read: &(impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync),
-    ) -> Result<Vec<(KnownSource, Result<(), E>)>, SearchError> {
+    ) -> Result<Vec<ReadSource<E>>, SearchError> {
         let hashes = self.hashes(plan)?;
         let groups = Mutex::new(plan.groups.iter());
         let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let worker = || {
+        let worker = || -> Result<Vec<ReadSource<E>>, SearchError> {
             let mut results = Vec::new();
             while let Some((stay, sources)) = next() {
                 let known = stay.iter().filter_map(|number| hashes.get(number));
-                let mut seen = known.flatten().copied().collect();
+                let mut seen: HashSet<u64> = known.flatten().copied().collect();
                 for source in sources {
-                    let result = self.read_one(writer, source, &mut seen, read)?;
+                    let mut added = Ok(0);
+                    let result = read(&source.source, &mut |document| {
+                        let hash = hash_of(&document);
+                        // What is equal in a group is found once.
+                        if added.is_ok() && seen.insert(hash) {
+                            let document = self.document(source.number, hash, document);
+                            added = writer.add_document(document);
+                        }
+                    });
+                    added?;
+                    if result.is_err() {
+                        // A source that was not read to its end is not indexed.
+                        writer.delete_term(self.source_term(source.number));
+                    }
                     results.push((source.clone(), result));
                 }
             }
@@ -180,39 +196,13 @@ impl SearchIndex {
             // This thread works, too: where the system gives no more threads, it does all.
             let start = |_| Builder::new().spawn_scoped(scope, worker).ok();
             let running: Vec<_> = (1..threads).map_while(start).collect();
-            let mut results = worker();
+            let mut results = vec![worker()];
             for thread in running {
-                let others = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-                results = results.and_then(|mut all| {
-                    all.extend(others?);
-                    Ok(all)
-                });
+                results.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             }
-            results
+            let results: Result<Vec<_>, _> = results.into_iter().collect();
+            Ok(results?.into_iter().flatten().collect())
         })
-    }
-
-    /// Adds the documents of a source to the index, unless the group has their text.
-    fn read_one<E>(
-        &self,
-        writer: &IndexWriter,
-        known: &KnownSource,
-        seen: &mut HashSet<u64>,
-        read: &impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E>,
-    ) -> Result<Result<(), E>, SearchError> {
-        let mut added = Ok(0);
-        let result = read(&known.source, &mut |document| {
-            let hash = hash_of(&document);
-            if added.is_ok() && seen.insert(hash) {
-                added = writer.add_document(self.document(known.number, hash, document));
-            }
-        });
-        if result.is_err() {
-            // A source that was not read to its end is not indexed.
-            writer.delete_term(Term::from_field_u64(self.fields.source, known.number));
-        }
-        added?;
-        Ok(result)
     }
 
     fn document(&self, number: u64, hash: u64, document: Document) -> TantivyDocument {
@@ -251,7 +241,5 @@ fn hash_of(document: &Document) -> u64 {
     let mut hash = Sha256::new();
     hash.update([u8::try_from(number_of(document.role)).unwrap_or(0)]);
     hash.update(document.text.as_bytes());
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hash.finalize()[..8]);
-    u64::from_le_bytes(bytes)
+    u64::from_le_bytes(*hash.finalize().first_chunk().expect("32 bytes"))
 }
