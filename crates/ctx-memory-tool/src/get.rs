@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader};
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Statuses};
 use ctx_format::Dialect;
 use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
@@ -32,20 +32,17 @@ impl Args {
     pub(crate) fn run(&self, matches: &ArgMatches, io: &mut Io) -> Outcome {
         let store = self.store.open(&crate::TOOL, matches)?;
         let stored = Stored::of(&store)?;
-        let mut statuses = Vec::new();
+        let mut statuses = Statuses::default();
         for reference in &self.refs {
             match bytes(reference, &stored) {
                 Ok(bytes) => {
                     write_text(&bytes, io)?;
-                    statuses.push(ExitStatus::Done);
+                    statuses.add(ExitStatus::Done);
                 }
-                Err(failure) => {
-                    io.report(&failure);
-                    statuses.push(failure.exit_status());
-                }
+                Err(failure) => statuses.failed(&failure, io),
             }
         }
-        Ok(ExitStatus::of_several(&statuses))
+        Ok(statuses.of_all())
     }
 }
 

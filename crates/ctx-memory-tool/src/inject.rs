@@ -128,8 +128,7 @@ impl Args {
         let store = self.store.open(&crate::TOOL, matches)?;
         let mut parts = Vec::new();
         for layer in Layer::ALL.into_iter().filter(|it| !self.without.contains(it)) {
-            let base = self.base.as_deref();
-            parts.push((layer, layer_text(layer, base, self.session.as_ref(), &store)?));
+            parts.push((layer, self.layer_text(layer, &store)?));
         }
         let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
         let context = context.map_err(|error| {
@@ -142,6 +141,37 @@ impl Args {
         }
         io.note(format_args!("{}", counted(context.tokens, "token")));
         Ok(context)
+    }
+
+    /// The text of a layer, empty if there is none.
+    fn layer_text(&self, layer: Layer, store: &Store) -> Result<String, Failure> {
+        let memory = store.memory();
+        match layer {
+            Layer::Base => self.base.as_deref().map_or(Ok(String::new()), named),
+            Layer::Soul => read_text(&memory.join("summary/soul.md")),
+            Layer::Memory => {
+                let master = read_text(&memory.join("summary/master.md"))?;
+                // The comments around what consolidation wrote are for who edits it.
+                let lines = master.lines().filter(|line| !is_mark(line));
+                let master = lines.collect::<Vec<_>>().join("\n");
+                if !master.trim().is_empty() {
+                    return Ok(master);
+                }
+                let mut texts = Vec::new();
+                for name in EXTRACTED {
+                    texts.push(read_text(&memory.join("extracted").join(name))?.trim().to_owned());
+                }
+                texts.retain(|text| !text.is_empty());
+                Ok(texts.join("\n\n"))
+            }
+            Layer::Runtime => read_text(&memory.join("extracted/runtime.md")),
+            Layer::Summary => {
+                let Some(session) = &self.session else {
+                    return Ok(String::new());
+                };
+                Ok(newest(&read_text(&summary_path(store, session))?).to_owned())
+            }
+        }
     }
 }
 
@@ -203,53 +233,10 @@ impl<'a> Placing<'a> {
 /// their last.
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
-/// The text of a layer, empty if there is none.
-fn layer_text(
-    layer: Layer,
-    base: Option<&Path>,
-    session: Option<&SessionId>,
-    store: &Store,
-) -> Result<String, Failure> {
-    let memory = store.memory();
-    match layer {
-        Layer::Base => base.map_or(Ok(String::new()), named),
-        Layer::Soul => stored(&memory.join("summary/soul.md")),
-        Layer::Memory => {
-            let master = stored(&memory.join("summary/master.md"))?;
-            // The comments around what consolidation wrote are for who edits it.
-            let lines = master.lines().filter(|line| !is_mark(line));
-            let master = lines.collect::<Vec<_>>().join("\n");
-            if !master.trim().is_empty() {
-                return Ok(master);
-            }
-            let mut texts = Vec::new();
-            for name in EXTRACTED {
-                texts.push(stored(&memory.join("extracted").join(name))?.trim().to_owned());
-            }
-            texts.retain(|text| !text.is_empty());
-            Ok(texts.join("\n\n"))
-        }
-        Layer::Runtime => stored(&memory.join("extracted/runtime.md")),
-        Layer::Summary => {
-            let all = session.map_or(Ok(String::new()), |it| stored(&summary_path(store, it)))?;
-            Ok(newest(&all).to_owned())
-        }
-    }
-}
-
 /// The file that the user named: one that is not there is an error.
 fn named(path: &Path) -> Result<String, Failure> {
     let Input { name, reader } = Input::open(path)?;
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
-}
-
-/// A file of the store, which may not be there.
-fn stored(path: &Path) -> Result<String, Failure> {
-    match read_text(path) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(Failure::unread(error).at(path.display().to_string(), None)),
-    }
 }
 
 /// The newest of the summaries of a session, without its heading (`# TIME: N messages`): each was
@@ -261,15 +248,9 @@ fn newest(all: &str) -> &str {
             rest.ends_with(" messages") && DateTime::parse_from_rfc3339(time).is_ok()
         })
     };
-    let mut newest = 0;
-    let mut at = 0;
-    for line in all.split_inclusive('\n') {
-        at += line.len();
-        if is_heading(line.trim_end()) {
-            newest = at;
-        }
-    }
-    all[newest..].trim()
+    let heading = all.lines().rfind(|line| is_heading(line.trim_end()));
+    let newest = heading.and_then(|heading| all.rsplit_once(heading));
+    newest.map_or(all, |(_, newest)| newest).trim()
 }
 
 #[cfg(test)]

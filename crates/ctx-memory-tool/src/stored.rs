@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure};
 use ctx_format::{Dialect, Object, Options, Record, Records, dialect};
-use ctx_memory::Entry as MemoryEntry;
+use ctx_memory::{Entry as MemoryEntry, names_in, read_file};
 use ctx_search::{Document, Source, SourceKind};
-use ctx_store::{Entry, Flaw, OffloadedFile, SnapshotBytes, Store, open_plain};
+use ctx_store::{Entry, OffloadedFile, SnapshotBytes, Store};
 use ctx_tools::store::failure;
 
 use crate::get::SourceLine;
@@ -66,10 +66,8 @@ impl<'a> Stored<'a> {
 
     fn list_folder(&mut self, folder: &str, kind: SourceKind) {
         let path = self.store.root().join(folder);
-        let names = names(&path).unwrap_or_else(|error| {
-            if error.kind() != io::ErrorKind::NotFound {
-                self.failed.push(cannot_read(&path, &error));
-            }
+        let names = names_in(&path).unwrap_or_else(|error| {
+            self.failed.push(failure(error).status(ExitStatus::Partial));
             Vec::new()
         });
         for name in names.into_iter().filter(|name| is_of(kind, name)) {
@@ -79,34 +77,25 @@ impl<'a> Stored<'a> {
             };
             let (time, change) = (meta.mtime_nsec(), meta.ctime_nsec());
             let session = name.strip_suffix(".md").filter(|_| kind == SourceKind::Summary);
-            self.sources.push(Source {
-                name: format!("{folder}/{name}"),
-                kind,
-                session: session.map(str::to_owned),
-                mark: format!("{} {}.{time} {}.{change}", meta.len(), meta.mtime(), meta.ctime()),
-            });
+            let mark = format!("{} {}.{time} {}.{change}", meta.len(), meta.mtime(), meta.ctime());
+            self.add(kind, &format!("{folder}/{name}"), session, mark);
         }
+    }
+
+    fn add(&mut self, kind: SourceKind, name: &str, session: Option<&str>, mark: String) {
+        let session = session.map(str::to_owned);
+        self.sources.push(Source { name: name.to_owned(), kind, session, mark });
     }
 
     fn list_snapshots(&mut self) -> Result<(), Failure> {
         for entry in self.store.catalog(None).map_err(failure)?.entries {
             let name = entry.id.to_string();
-            match &entry.meta {
-                Ok(meta) => self.sources.push(Source {
-                    name: name.clone(),
-                    kind: SourceKind::Snapshot,
-                    session: Some(entry.id.session.to_string()),
-                    mark: meta.sha256.clone(),
-                }),
-                Err(flaw) => {
-                    let why = match flaw {
-                        Flaw::Damaged(why) => format!("is damaged: {why}"),
-                        Flaw::Unread(why) => format!("could not be read: {why}"),
-                    };
-                    let failure = Failure::new(format_args!("{name} {why}"));
-                    let hint = "ctx-snapshot --verify --read-data checks all of them";
-                    self.failed.push(failure.status(ExitStatus::Partial).hint(hint));
+            match entry.trusted_meta() {
+                Ok(meta) => {
+                    let session = Some(entry.id.session.as_str());
+                    self.add(SourceKind::Snapshot, &name, session, meta.sha256);
                 }
+                Err(error) => self.failed.push(failure(error).status(ExitStatus::Partial)),
             }
             self.snapshots.insert(name, entry);
         }
@@ -116,12 +105,8 @@ impl<'a> Stored<'a> {
     fn list_offloaded(&mut self) -> Result<(), Failure> {
         for file in self.store.all_offloaded(None).map_err(failure)? {
             let name = format!("offloaded/{}/{}", file.session, file.name);
-            self.sources.push(Source {
-                name: name.clone(),
-                kind: SourceKind::Offloaded,
-                session: Some(file.session.to_string()),
-                mark: String::new(),
-            });
+            let session = Some(file.session.as_str());
+            self.add(SourceKind::Offloaded, &name, session, String::new());
             self.offloaded.insert(name, file);
         }
         Ok(())
@@ -159,18 +144,16 @@ impl<'a> Stored<'a> {
         let modified = modified.map_or(0, |time| DateTime::<Utc>::from(time).timestamp_millis());
         let document = |line, text: &str| Document {
             line,
-            offset: 0,
-            session: None,
-            role: None,
             time: day_of(source).unwrap_or(modified),
             text: text.to_owned(),
+            ..Document::default()
         };
         if let Some(file) = self.offloaded.get(&source.name) {
             let content = self.store.read_offloaded(file).map_err(failure)?;
             take(document(1, &content.text));
             return Ok(());
         }
-        let text = read_text(&path).map_err(|error| cannot_read(&path, &error))?;
+        let text = read_text(&path).map_err(|failure| failure.status(ExitStatus::Partial))?;
         for (line, text) in paragraphs(&text) {
             let plain = document(line, text);
             take(match entry_of(text) {
@@ -189,22 +172,21 @@ impl<'a> Stored<'a> {
     fn read_snapshot(&self, entry: &Entry, take: &mut dyn FnMut(Document)) -> Result<(), Failure> {
         let (bytes, meta) = self.store.open_verified(entry).map_err(failure)?;
         let saved = meta.created.timestamp_millis();
-        each_record(bytes, |place, record, dialect| {
+        self.each_record(entry, bytes, |place, record, dialect| {
             if let Some(object) = record.whole_object()
                 && let Some(said) = said(dialect, object)
             {
                 take(Document {
                     line: place.to_number(),
                     offset: record.offset,
-                    session: None,
                     role: said.role,
                     time: time_of(object).unwrap_or(saved),
                     text: said.text,
+                    ..Document::default()
                 });
             }
             true
         })
-        .map_err(|error| cannot_read(&self.path_of(entry), &error))
     }
 
     /// The content at a position; `None` if nothing begins there.
@@ -245,27 +227,64 @@ impl<'a> Stored<'a> {
         entry: &Entry,
         place: SourceLine,
     ) -> Result<Option<StoredText>, Failure> {
-        let unread = |error| cannot_read(&self.path_of(entry), &error);
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
         // Nearly always the line is the record, and what precedes it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
-            let bytes = line_of(open()?, place.line).map_err(unread)?;
+            let bytes = line_of(open()?, place.line);
+            let bytes = bytes.map_err(|error| self.cannot_read(entry, &error))?;
             if let Some(SearchableText { text, .. }) = said_in_line(dialect, &bytes) {
                 return Ok(Some(StoredText { bytes, text }));
             }
         }
         let mut found = None;
-        each_record(open()?, |at, record, dialect| {
+        self.each_record(entry, open()?, |at, record, dialect| {
             if at == place {
                 let said = record.whole_object().and_then(|it| said(dialect, it));
                 found =
                     said.map(|said| StoredText { bytes: record.bytes.to_vec(), text: said.text });
             }
             at != place
-        })
-        .map_err(unread)?;
+        })?;
         Ok(found)
+    }
+
+    /// Hands on the records of a snapshot with their places, while `take` returns true; none where
+    /// the dialect is not known.
+    fn each_record(
+        &self,
+        entry: &Entry,
+        bytes: impl Read,
+        mut take: impl FnMut(SourceLine, &Record<'_>, &dyn Dialect) -> bool,
+    ) -> Result<(), Failure> {
+        let options = Options {
+            // Messages that are no longer sent to the model are searched, too.
+            unseen: true,
+            temp: Some(std::env::temp_dir()),
+            ..Options::default()
+        };
+        let unread = |error| self.cannot_read(entry, &error);
+        let mut records = Records::open(bytes, &options).map_err(unread)?;
+        let Some(dialect) = records.dialect() else {
+            return Ok(());
+        };
+        let mut place = SourceLine::of_line(0);
+        while let Some(record) = records.next().map_err(unread)? {
+            place = if record.line == place.line {
+                SourceLine { nth: place.nth + 1, ..place }
+            } else {
+                SourceLine::of_line(record.line)
+            };
+            if !take(place, &record, dialect) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn cannot_read(&self, entry: &Entry, error: &io::Error) -> Failure {
+        let path = self.path_of(entry).display().to_string();
+        Failure::unread(error).at(path, None).status(ExitStatus::Partial)
     }
 }
 
@@ -275,19 +294,6 @@ fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
     dialect::by_name(meta.tally.dialect.as_deref()?)
 }
 
-/// The names in a folder that are text, in order. No link is followed.
-fn names(folder: &Path) -> io::Result<Vec<String>> {
-    if !fs::symlink_metadata(folder)?.is_dir() {
-        return Err(io::Error::other("it is not a folder"));
-    }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        names.extend(entry?.file_name().into_string());
-    }
-    names.sort();
-    Ok(names)
-}
-
 /// Whether a file of a folder is one of those that are searched.
 fn is_of(kind: SourceKind, name: &str) -> bool {
     match kind {
@@ -295,10 +301,6 @@ fn is_of(kind: SourceKind, name: &str) -> bool {
         SourceKind::Soul => name == "soul.md",
         _ => !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md"),
     }
-}
-
-fn cannot_read(path: &Path, error: &io::Error) -> Failure {
-    Failure::unread(error).at(path.display().to_string(), None).status(ExitStatus::Partial)
 }
 
 /// The day that a file of a day is of.
@@ -325,41 +327,11 @@ fn time_of(object: &Object<'_>) -> Option<i64> {
     Some(time.timestamp_millis())
 }
 
-/// A file that people may have written: what is no UTF-8 is shown as well as it can be.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    open_plain(path)?.read_to_end(&mut bytes)?;
+/// A file of the store, empty if there is none. People may have written it: what is no UTF-8 is
+/// shown as well as it can be.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Hands on the records of a session with their places, while `take` returns true; none where
-/// the dialect is not known.
-fn each_record(
-    bytes: impl Read,
-    mut take: impl FnMut(SourceLine, &Record<'_>, &dyn Dialect) -> bool,
-) -> io::Result<()> {
-    let options = Options {
-        // Messages that are no longer sent to the model are searched, too.
-        unseen: true,
-        temp: Some(std::env::temp_dir()),
-        ..Options::default()
-    };
-    let mut records = Records::open(bytes, &options)?;
-    let Some(dialect) = records.dialect() else {
-        return Ok(());
-    };
-    let mut place = SourceLine::of_line(0);
-    while let Some(record) = records.next()? {
-        place = if record.line == place.line {
-            SourceLine { nth: place.nth + 1, ..place }
-        } else {
-            SourceLine::of_line(record.line)
-        };
-        if !take(place, &record, dialect) {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// The bytes of a line with its end, empty if there is no such line.

@@ -17,5 +17,5 @@ mod similarity;
 pub use consolidate::run::{Change, Consolidated, Consolidation};
 pub use entry::{Citation, Entry, MemoryItem};
 pub use extract::{Extractor, reconcile};
-pub use files::{DailyEntry, append_summary, summary_path, tidy_logs};
+pub use files::{DailyEntry, append_summary, names_in, read_file, summary_path, tidy_logs};
 pub use folder::{MemoryFolder, MergeCounts, MergeError};

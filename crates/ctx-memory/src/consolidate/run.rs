@@ -18,7 +18,7 @@ use super::{
     extracted_path, master,
 };
 use crate::MergeError;
-use crate::files::{DailyEntry, logs, read, tidy_logs, tried_again};
+use crate::files::{DailyEntry, logs, read_file, tidy_logs, tried_again};
 use crate::memory_file::file_name;
 
 /// The consolidation of a store.
@@ -82,7 +82,7 @@ impl<'a> Consolidation<'a> {
     fn preview(&self) -> Result<(Files, NewMemory), StoreError> {
         let mut files = Files::default();
         for (file, path) in files.iter_mut().zip(paths()) {
-            *file = read(&self.store.root().join(path))?.unwrap_or_default();
+            *file = read_file(&self.store.root().join(path))?.unwrap_or_default();
         }
         let new = self.consolidated(&files)?;
         Ok((files, new))
@@ -107,7 +107,7 @@ impl<'a> Consolidation<'a> {
 
     /// Without a state, or with a damaged one, a run starts afresh.
     fn stored_state(&self) -> Result<State, StoreError> {
-        let json = read(&self.state_path())?.unwrap_or_default();
+        let json = read_file(&self.state_path())?.unwrap_or_default();
         Ok(serde_json::from_slice(&json).unwrap_or_default())
     }
 
@@ -153,9 +153,9 @@ impl Run<'_, '_> {
         }
         store.prepare()?;
         tidy_logs(store)?;
-        let extracted = SharedFolder::lock(&store.memory().join("extracted"))?;
-        let summary = SharedFolder::lock(&store.memory().join("summary"))?;
-        let new = tried_again(|| self.commit(&extracted, &summary))?;
+        let lock = |name| SharedFolder::lock(&store.memory().join(name));
+        let folders = [lock("extracted")?, lock("summary")?];
+        let new = tried_again(|| self.commit(&folders))?;
         self.record(&new.files[MASTER]);
         let stored = consolidation.store_state(&new.state);
         self.defer_uncertain(stored.map_err(|error| error.after("the consolidation")))
@@ -188,11 +188,8 @@ impl Run<'_, '_> {
 
     /// Replaces the files that change. All new versions are written before the first one takes its
     /// place.
-    fn commit(
-        &mut self,
-        extracted: &SharedFolder,
-        summary: &SharedFolder,
-    ) -> Result<NewMemory, StoreError> {
+    fn commit(&mut self, folders: &[SharedFolder; 2]) -> Result<NewMemory, StoreError> {
+        let [extracted, summary] = folders;
         let mut files = Vec::new();
         for kind in KINDS {
             files.push(extracted.read(&file_name(kind))?);

@@ -24,13 +24,26 @@ use ctx_store::{
 };
 
 /// The bytes of a regular file, if it is there; links are not followed.
-pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let mut bytes = Vec::new();
     match open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes)) {
         Ok(_) => Ok(Some(bytes)),
         Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(StoreError::Io { action: "read", path: path.to_owned(), source }),
     }
+}
+
+/// The names in a folder that are text, in order; none without a folder. Links are not followed.
+pub fn names_in(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let failed = |source| StoreError::Io { action: "read", path: folder.to_owned(), source };
+    match fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Ok(meta) if !meta.is_dir() => return Err(failed(io::Error::other("it is not a folder"))),
+        looked_up => looked_up.map_err(failed)?,
+    };
+    let mut names = file_names(folder)?;
+    names.sort();
+    Ok(names)
 }
 
 /// Tries again, a few times, if another program saved the file between reading and writing.
@@ -163,18 +176,10 @@ pub(crate) struct DailyLog {
 /// The logs, the oldest first. Links are not followed.
 pub(crate) fn logs(store: &Store) -> Result<Vec<DailyLog>, StoreError> {
     let dir = daily(store);
-    let failed = |source| StoreError::Io { action: "read", path: dir.clone(), source };
-    match fs::symlink_metadata(&dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Ok(meta) if !meta.is_dir() => return Err(failed(io::Error::other("it is not a folder"))),
-        looked_up => looked_up.map_err(failed)?,
-    };
-    let mut names = file_names(&dir)?;
-    names.sort();
     let mut logs = Vec::new();
-    for name in names {
+    for name in names_in(&dir)? {
         let Some(day) = name.strip_suffix(".md").and_then(|day| day.parse().ok()) else { continue };
-        if let Some(bytes) = read(&dir.join(&name))? {
+        if let Some(bytes) = read_file(&dir.join(&name))? {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             logs.push(DailyLog { name, day, text });
         }

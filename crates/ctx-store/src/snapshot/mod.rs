@@ -209,7 +209,7 @@ pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError
 
 impl Entry {
     /// The commit record; an error when the snapshot cannot be trusted.
-    pub(crate) fn trusted_meta(&self) -> Result<Meta, StoreError> {
+    pub fn trusted_meta(&self) -> Result<Meta, StoreError> {
         self.meta.clone().map_err(|flaw| match flaw {
             Flaw::Damaged(why) => self.damaged(why),
             Flaw::Unread(why) => StoreError::Unread { id: self.id.to_string(), why },
