@@ -144,7 +144,6 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
         NewMemory { files: old.files.clone(), state: old.state.clone(), report: Report::default() };
     daily::import(old, &mut new);
     let master = Master::parse(&old.files[MASTER], old.state.part.as_deref());
-    let own_text = master.own_text();
     let dates = log_dates(&old.daily);
     let mut all = Vec::new();
     for (kind, file) in KINDS.into_iter().zip(&new.files) {
@@ -152,11 +151,11 @@ pub(crate) fn consolidate(old: &MemoryFiles, rules: &Rules<'_>) -> NewMemory {
     }
     let count = all.len();
     new.report.statements = count;
-    all.extend(statements_in_master(&own_text));
+    all.extend(statements_in_master(&master.own_text()));
     retract::retract(&mut all, &new.state.marks);
     new.report.taken_back = mark(&all, &mut new);
     let topics = topics(&all[..count], &all);
-    write_master(topics, &own_text, &master, rules, &mut new);
+    write_master(topics, &master, rules, &mut new);
     new
 }
 
@@ -198,13 +197,8 @@ fn add_mark(file: &mut Vec<u8>, statement: &Statement, by: &Citation) -> bool {
     true
 }
 
-fn write_master(
-    mut topics: Vec<Topic>,
-    own_text: &str,
-    master: &Master,
-    rules: &Rules<'_>,
-    new: &mut NewMemory,
-) {
+fn write_master(mut topics: Vec<Topic>, master: &Master, rules: &Rules<'_>, new: &mut NewMemory) {
+    let own_text = master.own_text();
     let (state, report) = (&mut new.state, &mut new.report);
     state.refused.extend(master.refused.iter().cloned());
     report.topics = topics.len();
@@ -212,10 +206,10 @@ fn write_master(
     report.was_edited = master.is_edited;
     if topics.is_empty() && !master.has_part {
         new.files[MASTER].clone_from(&master.above);
-        report.tokens = (rules.count)(own_text);
+        report.tokens = (rules.count)(&own_text);
         return;
     }
-    remove_own(&mut topics, own_text, &state.refused);
+    remove_own(&mut topics, &own_text, &state.refused);
     report.own = report.topics - topics.len();
     let lines = topic::lines(&topics);
     let tokens = |part: &str| (rules.count)(&String::from_utf8_lossy(&master.with_part(part)));

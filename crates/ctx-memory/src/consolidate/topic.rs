@@ -164,12 +164,12 @@ fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> Str
     let cited = || all.iter().filter(|it| it.citation == *by);
     let successor = cited().find(|it| it.choice.supersedes(&statement.choice));
     let successor = successor.or_else(|| cited().next());
-    let mut retraction = "taken back".to_owned();
+    let mut retraction = String::from("taken back");
     if !successor.is_some_and(Statement::is_in_master) {
-        retraction += &format!(" in {}", short(by));
+        retraction.extend([" in ", &short(by)]);
     }
     if let Some(successor) = successor {
-        retraction += &format!(": {}", shorten(successor.text.clone(), LONGEST_RETRACTION));
+        retraction.extend([": ", &shorten(successor.text.clone(), LONGEST_RETRACTION)]);
     }
     retraction
 }
