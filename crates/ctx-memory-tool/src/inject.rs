@@ -151,7 +151,7 @@ impl Args {
             Layer::Soul => read_text(&memory.join("summary/soul.md")),
             Layer::Memory => {
                 let master = read_text(&memory.join("summary/master.md"))?;
-                // The comments around what consolidation wrote are for who edits it.
+                // The comments around the generated part are for the people who edit the file.
                 let lines = master.lines().filter(|line| !is_mark(line));
                 let master = lines.collect::<Vec<_>>().join("\n");
                 if !master.trim().is_empty() {

@@ -249,8 +249,8 @@ impl<'a> Stored<'a> {
         Ok(found)
     }
 
-    /// Hands on the records of a snapshot with their places, while `take` returns true; none where
-    /// the dialect is not known.
+    /// Hands on the records of a snapshot with their places while `take` returns true. Without a
+    /// known dialect there are none.
     fn each_record(
         &self,
         entry: &Entry,
@@ -327,8 +327,8 @@ fn time_of(object: &Object<'_>) -> Option<i64> {
     Some(time.timestamp_millis())
 }
 
-/// A file of the store, empty if there is none. People may have written it: what is no UTF-8 is
-/// shown as well as it can be.
+/// Reads a file of the store; a missing one is empty. People may have written it, so invalid UTF-8
+/// is replaced.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -113,7 +113,7 @@ impl<'a> MemoryFolder<'a> {
         let intent = Facts { session: counts.session.clone(), ..Facts::default() };
         let mut operation = None;
         let mut bytes = 0;
-        // Of a file that was edited meanwhile, the edited version is merged.
+        // If a file was edited meanwhile, the next attempt merges the edited version.
         tried_again(|| {
             // All new versions are written before the first one takes its place, so that a refused
             // file or a full disk stops the merge while nothing has changed.
@@ -127,7 +127,7 @@ impl<'a> MemoryFolder<'a> {
                 counts.files += 1;
                 counts.added += entries.len();
                 bytes += added_bytes as u64;
-                // Tool runs are too many for the daily log.
+                // The daily log does not list tool runs: there are too many.
                 if kind != MemoryKind::Runtime {
                     let logged = |entry| format!("{}: {entry}", kind.as_str());
                     counts.entries.extend(entries.into_iter().map(logged));
@@ -280,7 +280,7 @@ mod tests {
                 assert!(matches!(refused, Err(StoreError::Changed(_))), "{refused:?}");
             }
             drop(shared);
-            // This is what happens at the next try.
+            // The next attempt merges the edited version.
             let merged = folder.merge(items).expect("merged");
             assert_eq!(merged.added, added);
             let text = fs::read_to_string(&path).expect("a file");

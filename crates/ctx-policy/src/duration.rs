@@ -30,7 +30,7 @@ const UNITS: [(&str, u64, u64); 9] = [
     ("ms", 0, 1),
 ];
 
-/// Each unit at most once, the larger ones first.
+/// Matches each unit at most once, the larger ones first.
 static SPAN: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?x)^ (?:(?<y>[0-9]+)y)? (?:(?<mo>[0-9]+)mo)? (?:(?<w>[0-9]+)w)?
         (?:(?<d>[0-9]+)d)? (?:(?<h>[0-9]+)h)? (?:(?<min>[0-9]+)min | (?<m>[0-9]+)m)?
@@ -132,7 +132,7 @@ fn sum(parts: &Captures<'_>) -> Result<CalendarSpan, DurationError> {
     let mut span = CalendarSpan::default();
     for (unit, months, millis) in UNITS {
         if let Some(number) = parts.name(unit) {
-            // Only digits, so what does not parse is too large.
+            // The number consists of digits, so it can only be too large.
             let number = number.as_str().parse().ok();
             span = number
                 .and_then(|number| added(span, number, months, millis))

@@ -64,10 +64,10 @@ struct Words;
 
 /// The words of a text in order.
 struct WordStream {
-    /// All of them, concatenated, and where each ends.
+    /// All words, concatenated, and the end of each.
     words: String,
     ends: std::vec::IntoIter<usize>,
-    /// The end of the one that was handed on last.
+    /// The end of the last word that was handed on.
     at: usize,
     token: Token,
 }

@@ -176,7 +176,7 @@ impl SearchIndex {
                     let mut added = Ok(0);
                     let result = read(&source.source, &mut |document| {
                         let hash = hash_of(&document);
-                        // What is equal in a group is found once.
+                        // A group has each text once in the index.
                         if added.is_ok() && seen.insert(hash) {
                             let document = self.document(source.number, hash, document);
                             added = writer.add_document(document);

@@ -68,7 +68,7 @@ pub(super) fn import(old: &MemoryFiles, new: &mut NewMemory) {
     let mut entries: [Vec<String>; MASTER] = Default::default();
     for log in &old.daily {
         for logged in log.entries() {
-            // An entry that an earlier run saw and no file has was deleted by a person.
+            // If an earlier run saw the entry and no file has it, a person deleted it.
             if !new.state.seen.insert(short_hash(&logged.key)) {
                 continue;
             }

@@ -88,7 +88,7 @@ impl<'a> Consolidation<'a> {
         Ok((files, new))
     }
 
-    /// What consolidation makes of these files.
+    /// Consolidates these files, with the daily logs, the audit log and the state of the store.
     fn consolidated(&self, files: &Files) -> Result<NewMemory, StoreError> {
         let mut extractions = Extractions::new();
         self.store.each_event(|event| {
@@ -105,7 +105,7 @@ impl<'a> Consolidation<'a> {
         self.store.memory().join("consolidated.json")
     }
 
-    /// Without a state, or with a damaged one, a run starts afresh.
+    /// Reads the state. If it is missing or damaged, the run starts with an empty one.
     fn stored_state(&self) -> Result<State, StoreError> {
         let json = read_file(&self.state_path())?.unwrap_or_default();
         Ok(serde_json::from_slice(&json).unwrap_or_default())

@@ -158,8 +158,8 @@ impl fmt::Display for Topic {
     }
 }
 
-/// What took a statement back. The line `by` may have several statements: the one that supersedes,
-/// or else the first. A line of the master is not cited, because people move it.
+/// Describes what took a statement back. If the line `by` has several statements, the one that
+/// supersedes counts, or else the first. A line of the master is not cited, because people move it.
 fn retraction_of(statement: &Statement, by: &Citation, all: &[Statement]) -> String {
     let cited = || all.iter().filter(|it| it.citation == *by);
     let successor = cited().find(|it| it.choice.supersedes(&statement.choice));

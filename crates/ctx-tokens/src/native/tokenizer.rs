@@ -145,7 +145,7 @@ impl Tokenizer {
         tokens
     }
 
-    /// The tokens of `text`, or, if they are more than `limit`, some more than that.
+    /// The tokens of `text`. With more than `limit` tokens, it stops soon after that many.
     fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         match self.encoding {
             Which::O200k => self.tokens_of(o200k, text.as_bytes(), limit),
