@@ -2,15 +2,13 @@
 //! All of the audit log, an event at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read};
 
 use chrono::{DateTime, Utc};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{OrCannot, StoreError};
-use crate::fs::{if_there, open_plain};
+use crate::error::StoreError;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
@@ -124,28 +122,6 @@ impl Store {
         })?;
         Ok(unread)
     }
-
-    /// Shows each line of the audit log; of one that is too long the beginning.
-    pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<(), StoreError> {
-        let path = self.audit_log();
-        let Some(log) = if_there(open_plain(&path).or_cannot("open", &path))? else {
-            return Ok(());
-        };
-        let mut reader = BufReader::with_capacity(128 * 1024, log);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
-            let read = read.or_cannot("read", &path)?;
-            if read == 0 {
-                return Ok(());
-            }
-            if read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
-                reader.skip_until(b'\n').or_cannot("read", &path)?;
-            }
-            see(&line);
-        }
-    }
 }
 
 /// Without what another event tells.
@@ -169,9 +145,6 @@ fn told(mut events: Vec<Event>) -> Vec<Event> {
     });
     events
 }
-
-/// A longer line is foreign: it is skipped in bounded memory.
-const LONGEST_LINE: u64 = 1 << 20;
 
 #[cfg(test)]
 mod history_tests {

@@ -10,7 +10,7 @@ pub(crate) mod history;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::error::{OrCannot, StoreError};
-use crate::fs::{careful, ends_line, hex, if_there, open_plain};
+use crate::fs::{careful, ends_line, hash, hex, if_there, open_plain};
 use crate::id::{SessionId, SnapshotId, TIME};
 use crate::os;
 use crate::snapshot::meta::Meta;
@@ -186,11 +186,26 @@ impl Store {
 
     /// Checks the chain of hashes through the log; returns where it is broken.
     pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>, StoreError> {
-        let path = self.audit_log();
-        let Some(log) = if_there(open_plain(&path).or_cannot("open", &path))? else {
-            return Ok(Vec::new());
+        let log = self.open_audit_log()?;
+        log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
+    }
+
+    /// Shows each line of the audit log; of one that is too long the beginning.
+    pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<(), StoreError> {
+        let Some(log) = self.open_audit_log()? else {
+            return Ok(());
         };
-        check(&log).or_cannot("read", &path)
+        let see_first = |piece: &[u8], begins: bool| {
+            if begins {
+                see(piece);
+            }
+        };
+        each_piece(log, see_first).or_cannot("read", &self.audit_log())
+    }
+
+    fn open_audit_log(&self) -> Result<Option<File>, StoreError> {
+        let path = self.audit_log();
+        if_there(open_plain(&path).or_cannot("open", &path))
     }
 
     /// Writes that something was tried that comes to nothing: nothing changes.
@@ -273,7 +288,7 @@ const HEAD: usize = 256;
 const BLOCK: usize = 64 * 1024;
 
 /// The placeholder for a hash in the first record of a log.
-pub(crate) fn none_before() -> String {
+fn none_before() -> String {
     "0".repeat(DIGITS)
 }
 
@@ -303,19 +318,12 @@ fn last_line(log: &File) -> io::Result<Option<Range<u64>>> {
 
 /// sha256 of the last line of a log, for the record that is to follow it. A run that was
 /// killed may have left half a record: that is a line like any other.
-pub(crate) fn hash_of_last(log: &File) -> io::Result<String> {
-    let Some(Range { mut start, end }) = last_line(log)? else {
+fn hash_of_last(mut log: &File) -> io::Result<String> {
+    let Some(Range { start, end }) = last_line(log)? else {
         return Ok(none_before());
     };
-    let mut hasher = Sha256::new();
-    let mut block = vec![0; BLOCK];
-    while start < end {
-        let size = usize::try_from(end - start).map_or(BLOCK, |left| left.min(BLOCK));
-        log.read_exact_at(&mut block[..size], start)?;
-        hasher.update(&block[..size]);
-        start += size as u64;
-    }
-    Ok(hex(&hasher.finalize()))
+    log.seek(SeekFrom::Start(start))?;
+    hash(&mut log.take(end - start))
 }
 
 /// The time of the last record of a log.
@@ -344,85 +352,53 @@ const OTHER_LINE: &str =
 const NO_BEGINNING: &str = "the records before it are missing";
 const NO_HASH: &str = "it is a record without the hash of the one before it";
 
-/// The beginning of a line.
-#[derive(Default)]
-struct Line {
-    hasher: Sha256,
-    head: Vec<u8>,
-    last: u8,
-}
-
-impl Line {
-    fn add(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
-        let room = HEAD.saturating_sub(self.head.len()).min(bytes.len());
-        self.head.extend_from_slice(&bytes[..room]);
-        self.last = bytes.last().copied().unwrap_or(self.last);
-    }
-
-    /// The hash of the line before it that it has.
-    fn prev(&self) -> Option<&[u8]> {
-        let rest = self.head.strip_prefix(PREV)?;
-        let prev = rest.get(..DIGITS)?;
-        let is_hex = prev.iter().all(u8::is_ascii_hexdigit);
-        (is_hex && rest.get(DIGITS) == Some(&b'"')).then_some(prev)
-    }
-
-    /// Whether it is a record and no half of one.
-    fn is_whole(&self) -> bool {
-        self.head.first() == Some(&b'{') && self.last == b'}'
-    }
-}
-
 /// Follows the chain through a log, in bounded memory. Lines before the first record of the
 /// chain are those of older tools.
-pub(crate) fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
-    let mut log = BufReader::with_capacity(BLOCK, log);
+fn check(log: impl Read) -> io::Result<Vec<BrokenLink>> {
     let mut broken = Vec::new();
-    let mut before: Option<String> = None;
-    let mut is_chained = false;
-    for number in 1.. {
-        let Some(line) = next_line(&mut log)? else {
-            break;
-        };
-        let why = match line.prev() {
-            Some(prev) => {
-                is_chained = true;
-                let expected = before.clone().unwrap_or_else(none_before);
-                match prev == expected.as_bytes() {
-                    true => None,
-                    false if before.is_none() => Some(NO_BEGINNING),
-                    false => Some(OTHER_LINE),
-                }
-            }
-            None => (is_chained && line.is_whole()).then_some(NO_HASH),
-        };
-        broken.extend(why.map(|why| BrokenLink { line: number, why }));
-        before = Some(hex(&line.hasher.finalize()));
-    }
+    let (mut number, mut is_chained) = (0, false);
+    let mut line_before: Option<Sha256> = None;
+    each_piece(log, |piece, begins| {
+        let piece = piece.strip_suffix(b"\n").unwrap_or(piece);
+        if begins {
+            number += 1;
+            let before = line_before.take().map_or_else(none_before, |it| hex(&it.finalize()));
+            let prev = prev(piece);
+            is_chained |= prev.is_some();
+            let is_whole = piece.starts_with(b"{") && piece.ends_with(b"}");
+            let why = match prev {
+                Some(prev) if prev == before.as_bytes() => None,
+                Some(_) => Some(if number == 1 { NO_BEGINNING } else { OTHER_LINE }),
+                None => (is_chained && is_whole).then_some(NO_HASH),
+            };
+            broken.extend(why.map(|why| BrokenLink { line: number, why }));
+        }
+        line_before.get_or_insert_default().update(piece);
+    })?;
     Ok(broken)
 }
 
-fn next_line(log: &mut impl BufRead) -> io::Result<Option<Line>> {
-    let mut line = Line::default();
-    let mut is_begun = false;
-    loop {
-        let bytes = match log.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            bytes => bytes?,
-        };
-        if bytes.is_empty() {
-            return Ok(is_begun.then_some(line));
-        }
-        is_begun = true;
-        let end = memchr::memchr(b'\n', bytes);
-        line.add(&bytes[..end.unwrap_or(bytes.len())]);
-        let used = end.map_or(bytes.len(), |end| end + 1);
-        log.consume(used);
-        if end.is_some() {
-            return Ok(Some(line));
-        }
+/// The hash of the line before it that a line has.
+fn prev(line: &[u8]) -> Option<&[u8]> {
+    let (prev, rest) = line.strip_prefix(PREV)?.split_at_checked(DIGITS)?;
+    let is_hash = prev.iter().all(u8::is_ascii_hexdigit) && rest.starts_with(b"\"");
+    is_hash.then_some(prev)
+}
+
+/// A longer line is foreign. It is read in pieces of this length, so in bounded memory.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// Shows each line of a log, with its end: `see` gets a piece of one, and whether the line begins
+/// with it.
+fn each_piece(log: impl Read, mut see: impl FnMut(&[u8], bool)) -> io::Result<()> {
+    let mut log = BufReader::with_capacity(128 * 1024, log);
+    let (mut piece, mut begins) = (Vec::new(), true);
+    while log.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut piece)? > 0 {
+        see(&piece, begins);
+        begins = piece.ends_with(b"\n");
+        piece.clear();
     }
+    Ok(())
 }
 
 #[cfg(test)]
