@@ -19,8 +19,8 @@ use crate::fs::atomic::{
 };
 use crate::fs::folder::make_dirs;
 use crate::fs::{
-    file_names, hash, if_there, is_same_file, only_regular, open_careful, parent, sync_name,
-    wait_for_lock,
+    PATIENCE, file_names, hash, if_there, is_same_file, lock, only_regular, open_careful, parent,
+    sync_name,
 };
 use crate::id::TIME;
 use crate::os::{self, Lease, keep_writers_out};
@@ -99,10 +99,10 @@ impl SharedFolder {
     pub fn lock(dir: &Path) -> Result<Self, StoreError> {
         make_dirs(dir)?;
         // The folder itself is locked, so that no lock file lies among the user's files.
-        let lock = File::open(dir).or_cannot("open", dir)?;
+        let folder = File::open(dir).or_cannot("open", dir)?;
         let busy = || format!("{} is being changed by another run", dir.display());
-        wait_for_lock(&lock, dir, busy)?;
-        Ok(Self { dir: dir.to_owned(), staging: None, _lock: lock })
+        lock(&folder, dir, PATIENCE, busy)?;
+        Ok(Self { dir: dir.to_owned(), staging: None, _lock: folder })
     }
 
     /// Removes the unfinished files that killed runs left in a folder.

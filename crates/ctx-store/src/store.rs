@@ -5,25 +5,26 @@
 //! there is no stale lock and nothing to unlock by hand.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SubsecRound, Utc};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::{TempFile, is_left, persist, reap, reap_beside};
 use crate::fs::folder::{Entries, make_dirs};
 use crate::fs::{
-    careful, if_there, lock_now, only_regular, open_careful, open_plain, parent, sync_dir,
-    wait_for_lock,
+    MOMENT, PATIENCE, careful, if_there, lock, only_regular, open_careful, open_plain, parent,
+    sync_dir,
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::bytes::PACKED;
-use crate::snapshot::snapshot_files;
+use crate::snapshot::{SnapshotFile, snapshot_files};
 
 /// Tells the time: the system's, or a test's.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -118,8 +119,8 @@ impl Store {
         }
         let path = self.root.join("FORMAT");
         // Whoever may write there can put anything in its place: a FIFO, a device.
-        if let Some(mut file) = if_there(only_regular(open_careful(&path), "read", &path))? {
-            return match read_json(&mut file) {
+        if let Some(file) = if_there(only_regular(open_careful(&path), "read", &path))? {
+            return match read_json(&file) {
                 Some(Format { format: 1 }) => Ok(()),
                 _ => Err(StoreError::refused(&path, UNKNOWN_FORMAT)),
             };
@@ -138,15 +139,13 @@ impl Store {
     /// Creates the store if it is not there; for everything that writes.
     pub fn prepare(&self) -> Result<(), StoreError> {
         let format = self.root.join("FORMAT");
+        make_dirs(&self.tmp())?;
         if !format.try_exists().or_cannot("read", &format)? {
-            make_dirs(&self.root)?;
             reap_beside(&format);
-            let mut temp = TempFile::beside(&format, 0o600).or_cannot("create", &format)?;
-            temp.write_all(FORMAT.as_bytes()).or_cannot("write", &format)?;
             // Without anything in it, the store is not what was asked for.
-            persist(temp, &format).map_err(StoreError::before)?;
+            self.write_file(&format, FORMAT.as_bytes()).map_err(StoreError::before)?;
         }
-        for dir in [self.snapshots(), self.tmp(), self.locks(), self.root.join("context")] {
+        for dir in [self.snapshots(), self.locks(), self.root.join("context")] {
             make_dirs(&dir)?;
         }
         Ok(())
@@ -204,25 +203,24 @@ impl Store {
 
     /// Writes a private file of the store, whole or not at all.
     pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        persist(self.written(path, bytes)?, path)
+    }
+
+    /// Writes a file that is made of others and may be lost: it is not flushed to the disk.
+    pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        let temp = self.written(path, bytes)?;
+        fs::rename(temp.path(), path).or_not_written(path)?;
+        temp.keep();
+        Ok(())
+    }
+
+    /// A file in `tmp/` that will be the one at `path`, whose folder is made.
+    fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile, StoreError> {
         make_dirs(parent(path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut temp = self.temp(&name, 0o600)?;
         temp.write_all(bytes).or_not_written(path)?;
-        persist(temp, path)
-    }
-
-    /// Writes a file that is made of others and may be lost: it is not flushed to the disk.
-    pub(crate) fn write_derived(
-        &self,
-        stem: &str,
-        path: &Path,
-        value: &impl Serialize,
-    ) -> Result<(), StoreError> {
-        let mut temp = self.temp(stem, 0o600)?;
-        serde_json::to_writer(&mut temp, value).or_cannot("write", path)?;
-        fs::rename(temp.path(), path).or_cannot("write", path)?;
-        temp.keep();
-        Ok(())
+        Ok(temp)
     }
 
     pub(crate) fn locks(&self) -> PathBuf {
@@ -268,13 +266,7 @@ impl Store {
     /// same time the later one's stays, and one that a crash tore is as good as none.
     pub fn replace_session_index(&self, text: &str) -> Result<(), StoreError> {
         self.prepare()?;
-        let path = self.session_index();
-        make_dirs(&self.root().join("index"))?;
-        let mut temp = TempFile::beside(&path, 0o600).or_cannot("create", &path)?;
-        temp.write_all(text.as_bytes()).or_cannot("write", &path)?;
-        fs::rename(temp.path(), &path).or_cannot("replace", &path)?;
-        temp.keep();
-        Ok(())
+        self.write_derived(&self.session_index(), text.as_bytes())
     }
 
     /// Takes the store's lock, creating the store if need be.
@@ -283,7 +275,7 @@ impl Store {
         let path = self.root().join("lock");
         let file = open_lock(&path)?;
         let busy = || format!("the store {} is locked", self.root().display());
-        wait_for_lock(&file, &path, busy)?;
+        lock(&file, &path, PATIENCE, busy)?;
         Ok(StoreLock { store: self, file })
     }
 
@@ -291,29 +283,23 @@ impl Store {
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock, StoreError> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
-        let mut file = open_lock(&path)?;
-        match lock_now(&file) {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let holder: Option<Holder> = read_json(&mut file);
-                let by = holder.map_or_else(String::new, |holder| {
-                    format!(" by {} (pid {})", holder.tool, holder.pid)
-                });
-                return Err(StoreError::Busy(format!("session {session} is being changed{by}")));
-            }
-            Err(TryLockError::Error(error)) => return Err(error).or_cannot("lock", &path),
-        }
-        let before: Option<Holder> = read_json(&mut file);
+        let file = open_lock(&path)?;
+        let holder = || read_json::<Holder>(&file);
+        lock(&file, &path, MOMENT, || {
+            let by = holder().map(|it| format!(" by {} (pid {})", it.tool, it.pid));
+            format!("session {session} is being changed{}", by.unwrap_or_default())
+        })?;
+        let after_a_kill = holder().is_some();
         let holder = Holder { pid: std::process::id(), tool: self.actor.tool.clone() };
         // A full disk does not matter: the file is locked, whatever it says.
-        let _ = write_json(&mut file, &holder);
-        Ok(SessionLock { file, after_a_kill: before.is_some() })
+        let _ = write_json(&file, &holder);
+        Ok(SessionLock { file, after_a_kill })
     }
 
     /// The latest time that a snapshot was ever taken at, as far as it can be read now.
-    pub(crate) fn latest_time_unlocked(&self) -> Option<DateTime<Utc>> {
-        let mut file = open_plain(&self.root().join("lock")).ok()?;
-        read_json::<Counter>(&mut file).map(|counter| counter.latest)
+    pub(crate) fn latest_time(&self) -> Option<DateTime<Utc>> {
+        let counter: Counter = read_json(&open_plain(&self.root().join("lock")).ok()?)?;
+        Some(counter.latest)
     }
 }
 
@@ -405,7 +391,7 @@ impl StoreLock<'_> {
     /// also when the snapshots that had them are gone.
     pub(crate) fn next_stamp(&mut self) -> Result<Stamp, StoreError> {
         let time = self.store.now();
-        let last = match read_json::<Counter>(&mut self.file) {
+        let last = match read_json::<Counter>(&self.file) {
             Some(last) => last,
             None => self.count()?,
         };
@@ -415,40 +401,33 @@ impl StoreLock<'_> {
         Ok(Stamp { sequence: next.sequence, time })
     }
 
-    /// The latest time of any snapshot, as far as it is recorded.
-    pub(crate) fn latest_time(&mut self) -> Option<DateTime<Utc>> {
-        read_json::<Counter>(&mut self.file).map(|counter| counter.latest)
-    }
-
     /// Counts the snapshots again. Returns whether the last number was missing or too low.
     pub(crate) fn recount(&mut self) -> Result<bool, StoreError> {
         let counted = self.count()?;
-        let known = read_json::<Counter>(&mut self.file);
+        let known = read_json::<Counter>(&self.file);
         self.write_counter(&counted)?;
         Ok(known.is_none_or(|known| known.sequence < counted.sequence))
     }
 
     fn write_counter(&mut self, counter: &Counter) -> Result<(), StoreError> {
-        let written = write_json(&mut self.file, counter);
+        let written = write_json(&self.file, counter);
         let synced = written.and_then(|()| os::sync_data(&self.file));
         synced.or_cannot("write", &self.store.root().join("lock"))
     }
 
     /// Counts from the names of all snapshots and the remaining counter.
-    fn count(&mut self) -> Result<Counter, StoreError> {
+    fn count(&self) -> Result<Counter, StoreError> {
         #[derive(Deserialize)]
         struct Number {
             sequence: u64,
         }
-        let known = read_json::<Number>(&mut self.file).map_or(0, |number| number.sequence);
-        let there = snapshot_files(&self.store.snapshots())?;
-        let stamps = there.iter().map(|file| file.id.stamp);
-        let highest = stamps.clone().map(|stamp| stamp.sequence).max();
-        let latest = stamps.map(|stamp| stamp.time).max();
-        Ok(Counter {
-            sequence: known.max(highest.unwrap_or(0)),
-            latest: latest.unwrap_or(DateTime::UNIX_EPOCH),
-        })
+        let sequence = read_json(&self.file).map_or(0, |Number { sequence }| sequence);
+        let mut counter = Counter { sequence, latest: DateTime::UNIX_EPOCH };
+        for SnapshotFile { id, .. } in snapshot_files(&self.store.snapshots())? {
+            counter.sequence = counter.sequence.max(id.stamp.sequence);
+            counter.latest = counter.latest.max(id.stamp.time);
+        }
+        Ok(counter)
     }
 }
 
@@ -457,19 +436,23 @@ fn open_lock(path: &Path) -> Result<File, StoreError> {
     opened.or_cannot("open", path)
 }
 
-pub(crate) fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {
-    let mut text = String::new();
-    file.seek(SeekFrom::Start(0)).ok()?;
-    file.take(4096).read_to_string(&mut text).ok()?;
+pub(crate) fn read_json<T: DeserializeOwned>(mut file: &File) -> Option<T> {
+    file.rewind().ok()?;
+    let text = io::read_to_string(file.take(4096)).ok()?;
     serde_json::from_str(&text).ok()
 }
 
+/// The content of a derived file; the default where it is missing or damaged.
+pub(crate) fn read_derived<T: DeserializeOwned + Default>(path: &Path) -> T {
+    let file = open_plain(path).ok();
+    file.and_then(|file| read_json(&file)).unwrap_or_default()
+}
+
 /// One write, then truncation: a killed run loses no number.
-fn write_json(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
+fn write_json(file: &File, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(&text)?;
+    file.write_all_at(&text, 0)?;
     file.set_len(text.len() as u64)
 }
 

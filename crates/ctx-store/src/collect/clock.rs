@@ -18,7 +18,7 @@ use crate::error::StoreError;
 use crate::fs::open_plain;
 use crate::id::Stamp;
 use crate::snapshot::snapshot_files;
-use crate::store::{Store, read_json};
+use crate::store::{Store, read_derived};
 use crate::trash::bins;
 
 /// A day, and two hours for a run that begins late and for the change to summer time.
@@ -160,16 +160,15 @@ impl Store {
 
     /// The times of collections.
     pub(crate) fn record(&self) -> ClockRecord {
-        let file = open_plain(&self.clock_path());
-        let record = file.ok().and_then(|mut file| read_json(&mut file));
-        record.unwrap_or_default()
+        read_derived(&self.clock_path())
     }
 
     /// Writes it down for the next collection, if there is a store.
     pub(crate) fn remember_visit(&self, record: ClockRecord) {
         if self.root().join("FORMAT").exists() {
+            let json = serde_json::to_vec(&record).unwrap_or_default();
             // A full disk must not stop a collection: the next one is doubted at worst.
-            let _ = self.write_derived("clock", &self.clock_path(), &record);
+            let _ = self.write_derived(&self.clock_path(), &json);
         }
     }
 
@@ -190,16 +189,15 @@ impl Store {
 
     /// When a grace begins: now, or at the latest time that the store knows. If two clocks
     /// disagree, either may be wrong, so the later one counts.
-    pub fn grace_begins(&self) -> Result<DateTime<Utc>, StoreError> {
-        let latest = self.lock()?.latest_time();
-        let now = self.now();
-        Ok(now.max(latest.unwrap_or(now)))
+    pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>, StoreError> {
+        let _locked = self.lock()?;
+        Ok(self.grace_would_begin())
     }
 
     /// The same without a lock, as far as possible. The store must exist.
     pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
         let now = self.now();
-        now.max(self.latest_time_unlocked().unwrap_or(now))
+        now.max(self.latest_time().unwrap_or(now))
     }
 }
 

@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use memchr::memmem;
 use rustix::io::Errno;
@@ -23,8 +23,8 @@ use rustix::io::Errno;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::folder::Entries;
 use crate::fs::{
-    FileId, careful, file_id, id_of, if_there, is_there, is_unchanged, lock, open_plain, parent,
-    sync_name, try_lock,
+    FileId, PATIENCE, careful, file_id, id_of, if_there, is_there, is_unchanged, open_plain,
+    parent, sync_name, try_lock,
 };
 use crate::os;
 
@@ -323,7 +323,7 @@ impl TempFile {
                 Err(error) => return Err(error),
             };
             // On a file system without locks, nothing is removed either.
-            let _ = lock(&file);
+            let _ = try_lock(&file, PATIENCE);
             let meta = file.metadata();
             let meta = meta.inspect_err(|_| LEFT.store(true, Ordering::Relaxed))?;
             let name = TempName { path, keep: false, id: id_of(&meta) };
@@ -440,7 +440,7 @@ pub(crate) fn marked_in(
 /// waits for it in [`TempFile::create`] then sees that its file is gone and starts again.
 fn abandoned(path: &Path) -> Option<File> {
     let file = open_plain(path).ok()?;
-    try_lock(&file).is_ok().then_some(file)
+    try_lock(&file, Duration::ZERO).is_ok().then_some(file)
 }
 
 #[cfg(test)]

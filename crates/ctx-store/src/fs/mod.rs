@@ -23,7 +23,11 @@ use crate::fs::folder::Entries;
 use crate::os::{self, is_link_error};
 
 /// How long a run waits for a lock that others hold for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a lock is tried that others hold for as long as they run: a process that another thread
+/// has just forked can hold ours until it executes its program.
+pub(crate) const MOMENT: Duration = Duration::from_millis(50);
 
 /// The time between two tries.
 const POLL: Duration = Duration::from_millis(2);
@@ -170,56 +174,32 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Locks a file, and waits until it is free; a signal does not end that.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
-    loop {
-        match file.lock() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            done => return done,
-        }
-    }
-}
-
-/// Locks a file unless another process has done so; a signal does not end the attempt.
-pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+/// Locks a file. If another process has locked it, tries again for as long as `patience` says; a
+/// signal does not end the attempt.
+pub(crate) fn try_lock(file: &File, patience: Duration) -> Result<(), TryLockError> {
+    let begun = Instant::now();
     loop {
         match file.try_lock() {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(POLL);
+            }
             done => return done,
         }
     }
 }
 
-/// Takes a free lock. A process that another thread has just forked can hold the lock until it
-/// executes its program, so a busy lock is tried again for a moment.
-pub(crate) fn lock_now(file: &File) -> Result<(), TryLockError> {
-    for _ in 0..25 {
-        match try_lock(file) {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
-            tried => return tried,
-        }
-    }
-    try_lock(file)
-}
-
-/// Waits for the lock on a file, up to 10 seconds; `busy` is the message when it stays
-/// locked.
-pub(crate) fn wait_for_lock(
+/// Locks the file at `path`, as [`try_lock`] does; `busy` is the message when it stays locked.
+pub(crate) fn lock(
     file: &File,
     path: &Path,
+    patience: Duration,
     busy: impl FnOnce() -> String,
 ) -> Result<(), StoreError> {
-    let begun = Instant::now();
-    loop {
-        match try_lock(file) {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                std::thread::sleep(POLL);
-            }
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(busy())),
-            Err(TryLockError::Error(error)) => return Err(error).or_cannot("lock", path),
-        }
-    }
+    try_lock(file, patience).or_else(|error| match error {
+        TryLockError::WouldBlock => Err(StoreError::Busy(busy())),
+        TryLockError::Error(error) => Err(error).or_cannot("lock", path),
+    })
 }
 
 /// Waits for as long as a run that wants a lock needs to see that it is free.
@@ -280,14 +260,11 @@ pub(crate) fn hash_into(hasher: &mut Sha256, reader: &mut impl Read) -> io::Resu
 
 /// Calls `add` with what is left of `reader`, block by block; returns its length.
 pub(crate) fn read_through(reader: &mut impl Read, mut add: impl FnMut(&[u8])) -> io::Result<u64> {
-    each_block(
-        reader,
-        |read| read,
-        |bytes| {
-            add(bytes);
-            Ok(())
-        },
-    )
+    let add = |bytes: &[u8]| {
+        add(bytes);
+        Ok(())
+    };
+    each_block(reader, |read| read, add)
 }
 
 /// The same where `add` may fail; `named` says what a failure of reading is for the caller.
@@ -349,7 +326,7 @@ mod files_tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use super::{file_names, if_there, open_plain, parent, wait_for_lock};
+    use super::{PATIENCE, file_names, if_there, lock, open_plain, parent};
     use crate::error::OrCannot;
 
     #[test]
@@ -391,7 +368,7 @@ mod files_tests {
         holder.lock().expect("a lock");
         let waiting = std::thread::spawn({
             let file = File::open(&path).expect("a file");
-            move || wait_for_lock(&file, Path::new("lock"), || "busy".to_owned())
+            move || lock(&file, Path::new("lock"), PATIENCE, || "busy".to_owned())
         });
         holder.unlock().expect("free");
         assert!(waiting.join().expect("no panic").is_ok());

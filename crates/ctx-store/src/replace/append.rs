@@ -32,8 +32,6 @@ use sha2::Digest;
 
 use crate::audit::{Facts, Figures};
 use crate::error::{OrCannot, Severity, StoreError};
-use crate::fs::atomic::persist;
-use crate::fs::folder::make_dirs;
 use crate::fs::{careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::{self, Lease};
@@ -296,7 +294,6 @@ impl Store {
         live: &SessionFile,
         bytes: &[u8],
     ) -> Result<PathBuf, StoreError> {
-        make_dirs(&self.additions())?;
         let path = self.note_of(live)?;
         let modified = live.meta.modified().ok();
         let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -307,9 +304,7 @@ impl Store {
         let mut note = serde_json::to_vec(&head).or_cannot("write", &path)?;
         note.push(b'\n');
         note.extend_from_slice(bytes);
-        let mut temp = self.temp("appending", 0o600)?;
-        temp.write_all(&note).or_cannot("write", &path)?;
-        persist(temp, &path).map_err(StoreError::before)?;
+        self.write_file(&path, &note).map_err(StoreError::before)?;
         Ok(path)
     }
 

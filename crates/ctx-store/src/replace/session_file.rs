@@ -75,7 +75,7 @@ impl SessionFile {
 
     /// Keeps out runs that use another store, and programs that lock their files.
     pub(crate) fn lock(&self) -> Result<(), StoreError> {
-        if let Err(TryLockError::WouldBlock) = try_lock(&self.file) {
+        if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
             let name = self.path.display();
             return Err(StoreError::Busy(format!("{name} is locked by another process")));
         }
@@ -231,10 +231,10 @@ impl Store {
         }
         // The note may be lost or of another copy of the session, and the tool may have written a
         // session with another id: before anybody is refused, all snapshots are looked at.
-        let entries = self.catalog(None)?.entries.into_iter();
-        let of_it = entries.filter_map(|entry| entry.meta.ok().filter(is_of_it));
+        let catalog = self.catalog(None)?;
+        let of_it = catalog.trusted().map(|(_, meta)| meta).filter(|meta| is_of_it(meta));
         let newest = of_it.max_by_key(|meta| meta.sequence);
-        Ok(newest.and_then(written))
+        Ok(newest.cloned().and_then(written))
     }
 }
 

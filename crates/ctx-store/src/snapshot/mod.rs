@@ -157,13 +157,13 @@ impl Store {
         session: Option<&SessionId>,
         sha256: &str,
     ) -> Result<bool, StoreError> {
-        let entries = self.catalog(session)?.entries.into_iter();
-        let is_of = |entry: &Entry| matches!(&entry.meta, Ok(meta) if meta.sha256 == sha256);
-        for entry in entries.filter(is_of) {
-            match self.open_verified(&entry) {
-                Ok(_) => return Ok(true),
-                Err(StoreError::Damaged { .. }) => {}
-                Err(error) => return Err(error),
+        for entry in self.catalog(session)?.entries {
+            if entry.meta.as_ref().is_ok_and(|meta| meta.sha256 == sha256) {
+                match self.open_verified(&entry) {
+                    Ok(_) => return Ok(true),
+                    Err(StoreError::Damaged { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         Ok(false)
@@ -171,17 +171,17 @@ impl Store {
 
     /// How much room it takes, by the lengths of its files. What vanishes meanwhile takes none.
     pub fn usage(&self) -> Result<Usage, StoreError> {
-        let snapshots = snapshot_files(&self.snapshots())?;
-        let committed = snapshots.iter().filter(|file| file.is_meta);
-        let lengths = snapshots.iter();
-        let lengths = lengths.filter_map(|file| fs::symlink_metadata(&file.path).ok());
-        Ok(Usage {
+        let mut usage = Usage {
             sessions: self.sessions()?.len() as u64,
-            snapshots: committed.count() as u64,
             bytes: length_of(self.root())?,
-            snapshot_bytes: lengths.map(|meta| meta.len()).sum(),
             trash_bytes: length_of(&self.trash())?,
-        })
+            ..Usage::default()
+        };
+        for file in snapshot_files(&self.snapshots())? {
+            usage.snapshots += u64::from(file.is_meta);
+            usage.snapshot_bytes += fs::symlink_metadata(&file.path).map_or(0, |meta| meta.len());
+        }
+        Ok(usage)
     }
 }
 
@@ -205,6 +205,13 @@ pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError
         Some(SnapshotFile { id: SnapshotId::parse(stem)?, is_meta, path: dir.join(&name) })
     };
     Ok(file_names(dir)?.into_iter().filter_map(file).collect())
+}
+
+impl Catalog {
+    /// The snapshots whose commit records can be trusted.
+    pub(crate) fn trusted(&self) -> impl DoubleEndedIterator<Item = (&SnapshotId, &Meta)> {
+        self.entries.iter().filter_map(|entry| Some((&entry.id, entry.meta.as_ref().ok()?)))
+    }
 }
 
 impl Entry {

@@ -13,13 +13,12 @@ use serde_json::{Map, Value};
 
 use crate::audit::Facts;
 use crate::error::StoreError;
-use crate::fs::folder::make_dirs;
-use crate::fs::{file_names, open_plain};
+use crate::fs::file_names;
 use crate::id::{SessionId, SnapshotId};
 use crate::replace::Replacement;
 use crate::snapshot::Entry;
 use crate::snapshot::meta::{Meta, SnapshotKind};
-use crate::store::{Store, StoreLock, read_json};
+use crate::store::{Store, StoreLock, read_derived};
 
 /// Content of `recent/{session}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,11 +50,13 @@ impl Store {
         self.root().join("recent")
     }
 
+    fn recent_path(&self, session: &SessionId) -> PathBuf {
+        self.recent_dir().join(session.as_str())
+    }
+
     /// The record of a session; empty without one.
     pub(crate) fn recent(&self, session: &SessionId) -> RecentSnapshots {
-        let file = open_plain(&self.recent_dir().join(session.as_str()));
-        let recent = file.ok().and_then(|mut file| read_json(&mut file));
-        recent.unwrap_or_default()
+        read_derived(&self.recent_path(session))
     }
 
     /// The newest recorded snapshot of a session.
@@ -113,7 +114,7 @@ impl Store {
     /// Removes what is written down of a session.
     pub(crate) fn remove_recent(&self, session: &SessionId) {
         // If it remains, it names missing snapshots.
-        let _ = fs::remove_file(self.recent_dir().join(session.as_str()));
+        let _ = fs::remove_file(self.recent_path(session));
     }
 
     /// The notes about a session that pass on to its next snapshot.
@@ -177,9 +178,8 @@ impl StoreLock<'_> {
     ) {
         let mut recent = self.store.recent(session);
         change(&mut recent);
-        let dir = self.store.recent_dir();
-        let write = || self.store.write_derived("recent", &dir.join(session.as_str()), &recent);
-        if make_dirs(&dir).and_then(|()| write()).is_err() {
+        let json = serde_json::to_vec(&recent).unwrap_or_default();
+        if self.store.write_derived(&self.store.recent_path(session), &json).is_err() {
             self.store.remove_recent(session);
         }
     }
