@@ -158,7 +158,11 @@ impl Store {
     }
 }
 
-fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes, StoreError> {
+pub(super) fn open_checked(
+    entry: &Entry,
+    path: &Path,
+    meta: &Meta,
+) -> Result<SnapshotBytes, StoreError> {
     let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
     let found = match hash(&mut bytes) {
         // The system gives a number to what it could not read.

@@ -8,7 +8,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ctx_format::{FromStart, Options, Records};
 use sha2::{Digest, Sha256};
@@ -246,18 +246,14 @@ impl Draft<'_> {
         equal: Option<EqualBytes>,
         meta: &mut Meta,
     ) -> Result<(), StoreError> {
-        let store = self.store;
-        let Some(equal) = equal else {
-            return persist(self.temp, &store.data_path(id));
-        };
-        if equal.link(store, id)? {
-            if let Some(packed) = equal.packed {
-                meta.pack(packed);
+        if let Some(equal) = equal {
+            if equal.link(self.store, id)? {
+                equal.packed.into_iter().for_each(|packed| meta.pack(packed));
+                return Ok(());
             }
-            return Ok(());
+            self.read_back()?;
         }
-        self.read_back()?;
-        persist(self.temp, &store.data_path(id))
+        persist(self.temp, &self.store.data_path(id))
     }
 
     /// Whether the file holds what was written to it, before anybody relies on that.
@@ -354,11 +350,8 @@ impl Draft<'_> {
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
         let is_same = |meta: &Meta| meta.sha256 == self.sha256;
         let (id, bytes, meta) = self.store.newest_if(session, is_same)?;
-        Some(if bytes.is_packed() {
-            EqualBytes::packed(self.store, &id, meta.packed?)
-        } else {
-            EqualBytes { path: self.store.data_path(&id), packed: None }
-        })
+        let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
+        Some(EqualBytes { id, packed })
     }
 }
 
@@ -422,9 +415,10 @@ impl Saved {
     }
 }
 
-/// A file of an earlier snapshot with the same bytes.
+/// The file of an earlier snapshot with the same bytes.
 pub(crate) struct EqualBytes {
-    path: PathBuf,
+    /// The earlier snapshot.
+    pub(crate) id: SnapshotId,
     /// How they are packed in it, if they are.
     pub(crate) packed: Option<Packed>,
 }
@@ -433,19 +427,14 @@ impl EqualBytes {
     /// Gives the file a second name, durably; `false` where that cannot be done: on a file system
     /// without such names, or because the file was packed or removed meanwhile.
     pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool, StoreError> {
-        let name = match self.packed {
+        let [file, name] = [&self.id, id].map(|id| match self.packed {
             Some(_) => store.packed_path(id),
             None => store.data_path(id),
-        };
-        match fs::hard_link(&self.path, &name) {
+        });
+        match fs::hard_link(file, &name) {
             Ok(()) => sync_name(&name).map(|()| true),
             Err(_) => Ok(false),
         }
-    }
-
-    /// The packed file of a snapshot.
-    pub(crate) fn packed(store: &Store, id: &SnapshotId, packed: Packed) -> Self {
-        Self { path: store.packed_path(id), packed: Some(packed) }
     }
 }
 

@@ -9,18 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
+use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::{TempFile, persist};
-use crate::fs::{HashingReader, each_block, file_names, hash, hex, if_there, is_there, open_plain};
+use crate::fs::{each_block, file_names, hash, hex, if_there, is_there, open_plain};
 use crate::id::SnapshotId;
 use crate::os;
-use crate::snapshot::bytes::SnapshotBytes;
+use crate::snapshot::bytes::open_checked;
 use crate::snapshot::draft::EqualBytes;
 use crate::snapshot::meta::{Meta, Packed};
 use crate::snapshot::{Entry, bytes_of_meta};
@@ -53,16 +55,21 @@ pub struct PackReport {
     pub failed: Vec<StoreError>,
 }
 
-/// A packed file that has no name yet, or the one that a killed run has left.
-enum Made {
+/// A packed file that has no name yet, the one that a killed run has left, or that of another
+/// snapshot of the same bytes.
+enum PackedFile {
     New(TempFile),
     There,
-    /// Another snapshot of the same bytes has it.
-    EqualBytes(EqualBytes),
+    Equal(EqualBytes),
 }
 
 /// Bytes packed in this run, by their sha256: equal bytes are packed once.
 type Done = BTreeMap<String, (SnapshotId, Packed)>;
+
+fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
+    let snapshots: Vec<String> = ids.map(SnapshotId::to_string).collect();
+    Facts { count: Some(snapshots.len() as u64), snapshots, ..Facts::default() }
+}
 
 impl Store {
     /// The intact ones of these snapshots that were taken at `before` or earlier and whose bytes
@@ -87,13 +94,8 @@ impl Store {
         if entries.is_empty() {
             return report;
         }
-        let ids = entries.iter().map(|entry| entry.id.to_string());
-        let mut facts = Facts {
-            snapshots: ids.collect(),
-            count: Some(entries.len() as u64),
-            ..Facts::default()
-        };
-        let operation = match self.begin("pack", &facts) {
+        let begun = facts(entries.iter().map(|entry| &entry.id));
+        let operation = match self.begin("pack", &begun) {
             Ok(operation) => operation,
             Err(error) => {
                 report.failed.push(error);
@@ -113,8 +115,7 @@ impl Store {
                 }
             }
         }
-        facts.snapshots = report.packed.iter().map(|(id, _)| id.to_string()).collect();
-        facts.count = Some(report.packed.len() as u64);
+        let mut facts = facts(report.packed.iter().map(|(id, _)| id));
         facts.bytes = Some(report.packed.iter().map(|(_, it)| it.packed_bytes).sum());
         report.failed.extend(self.done(&operation, &facts).err());
         report
@@ -127,23 +128,18 @@ impl Store {
         let Some(plain) = if_there(open_plain(&path).or_cannot("read", &path))? else {
             return Ok(None);
         };
-        // Before the lock, so that other runs do not wait for it.
-        let at_hand = match (self.packed_before(&meta, &entry.id), done.get(&meta.sha256)) {
-            (Some(packed), _) => Some((Made::There, packed)),
-            (None, Some((id, packed))) => {
-                let equal = EqualBytes::packed(self, id, packed.clone());
-                Some((Made::EqualBytes(equal), packed.clone()))
-            }
-            (None, None) => None,
-        };
         let mut is_done = None;
-        if let Some((made, packed)) = at_hand {
-            is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
+        if let Some(packed) = self.packed_before(entry, &meta) {
+            is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::There, packed)?;
+        } else if let Some((id, packed)) = done.get(&meta.sha256) {
+            let equal = EqualBytes { id: id.clone(), packed: Some(packed.clone()) };
+            let file = PackedFile::Equal(equal);
+            is_done = self.swap_for_packed(&entry.id, &meta, file, packed.clone())?;
         }
         // A file system may have no second names.
         if is_done.is_none() {
-            let (made, packed) = self.compress(entry, &meta, plain)?;
-            is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
+            let (file, packed) = self.compress(entry, &meta, plain)?;
+            is_done = self.swap_for_packed(&entry.id, &meta, PackedFile::New(file), packed)?;
         }
         let Some(packed) = is_done else {
             return Ok(None);
@@ -154,33 +150,22 @@ impl Store {
     }
 
     /// The packed file of a killed run that is in meta.json.
-    fn packed_before(&self, meta: &Meta, id: &SnapshotId) -> Option<Packed> {
+    fn packed_before(&self, entry: &Entry, meta: &Meta) -> Option<Packed> {
+        let path = self.packed_path(&entry.id);
         let packed = meta.packed.clone()?;
-        let found = self.packed(id).ok()?;
-        let unpacked = SnapshotBytes::open(&self.packed_path(id), Some(meta.bytes));
-        let unpacked = hash(&mut unpacked.ok()?).ok()?;
-        (found == packed && unpacked == meta.sha256).then_some(packed)
+        let is_whole = Packed::of(&path).is_ok_and(|found| found == packed)
+            && open_checked(entry, &path, meta).is_ok();
+        is_whole.then_some(packed)
     }
 
-    /// The existing packed file.
-    pub(crate) fn packed(&self, id: &SnapshotId) -> Result<Packed, StoreError> {
-        let path = self.packed_path(id);
-        let facts = || {
-            let mut file = open_plain(&path)?;
-            let bytes = file.metadata()?.len();
-            let sha256 = hash(&mut file)?;
-            Ok::<_, io::Error>(Packed { bytes, sha256 })
-        };
-        facts().or_cannot("read", &path)
-    }
-
-    /// Writes the packed file into `tmp/`, and reads it back.
+    /// Writes the packed file into `tmp/`, and reads it back. No lock is held, so that other runs
+    /// do not wait for it.
     fn compress(
         &self,
         entry: &Entry,
         meta: &Meta,
         plain: File,
-    ) -> Result<(Made, Packed), StoreError> {
+    ) -> Result<(TempFile, Packed), StoreError> {
         let path = self.data_path(&entry.id);
         let temp = self.temp("packed", 0o600)?;
         let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
@@ -204,8 +189,15 @@ impl Store {
         let mode = temp.file.set_permissions(Permissions::from_mode(0o400));
         mode.or_cannot("change the mode of", temp.path())?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
-        let packed = read_back(&temp, meta)?;
-        Ok((Made::New(temp), packed))
+        let packed = Packed::of(temp.path())?;
+        // Before anybody relies on it.
+        let unpacked = open_plain(temp.path()).and_then(Decoder::new);
+        let unpacked = unpacked.and_then(|mut unpacked| hash(&mut unpacked));
+        if unpacked.or_cannot("read", temp.path())? != meta.sha256 {
+            let other = io::Error::other("what is unpacked is not what was packed");
+            return Err(other).or_not_written(temp.path());
+        }
+        Ok((temp, packed))
     }
 
     /// Gives the packed file its name, and removes the plain one. `None` where the snapshot is
@@ -214,7 +206,7 @@ impl Store {
         &self,
         id: &SnapshotId,
         before: &Meta,
-        made: Made,
+        file: PackedFile,
         packed: Packed,
     ) -> Result<Option<Packed>, StoreError> {
         let mut locked = self.lock()?;
@@ -231,12 +223,12 @@ impl Store {
         if !is_there(&plain)? {
             return Ok(None);
         }
-        match made {
-            Made::There => {}
-            Made::New(temp) => {
+        match file {
+            PackedFile::There => {}
+            PackedFile::New(temp) => {
                 persist(temp, &self.packed_path(id)).map_err(StoreError::before)?;
             }
-            Made::EqualBytes(equal) => {
+            PackedFile::Equal(equal) => {
                 remove(&self.packed_path(id))?;
                 if !equal.link(self, id)? {
                     return Ok(None);
@@ -263,20 +255,12 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
     Ok(encoder)
 }
 
-/// Unpacks what was written, before anybody relies on it.
-fn read_back(temp: &TempFile, meta: &Meta) -> Result<Packed, StoreError> {
-    let path = temp.path();
-    let unpack = || {
-        let file = HashingReader::new(Box::new(open_plain(path)?));
-        let mut unpacked = zstd::stream::read::Decoder::new(file.clone())?;
-        let sha256 = hash(&mut unpacked)?;
-        let packed = Packed { bytes: temp.file.metadata()?.len(), sha256: file.finish()? };
-        Ok::<_, io::Error>((sha256, packed))
-    };
-    let (sha256, packed) = unpack().or_cannot("read", path)?;
-    if sha256 == meta.sha256 {
-        return Ok(packed);
+impl Packed {
+    /// The packed file at `path`.
+    pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
+        let mut file = open_plain(path).or_cannot("read", path)?;
+        let bytes = file.metadata().or_cannot("read", path)?.len();
+        let sha256 = hash(&mut file).or_cannot("read", path)?;
+        Ok(Self { bytes, sha256 })
     }
-    let other = io::Error::other("what is unpacked is not what was packed");
-    Err(other).or_not_written(path)
 }
