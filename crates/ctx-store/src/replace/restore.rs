@@ -7,6 +7,7 @@
 //! not mistaken for the last one. Also finds what a rollback would remove: lines that agents have
 //! appended since a tool last changed or saved the file.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -48,8 +49,10 @@ pub struct Restore<'s> {
     pub content: SnapshotBytes,
     /// The commit record.
     pub meta: Meta,
-    /// The results of replacements of the session's files, by the ids of the snapshots before them.
-    pub(crate) made: Vec<(String, Successor)>,
+    /// What a tool knows of the beginning of the file, by the ids of snapshots: the result of the
+    /// replacement of this one, its own bytes, the results of the other replacements of the
+    /// session's files.
+    known: Vec<(String, Successor)>,
     /// How the file begins that was looked at to find it.
     pub(crate) file: PrefixHashes,
 }
@@ -119,15 +122,17 @@ impl Store {
             SnapshotChoice::Undo(_) => opened.map_err(StoreError::in_undo)?,
             _ => opened?,
         };
-        let metas = catalog.entries.iter();
-        let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
-        let made = metas.filter_map(|meta| Some((meta.id.clone(), meta.replaced_by.clone()?)));
+        let result = |meta: &Meta| Some((meta.id.clone(), meta.replaced_by.clone()?));
+        let mut results: Vec<_> = catalog.trusted().filter_map(|(_, meta)| result(meta)).collect();
+        results.sort_by_key(|(_, result)| Reverse(result.bytes));
+        let own = Successor { bytes: meta.bytes, sha256: meta.sha256.clone() };
+        let known = result(&meta).into_iter().chain([(meta.id.clone(), own)]).chain(results);
         Ok(Restore {
             store: self,
             session: entry.id.session.clone(),
+            known: known.collect(),
             content,
             meta,
-            made: made.collect(),
             file,
         })
     }
@@ -150,21 +155,19 @@ impl Store {
             return Ok(OfFile { catalog, by_content: None });
         }
         let fitting = fitting_sessions(&catalog, path)?;
-        let mut sessions = fitting.iter();
-        let (Some(session), None) = (sessions.next(), sessions.next()) else {
-            if fitting.is_empty() {
-                return Err(StoreError::NoSnapshotOf(path.to_owned()));
+        let session = match &fitting[..] {
+            [] => return Err(StoreError::NoSnapshotOf(path.to_owned())),
+            [session] => session,
+            several => {
+                return Err(StoreError::SeveralSessions {
+                    path: path.to_owned(),
+                    sessions: several.iter().map(ToString::to_string).collect(),
+                });
             }
-            return Err(StoreError::SeveralSessions {
-                path: path.to_owned(),
-                sessions: fitting.iter().map(ToString::to_string).collect(),
-            });
         };
         catalog.entries.retain(|entry| entry.id.session == *session);
         catalog.uncommitted.retain(|id| id.session == *session);
-        let metas = catalog.entries.iter().rev();
-        let mut metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
-        let source = metas.find_map(|meta| meta.source.clone());
+        let source = catalog.trusted().rev().find_map(|(_, meta)| meta.source.clone());
         Ok(OfFile { by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())), catalog })
     }
 
@@ -184,10 +187,10 @@ impl Store {
             return Err(StoreError::NothingToUndo);
         }
         let mut entries: Vec<&Entry> = catalog.entries.iter().collect();
-        entries.sort_by_key(|entry| std::cmp::Reverse(entry.id.stamp.sequence));
-        let metas = entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
-        let asked = metas.flat_map(Meta::lengths);
-        let now = PrefixHashes::of(path, asked)?;
+        entries.sort_by_key(|entry| Reverse(entry.id.stamp.sequence));
+        let lengths = catalog.trusted().flat_map(|(_, meta)| meta.lengths());
+        let now = path
+            .map_or_else(|| Ok(PrefixHashes::default()), |path| PrefixHashes::of(path, lengths))?;
         let mut newest = None;
         for entry in entries {
             let Ok(meta) = &entry.meta else {
@@ -267,28 +270,21 @@ impl Restore<'_> {
     /// content that replaced the snapshot, after the snapshot's own bytes, or after the result of
     /// another replacement.
     pub fn appended(&self, path: &Path) -> Result<Option<Appended>, StoreError> {
-        let meta = &self.meta;
-        let own = Successor { bytes: meta.bytes, sha256: meta.sha256.clone() };
-        let mut made: Vec<(&str, &Successor)> = Vec::new();
-        made.extend(self.made.iter().map(|(id, made)| (id.as_str(), made)));
-        made.sort_by_key(|(_, made)| std::cmp::Reverse(made.bytes));
-        let after = meta.replaced_by.iter().chain([&own]);
-        let known = after.map(|of| (meta.id.as_str(), of)).chain(made);
-        let known: Vec<_> = known.collect();
         let read;
-        let now = if self.file.path.as_deref() == Some(path) {
+        let now = if self.file.path == path {
             &self.file
         } else {
-            read = PrefixHashes::of(Some(path), known.iter().map(|(_, of)| of.bytes))?;
+            read = PrefixHashes::of(path, self.known.iter().map(|(_, known)| known.bytes))?;
             &read
         };
-        let Some((since, of)) = known.into_iter().find(|(_, of)| now.begin_with(of)) else {
+        let Some((since, known)) = self.known.iter().find(|(_, known)| now.begin_with(known))
+        else {
             return Ok(None);
         };
         let mut file = SessionFile::open(path)?.file;
-        file.seek(SeekFrom::Start(of.bytes)).or_cannot("read", path)?;
+        file.seek(SeekFrom::Start(known.bytes)).or_cannot("read", path)?;
         let mut file = BufReader::new(file);
-        let mut appended = Appended { since: since.to_owned(), lines: 0, bytes: 0 };
+        let mut appended = Appended { since: since.clone(), lines: 0, bytes: 0 };
         loop {
             let read = file.skip_until(b'\n').or_cannot("read", path)?;
             if read == 0 {
@@ -310,21 +306,17 @@ pub struct OfFile {
 }
 
 /// The sessions of whose bytes the longest beginning of the file is.
-fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<BTreeSet<SessionId>, StoreError> {
-    if !is_there(path)? {
-        return Ok(BTreeSet::new());
+fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>, StoreError> {
+    let file = PrefixHashes::of(path, catalog.trusted().flat_map(|(_, meta)| meta.lengths()))?;
+    let mut by_length: BTreeMap<u64, BTreeSet<&SessionId>> = BTreeMap::new();
+    for (id, meta) in catalog.trusted() {
+        // Every file begins with nothing.
+        if let Some(length) = file.fit(meta).filter(|length| *length > 0) {
+            by_length.entry(length).or_default().insert(&id.session);
+        }
     }
-    let metas = || {
-        let entries = catalog.entries.iter();
-        entries.filter_map(|entry| Some((&entry.id.session, entry.meta.as_ref().ok()?)))
-    };
-    let file = PrefixHashes::of(Some(path), metas().flat_map(|(_, meta)| meta.lengths()))?;
-    // Every file begins with nothing.
-    let fit = |meta: &Meta| file.fit(meta).filter(|bytes| *bytes > 0);
-    let longest = metas().filter_map(|(_, meta)| fit(meta)).max();
-    let fits = |meta: &Meta| longest.is_some() && fit(meta) == longest;
-    let fitting = metas().filter(|(_, meta)| fits(meta));
-    Ok(fitting.map(|(session, _)| session.clone()).collect())
+    let longest = by_length.pop_last().map(|(_, sessions)| sessions);
+    Ok(longest.into_iter().flatten().cloned().collect())
 }
 
 impl Catalog {
@@ -356,31 +348,25 @@ impl Meta {
 #[derive(Default)]
 pub(crate) struct PrefixHashes {
     /// Which file.
-    path: Option<PathBuf>,
+    path: PathBuf,
     /// For the whole file; `None` if there is no file.
-    length: Option<u64>,
+    whole: Option<String>,
     hashes: BTreeMap<u64, String>,
 }
 
 impl PrefixHashes {
     /// The requested hashes, in one pass over the file.
-    pub(crate) fn of(
-        path: Option<&Path>,
-        asked: impl Iterator<Item = u64>,
-    ) -> Result<Self, StoreError> {
-        let Some(path) = path else {
-            return Ok(Self::default());
-        };
-        let none = Self { path: Some(path.to_owned()), ..Self::default() };
-        if !is_there(path)? {
-            return Ok(none);
+    pub(crate) fn of(path: &Path, asked: impl Iterator<Item = u64>) -> Result<Self, StoreError> {
+        let mut prefixes = Self { path: path.to_owned(), ..Self::default() };
+        if is_there(path)? {
+            let live = SessionFile::open(path)?;
+            let length = live.meta.len();
+            let mut lengths: BTreeSet<u64> = asked.filter(|bytes| *bytes <= length).collect();
+            lengths.insert(length);
+            prefixes.hashes = hashes(&live.file, lengths).or_cannot("read", path)?;
+            prefixes.whole = prefixes.hashes.get(&length).cloned();
         }
-        let live = SessionFile::open(path)?;
-        let length = live.meta.len();
-        let mut lengths: BTreeSet<u64> = asked.filter(|bytes| *bytes <= length).collect();
-        lengths.insert(length);
-        let hashes = hashes(&live.file, lengths).or_cannot("read", path)?;
-        Ok(Self { length: Some(length), hashes, ..none })
+        Ok(prefixes)
     }
 
     pub(crate) fn begin_with(&self, new: &Successor) -> bool {
@@ -396,8 +382,7 @@ impl PrefixHashes {
     }
 
     fn is(&self, meta: &Meta) -> bool {
-        let whole = self.length.and_then(|length| self.hashes.get(&length));
-        whole == Some(&meta.sha256)
+        self.whole.as_ref() == Some(&meta.sha256)
     }
 }
 
@@ -736,7 +721,7 @@ mod appended_tests {
         // The search for the snapshot has read enough of the file to tell.
         let undo = bench.store.find_restore(&id("demo"), SnapshotChoice::Undo(Some(&path)));
         let undo = undo.expect("found");
-        assert!(undo.file.path.as_deref() == Some(path.as_path()));
+        assert_eq!(undo.file.path, path);
         let told = undo.appended(&path).expect("reads").expect("a line");
         assert_eq!(
             told.to_string(),
