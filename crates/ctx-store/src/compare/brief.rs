@@ -26,7 +26,7 @@ pub struct Brief {
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(super) struct PartBrief {
-    pub(super) kind: PartKind,
+    pub(super) kind: &'static str,
     /// The hash of the id of the call, or 0.
     pub(super) id: u64,
     pub(super) characters: usize,
@@ -35,27 +35,8 @@ pub(super) struct PartBrief {
     pub(super) has_handle: bool,
 }
 
-/// The kind of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PartKind {
-    Text,
-    Reasoning,
-    Call,
-    Result,
-    Other,
-}
-
-impl PartKind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Reasoning => "reasoning",
-            Self::Call => "arguments",
-            Self::Result => "result",
-            Self::Other => "other part",
-        }
-    }
-}
+/// The kinds of parts, in the order in which their changes are told.
+const KINDS: [&str; 5] = ["text", "reasoning", "arguments", "result", "other part"];
 
 /// How many characters of the text are kept.
 const WORDS: usize = 80;
@@ -120,24 +101,25 @@ fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u
         return vec![hasher.hash_one(("record", own.as_ref()))];
     }
     let named = parts.iter().filter(|part| part.id != 0);
-    let keys = named.map(|part| hasher.hash_one((part.kind.name(), part.id)));
+    let keys = named.map(|part| hasher.hash_one((part.kind, part.id)));
     keys.collect()
 }
 
 impl PartBrief {
     fn of(part: &Part<'_>, hasher: &RandomState) -> Self {
         let id = |id: Option<&str>| id.map_or(0, |id| hasher.hash_one(id));
-        let of_result;
+        let [of_text, of_reasoning, of_call, of_result, other] = KINDS;
+        let result_text;
         let (kind, id, text) = match part {
-            Part::Text(text) | Part::Refusal(text) => (PartKind::Text, 0, text.as_ref()),
-            Part::Reasoning(text) => (PartKind::Reasoning, 0, text.as_ref()),
-            Part::Call(call) => (PartKind::Call, id(call.id.as_deref()), call.arguments.as_ref()),
+            Part::Text(text) | Part::Refusal(text) => (of_text, 0, text.as_ref()),
+            Part::Reasoning(text) => (of_reasoning, 0, text.as_ref()),
+            Part::Call(call) => (of_call, id(call.id.as_deref()), call.arguments.as_ref()),
             Part::Result(result) => {
-                of_result = result.text().unwrap_or_default();
-                (PartKind::Result, id(result.id.as_deref()), of_result.as_ref())
+                result_text = result.text().unwrap_or_default();
+                (of_result, id(result.id.as_deref()), result_text.as_ref())
             }
-            Part::Media(media) => (PartKind::Other, 0, media.raw.as_ref()),
-            Part::Opaque(raw) => (PartKind::Other, 0, raw.as_ref()),
+            Part::Media(media) => (other, 0, media.raw.as_ref()),
+            Part::Opaque(raw) => (other, 0, raw.as_ref()),
         };
         let hash = match part {
             // Also what no text can stand for.
@@ -187,14 +169,8 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
         let name = |brief: &Brief| brief.role.map_or("no message", |role| role.as_str());
         changes.push(format!("{} → {}", name(old), name(new)));
     }
-    for kind in
-        [PartKind::Text, PartKind::Reasoning, PartKind::Call, PartKind::Result, PartKind::Other]
-    {
-        let of = |brief: &Brief| -> Vec<PartBrief> {
-            let parts = brief.parts.iter().filter(|part| part.kind == kind);
-            parts.cloned().collect()
-        };
-        changes.extend(of_kind(kind, &of(old), &of(new)));
+    for kind in KINDS {
+        changes.extend(changes_of_kind(kind, &old.parts, &new.parts));
     }
     if changes.is_empty() {
         changes.push("only members outside the message".to_owned());
@@ -203,33 +179,32 @@ pub(super) fn changes_within(old: &Brief, new: &Brief) -> Vec<String> {
 }
 
 /// Parts of one kind, paired by the ids of their calls, else by their order.
-fn of_kind(kind: PartKind, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
-    let mut left: Vec<Option<&PartBrief>> = new.iter().map(Some).collect();
+fn changes_of_kind(kind: &str, old: &[PartBrief], new: &[PartBrief]) -> Vec<String> {
+    let is_of_kind = |part: &&PartBrief| part.kind == kind;
+    let mut left: Vec<&PartBrief> = new.iter().filter(is_of_kind).collect();
     let mut changes = Vec::new();
-    for part in old {
-        let at = left.iter().position(|it| it.is_some_and(|it| it.id == part.id));
-        match at.and_then(|at| left[at].take()) {
+    for part in old.iter().filter(is_of_kind) {
+        match left.iter().position(|it| it.id == part.id).map(|at| left.remove(at)) {
             Some(other) if other.hash != part.hash => changes.push(change(kind, part, other)),
             Some(_) => {}
-            None => changes.push(format!("{} gone: {}", kind.name(), size(part))),
+            None => changes.push(format!("{kind} gone: {}", size(part))),
         }
     }
-    let added = left.into_iter().flatten();
-    changes.extend(added.map(|part| format!("{} new: {}", kind.name(), size(part))));
+    changes.extend(left.into_iter().map(|part| format!("{kind} new: {}", size(part))));
     changes
 }
 
-fn change(kind: PartKind, old: &PartBrief, new: &PartBrief) -> String {
-    let (name, before) = (kind.name(), old.characters);
+fn change(kind: &str, old: &PartBrief, new: &PartBrief) -> String {
+    let before = old.characters;
     let handle = match (old.has_handle, new.has_handle) {
         (false, true) => ", a handle at its end",
         (true, false) => ", back from its handle",
         _ => "",
     };
     if before == new.characters {
-        return format!("{name} changed: {}{handle}", size(old));
+        return format!("{kind} changed: {}{handle}", size(old));
     }
-    format!("{name}: {before} → {}{handle}", size(new))
+    format!("{kind}: {before} → {}{handle}", size(new))
 }
 
 fn size(part: &PartBrief) -> String {

@@ -57,7 +57,7 @@ pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
     let hasher = RandomState::new();
     let old = brief::read(old, &hasher)?;
     let new = brief::read(new, &hasher)?;
-    Ok(Pairing::of(&old, &new).comparison())
+    Ok(Pairing::of(&old, &new, &hasher).comparison())
 }
 
 /// Which records of two sessions are the same ones.
@@ -78,13 +78,16 @@ enum LineChange {
 }
 
 impl<'a> Pairing<'a> {
-    fn of(old: &'a [Brief], new: &'a [Brief]) -> Self {
+    fn of(old: &'a [Brief], new: &'a [Brief], hasher: &RandomState) -> Self {
         let mut pairing =
             Self { old, new, pairs: vec![None; new.len()], is_paired: vec![false; old.len()] };
         pairing.in_order();
-        pairing.by(LineChange::Moved, |brief| vec![brief.hash]);
-        pairing.by(LineChange::Changed, |brief| brief.keys.clone());
-        pairing.by_words();
+        pairing.by(LineChange::Moved, |brief, _| vec![brief.hash]);
+        pairing.by(LineChange::Changed, |brief, _| brief.keys.clone());
+        // Between the same neighbours, of one role, with the same beginning.
+        pairing.by(LineChange::Changed, |brief, gap| {
+            alike(brief).map(|alike| hasher.hash_one((gap, alike))).into_iter().collect()
+        });
         pairing
     }
 
@@ -115,72 +118,52 @@ impl<'a> Pairing<'a> {
         self.is_paired[old] = true;
     }
 
-    /// Pairs the remaining records with a common key, first ones first.
-    fn by(&mut self, place: LineChange, keys: impl Fn(&Brief) -> Vec<u64>) {
+    /// Pairs the remaining records with a common key, first ones first. A key may depend on the
+    /// number of kept records before a record.
+    fn by(&mut self, place: LineChange, keys: impl Fn(&Brief, usize) -> Vec<u64>) {
+        let (old, new) = (self.old, self.new);
+        let (old_gaps, new_gaps) = self.gaps();
         let mut known: HashMap<u64, VecDeque<usize>> = HashMap::new();
-        for (at, brief) in self.old.iter().enumerate() {
-            for key in keys(brief).into_iter().filter(|_| !self.is_paired[at]) {
+        for (at, brief) in old.iter().enumerate().filter(|(at, _)| !self.is_paired[*at]) {
+            for key in keys(brief, old_gaps[at]) {
                 known.entry(key).or_default().push_back(at);
             }
         }
-        for at in 0..self.new.len() {
+        for (at, brief) in new.iter().enumerate() {
             if self.pairs[at].is_some() {
                 continue;
             }
-            for key in keys(&self.new[at]) {
-                let Some(olds) = known.get_mut(&key) else {
-                    continue;
-                };
+            let found = keys(brief, new_gaps[at]).into_iter().find_map(|key| {
+                let olds = known.get_mut(&key)?;
                 while olds.front().is_some_and(|old| self.is_paired[*old]) {
                     olds.pop_front();
                 }
-                if let Some(old) = olds.pop_front() {
-                    self.pair(old, at, place);
-                    break;
-                }
+                olds.pop_front()
+            });
+            if let Some(old) = found {
+                self.pair(old, at, place);
             }
-        }
-    }
-
-    /// Pairs the remaining records between the same neighbours that have one role and begin alike.
-    fn by_words(&mut self) {
-        let (old_gaps, new_gaps) = self.gaps();
-        let mut known: HashMap<(usize, &str, &str), VecDeque<usize>> = HashMap::new();
-        for (at, brief) in self.old.iter().enumerate() {
-            if let Some((role, begin)) = alike(brief).filter(|_| !self.is_paired[at]) {
-                let key = (old_gaps[at], role, begin);
-                known.entry(key).or_default().push_back(at);
-            }
-        }
-        let mut found = Vec::new();
-        for (at, brief) in self.new.iter().enumerate() {
-            if let Some((role, begin)) = alike(brief).filter(|_| self.pairs[at].is_none()) {
-                let olds = known.get_mut(&(new_gaps[at], role, begin));
-                found.extend(olds.and_then(VecDeque::pop_front).map(|old| (old, at)));
-            }
-        }
-        for (old, new) in found {
-            self.pair(old, new, LineChange::Changed);
         }
     }
 
     /// For each record, the number of kept records before it.
     fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
-        let mut is_kept = vec![false; self.old.len()];
-        for (old, place) in self.pairs.iter().flatten() {
-            is_kept[*old] = *place == LineChange::Kept;
+        let (mut old_kept, mut new_kept) =
+            (vec![false; self.old.len()], vec![false; self.new.len()]);
+        for (new, pair) in self.pairs.iter().enumerate() {
+            if let Some((old, LineChange::Kept)) = pair {
+                (old_kept[*old], new_kept[new]) = (true, true);
+            }
         }
-        let count = |kept: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
-            let measured = kept.scan(0, |sum, is_kept| {
-                let before = *sum;
-                *sum += usize::from(is_kept);
-                Some(before)
+        let count = |kept: Vec<bool>| {
+            let mut before = 0;
+            let gaps = kept.into_iter().map(|is_kept| {
+                before += usize::from(is_kept);
+                before - usize::from(is_kept)
             });
-            measured.collect()
+            gaps.collect()
         };
-        let is_new_kept =
-            |pair: &Option<(usize, LineChange)>| matches!(pair, Some((_, LineChange::Kept)));
-        (count(&mut is_kept.iter().copied()), count(&mut self.pairs.iter().map(is_new_kept)))
+        (count(old_kept), count(new_kept))
     }
 
     /// In the order of the new session. Removed records come before those that replaced them.
