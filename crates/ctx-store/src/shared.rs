@@ -107,7 +107,7 @@ impl SharedFolder {
 
     /// Removes the unfinished files that killed runs left in a folder.
     pub fn remove_unfinished(dir: &Path) {
-        reap(dir, None);
+        reap(dir);
     }
 
     /// Reads a file; one that does not exist counts as empty. Only a regular file is read:

@@ -197,7 +197,7 @@ impl Store {
     /// A new file in `tmp/`; what killed runs left there is removed.
     pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile, StoreError> {
         let dir = self.tmp();
-        reap(&dir, None);
+        reap(&dir);
         TempFile::create(&dir, stem.as_ref(), mode).or_cannot("create a file in", &dir)
     }
 

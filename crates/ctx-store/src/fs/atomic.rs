@@ -378,36 +378,31 @@ fn short(stem: &OsStr) -> &[u8] {
     &bytes[..bytes.len().min(180)]
 }
 
-/// Removes unfinished files of dead writers in `dir`, of one target or of all;
-/// returns how many. What cannot be opened or removed is left for a later run.
-pub(crate) fn reap(dir: &Path, stem: Option<&OsStr>) -> usize {
-    let is_of = |target: &[u8]| stem.is_none_or(|stem| short(stem) == target);
-    reap_those(dir, is_of)
+/// Removes unfinished files of dead writers in `dir`; returns how many. What cannot be opened or
+/// removed is left for a later run.
+pub(crate) fn reap(dir: &Path) -> usize {
+    reap_those(dir, |_| true)
 }
 
-/// The same of several targets, in one look at the folder.
-pub(crate) fn reap_all(dir: &Path, stems: &HashSet<OsString>) -> usize {
-    let stems: HashSet<&[u8]> = stems.iter().map(|stem| short(stem)).collect();
-    reap_those(dir, |target| stems.contains(target))
-}
-
-fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
-    let Ok(entries) = Entries::of(dir) else {
-        return 0;
-    };
-    entries
-        .flatten()
-        .filter(|name| parts(name, MARK).is_some_and(|(target, _)| is_wanted(target)))
-        .map(|name| dir.join(name))
-        .filter(|path| abandoned(path).is_some_and(|_locked| fs::remove_file(path).is_ok()))
-        .count()
+/// The same for the files of these targets.
+pub(crate) fn reap_all(dir: &Path, targets: &HashSet<OsString>) -> usize {
+    let stems: HashSet<&[u8]> = targets.iter().map(|name| short(name)).collect();
+    reap_those(dir, |stem| stems.contains(stem))
 }
 
 /// Removes what dead writers of `target` left next to it.
-pub(crate) fn reap_beside(target: &Path) {
-    if let Some(name) = target.file_name() {
-        reap(parent(target), Some(name));
-    }
+pub(crate) fn reap_beside(target: &Path) -> usize {
+    let name = target.file_name().unwrap_or_default();
+    reap_those(parent(target), |stem| stem == short(name))
+}
+
+fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
+    let names = Entries::of(dir).into_iter().flatten().flatten();
+    names
+        .filter(|name| parts(name, MARK).is_some_and(|(stem, _)| is_wanted(stem)))
+        .map(|name| dir.join(name))
+        .filter(|path| abandoned(path).is_some_and(|_locked| fs::remove_file(path).is_ok()))
+        .count()
 }
 
 /// The parts of a name before and after the mark of [`marked`]: the first one is the name of the
@@ -424,16 +419,11 @@ pub(crate) fn marked_in(
     stem: &OsStr,
     mark: &str,
 ) -> io::Result<Vec<(PathBuf, String)>> {
-    let mut found = Vec::new();
-    for name in Entries::of(dir)? {
-        let name = name?;
-        if let Some((before, end)) = parts(&name, mark)
-            && before == short(stem)
-        {
-            found.push((dir.join(&name), String::from_utf8_lossy(end).into_owned()));
-        }
-    }
-    Ok(found)
+    let is_of = |name: &OsString| {
+        let (_, end) = parts(name, mark).filter(|(before, _)| *before == short(stem))?;
+        Some((dir.join(name), String::from_utf8_lossy(end).into_owned()))
+    };
+    Entries::of(dir)?.filter_map(|name| name.map(|name| is_of(&name)).transpose()).collect()
 }
 
 /// The locked file, unless it has a writer. Keep the lock until after the removal: a writer that
@@ -649,7 +639,7 @@ mod atomic_tests {
 
 #[cfg(test)]
 mod temp_tests {
-    use super::{TempFile, reap};
+    use super::{TempFile, reap, reap_beside};
     use std::ffi::OsStr;
     use std::fs;
 
@@ -670,10 +660,10 @@ mod temp_tests {
         for name in [".a.ctx-tmp-1-2-3", ".b.ctx-tmp-1-2-3", "a.ctx-tmp-1", ".a"] {
             fs::write(dir.path().join(name), "x").expect("writes");
         }
-        assert_eq!(reap(dir.path(), Some(OsStr::new("a"))), 1);
+        assert_eq!(reap_beside(&dir.path().join("a")), 1);
         assert!(living.path().exists());
         assert!(dir.path().join(".b.ctx-tmp-1-2-3").exists());
-        assert_eq!(reap(dir.path(), None), 1);
+        assert_eq!(reap(dir.path()), 1);
         assert!(dir.path().join("a.ctx-tmp-1").exists());
         assert!(dir.path().join(".a").exists());
     }
@@ -686,6 +676,6 @@ mod temp_tests {
         let path = temp.path().to_owned();
         drop(temp);
         fs::write(&path, "left by a killed run").expect("writes");
-        assert_eq!(reap(dir.path(), Some(OsStr::new(&name))), 1);
+        assert_eq!(reap_beside(&dir.path().join(&name)), 1);
     }
 }

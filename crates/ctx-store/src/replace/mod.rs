@@ -30,9 +30,8 @@ use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
 use crate::os;
 use crate::replace::retained::SweepReport;
-use crate::replace::session_file::MinIdle;
-use crate::replace::session_file::SessionFile;
-use crate::replace::swap::{NewFile, Swap};
+use crate::replace::session_file::{MinIdle, SessionFile};
+use crate::replace::swap::{NewFile, swap};
 use crate::snapshot::Entry;
 use crate::snapshot::draft::{Draft, Snapshot};
 use crate::snapshot::meta::SnapshotKind;
@@ -124,7 +123,7 @@ impl Store {
     ) -> Result<(SessionLock, SessionFile), StoreError> {
         let lock = self.lock_session(session)?;
         if lock.after_a_kill {
-            self.rebuild_recent_of(session)?;
+            self.rebuild_recent(Some(session))?;
         }
         lock.remember(self);
         // A killed run may have left a file next to the session.
@@ -273,8 +272,7 @@ impl Replacement<'_> {
         store.change(&session, &live.path, (draft, new.kind), first, |before| {
             let mut facts = before.facts_of_change();
             let operation = store.begin(new.operation, &facts)?;
-            let swap = Swap::of(store, &live, before, file, may_grow);
-            let (late_bytes, retained) = swap.commit()?;
+            let (late_bytes, retained) = swap(store, &live, before, file, may_grow)?;
             facts.late_bytes = Some(late_bytes);
             facts.figures = std::mem::take(&mut new.figures);
             store.done(&operation, &facts)?;

@@ -35,8 +35,8 @@ impl Store {
     /// Removes replaced files without writers, and what killed runs left next to session files.
     /// Skips sessions that are being changed.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
-        reap(&self.tmp(), None);
-        reap(&self.snapshots(), None);
+        reap(&self.tmp());
+        reap(&self.snapshots());
         let mut swept = SweepReport::default();
         let mut names: BTreeMap<PathBuf, HashSet<OsString>> = BTreeMap::new();
         for entry in self.catalog(session)?.entries {
@@ -63,7 +63,7 @@ impl Store {
     /// The same for what the last runs on a session may have left, which takes no look at
     /// the whole store. The caller has locked the session.
     pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<(), StoreError> {
-        reap(&self.tmp(), None);
+        reap(&self.tmp());
         let recent = self.recent(session).retained;
         let mut gone = Vec::new();
         let mut swept = SweepReport::default();

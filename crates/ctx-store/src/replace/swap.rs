@@ -52,106 +52,57 @@ impl NewFile {
     }
 }
 
-/// A replacement up to its commit; dropped before that, it leaves nothing.
-pub(crate) struct Swap<'a> {
-    store: &'a Store,
+/// Puts the new file in the place of the live one, and carries over what was appended meanwhile.
+/// Returns the bytes carried over, and the old file when it may still be in use, or holds what is
+/// nowhere else. A failure before the exchange leaves nothing.
+pub(crate) fn swap(
+    store: &Store,
+    live: &SessionFile,
+    before: &Snapshot,
     new: NewFile,
-    /// The name that the old file will have: that of what was replaced, which the next run
-    /// finds by the snapshot.
-    aside: PathBuf,
-    carry_over: CarryOver<'a>,
     may_grow: bool,
-}
-
-impl<'a> Swap<'a> {
-    pub(crate) fn of(
-        store: &'a Store,
-        live: &'a SessionFile,
-        before: &'a Snapshot,
-        new: NewFile,
-        may_grow: bool,
-    ) -> Self {
-        let aside = before.meta.retained.as_deref().unwrap_or_default();
-        let aside = live.path.with_file_name(aside);
-        let carry_over = CarryOver::since(live, before);
-        Self { store, new, aside, carry_over, may_grow }
+) -> Result<(u64, Option<PathBuf>), StoreError> {
+    let path = &live.path;
+    // The name of what was replaced, which the next run finds by the snapshot.
+    let old = path.with_file_name(before.meta.retained.as_deref().unwrap_or_default());
+    let mut carry_over = CarryOver::since(live, before);
+    let writers_wait = carry_over.catch_up(&new.temp, may_grow)?;
+    let NewFile { temp: TempFile { mut name, file }, content } = new;
+    let carried = carry_over.late;
+    let begun = Instant::now();
+    let all_wait = Lease::on_everyone(&file);
+    let mut others = Vec::new();
+    if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
+        drop((writers_wait, all_wait));
+        let saved = save_foreign_files(store, before, &content, (path, &old), others);
+        // A possible change of the session matters more than an unsaved file.
+        return Err(match saved {
+            Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
+            _ => error,
+        });
     }
-
-    /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
-    /// not grow must be unchanged. With leases, no process can write to it before the lease is
-    /// dropped.
-    fn catch_up(&mut self) -> Result<Option<Lease<'a>>, StoreError> {
-        let live = self.carry_over.live;
-        for round in 0..ROUNDS {
-            let alone = live.keep_writers_out()?;
-            let now = live.metadata_now()?;
-            let modified = (now.mtime(), now.mtime_nsec());
-            if now.len() == self.carry_over.covered && modified == self.carry_over.modified {
-                return Ok(alone);
-            }
-            drop(alone);
-            if (!self.may_grow && now.len() != self.carry_over.covered)
-                || !self.carry_over.are_all()?
-            {
-                return Err(StoreError::Changed(live.path.clone()));
-            }
-            self.carry_over.modified = modified;
-            self.carry_over.carry(now.len(), &self.new.temp.file)?;
-            // A slow disk must not let a busy agent win each round. What is not on the disk
-            // yet is so before the old file, which has it, goes.
-            if round < SYNCED_ROUNDS {
-                let synced = os::sync(&self.new.temp.file);
-                synced.or_cannot("sync", self.new.temp.path())?;
-            }
+    let finish = || {
+        // A process that came to write before the exchange finds the old file. One that comes
+        // now waits until the new file has all late bytes, so its line follows them.
+        drop(writers_wait);
+        let mut is_over = carry_over.drain(&file)?;
+        if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
+            // A process may have read the new file before that, and may rewrite it.
+            is_over = false;
         }
-        Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
-    }
-
-    /// The exchange, and what comes before and after it. Returns the bytes carried over, and
-    /// the old file when it may still be in use, or holds what is nowhere else.
-    pub(crate) fn commit(mut self) -> Result<(u64, Option<PathBuf>), StoreError> {
-        let writers_wait = self.catch_up()?;
-        let Self { store, new, aside: old, mut carry_over, may_grow: _ } = self;
-        let (live, before) = (carry_over.live, carry_over.before);
-        let NewFile { temp: TempFile { mut name, file }, content } = new;
-        let path = &live.path;
-        let carried = carry_over.late;
-        let begun = Instant::now();
-        let all_wait = Lease::on_everyone(&file);
-        let mut others = Vec::new();
-        if let Err(error) = exchange_with_live(&mut name, &old, live, &mut others) {
-            drop((writers_wait, all_wait));
-            let places = (live.path.as_path(), old.as_path());
-            let saved = save_foreign_files(store, before, &content, places, others);
-            // A possible change of the session matters more than an unsaved file.
-            return Err(match saved {
-                Err(not_saved) if error.severity() != Severity::Uncertain => not_saved,
-                _ => error,
-            });
+        drop(all_wait);
+        os::sync(&file).or_cannot("sync", path)?;
+        sync_dir(parent(path))?;
+        check(&file, path, &content)?;
+        if is_over && carry_over.are_over(&file, begun)? {
+            // Nobody can write to it any more, and all its bytes are saved.
+            fs::remove_file(&old).or_cannot("remove", &old)?;
+            return Ok((carry_over.late, None));
         }
-        let finish = || {
-            // A process that came to write before the exchange finds the old file. One that comes
-            // now waits until the new file has all late bytes, so its line follows them.
-            drop(writers_wait);
-            let mut is_over = carry_over.drain(&file)?;
-            if carry_over.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
-                // A process may have read the new file before that, and may rewrite it.
-                is_over = false;
-            }
-            drop(all_wait);
-            os::sync(&file).or_cannot("sync", path)?;
-            sync_dir(parent(path))?;
-            check(&file, path, &content)?;
-            if is_over && carry_over.are_over(&file, begun)? {
-                // Nobody can write to it any more, and all its bytes are saved.
-                fs::remove_file(&old).or_cannot("remove", &old)?;
-                return Ok((carry_over.late, None));
-            }
-            Ok((carry_over.late, Some(old)))
-        };
-        let what = format!("the replacement of {}", path.display());
-        finish().map_err(|error: StoreError| error.after(what))
-    }
+        Ok((carry_over.late, Some(old)))
+    };
+    let what = format!("the replacement of {}", path.display());
+    finish().map_err(|error: StoreError| error.after(what))
 }
 
 /// Reads the written bytes back, unless another file has taken its place.
@@ -172,7 +123,7 @@ fn check(mut file: &File, path: &Path, content: &Successor) -> Result<(), StoreE
 
 /// Gives the new file the name of the live one, and the old one the name `aside`. `others` collects
 /// foreign files that were taken out and put back.
-pub(crate) fn exchange_with_live(
+fn exchange_with_live(
     new: &mut TempName,
     aside: &Path,
     live: &SessionFile,
@@ -189,7 +140,7 @@ pub(crate) fn exchange_with_live(
 
 /// Takes snapshots of the foreign files that were put back. While ours was in place, an agent may
 /// have read it and may replace one of these files with what it made of it.
-pub(crate) fn save_foreign_files(
+fn save_foreign_files(
     store: &Store,
     before: &Snapshot,
     content: &Successor,
@@ -250,23 +201,23 @@ const OPENING: Duration = Duration::from_millis(20);
 const AT_WORK: i64 = 10;
 
 /// Carries over to the new file what is appended to the old one, and counts it.
-pub(crate) struct CarryOver<'a> {
+struct CarryOver<'a> {
     live: &'a SessionFile,
     before: &'a Snapshot,
     /// The time of the old file's last change, in seconds and nanoseconds, as last seen.
-    pub(crate) modified: (i64, i64),
+    modified: (i64, i64),
     /// The offset of the line that was unfinished when the snapshot was taken.
     line: u64,
     /// The length of the part of the old file that is in the snapshot or carried over.
-    pub(crate) covered: u64,
+    covered: u64,
     /// The fingerprint of the carried bytes, which are not in the snapshot.
     carried: Fingerprint,
     /// Bytes carried over.
-    pub(crate) late: u64,
+    late: u64,
 }
 
 impl<'a> CarryOver<'a> {
-    pub(crate) fn since(live: &'a SessionFile, before: &'a Snapshot) -> Self {
+    fn since(live: &'a SessionFile, before: &'a Snapshot) -> Self {
         Self {
             live,
             before,
@@ -278,8 +229,39 @@ impl<'a> CarryOver<'a> {
         }
     }
 
+    /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
+    /// not grow must be unchanged. With leases, no process can write to it before the lease is
+    /// dropped.
+    fn catch_up(
+        &mut self,
+        new: &TempFile,
+        may_grow: bool,
+    ) -> Result<Option<Lease<'a>>, StoreError> {
+        let live = self.live;
+        for round in 0..ROUNDS {
+            let alone = live.keep_writers_out()?;
+            let now = live.metadata_now()?;
+            let modified = (now.mtime(), now.mtime_nsec());
+            if now.len() == self.covered && modified == self.modified {
+                return Ok(alone);
+            }
+            drop(alone);
+            if (!may_grow && now.len() != self.covered) || !self.are_all()? {
+                return Err(StoreError::Changed(live.path.clone()));
+            }
+            self.modified = modified;
+            self.carry(now.len(), &new.file)?;
+            // A slow disk must not let a busy agent win each round. What is not on the disk
+            // yet is so before the old file, which has it, goes.
+            if round < SYNCED_ROUNDS {
+                os::sync(&new.file).or_cannot("sync", new.path())?;
+            }
+        }
+        Err(StoreError::Busy(format!("{} keeps growing", live.path.display())))
+    }
+
     /// Whether the old file holds what is in the snapshot or was carried over, and only has more.
-    pub(crate) fn are_all(&self) -> Result<bool, StoreError> {
+    fn are_all(&self) -> Result<bool, StoreError> {
         let path = &self.live.path;
         let before = self.before;
         let mut old = &self.live.file;
@@ -291,7 +273,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Appends to `out` what the old file holds from there up to `to`.
-    pub(crate) fn carry(&mut self, to: u64, mut out: &File) -> Result<(), StoreError> {
+    fn carry(&mut self, to: u64, mut out: &File) -> Result<(), StoreError> {
         let path = &self.live.path;
         if to <= self.covered {
             return Ok(());
@@ -338,7 +320,7 @@ impl<'a> CarryOver<'a> {
 
     /// After the exchange: carries over what is written through older handles. True once the kernel
     /// reports that there are none.
-    pub(crate) fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
+    fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
         let path = &self.live.path;
         // The file is live now: others append to it as well.
         let appending = rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND);
@@ -387,7 +369,7 @@ impl<'a> CarryOver<'a> {
     /// At the end: whether all bytes of the old file are saved and no process can write to it. Late
     /// bytes are carried over, and then the old file stays, because readers of the new file may
     /// have missed them.
-    pub(crate) fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool, StoreError> {
+    fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool, StoreError> {
         let path = &self.live.path;
         let old = self.metadata()?;
         // The exchange is the last change of the file's number, without a look at a clock.

@@ -81,24 +81,17 @@ impl Store {
         }
     }
 
-    /// Rewrites what is recorded about a session. What a run recorded before a power failure may
-    /// not have reached the disk.
-    pub(crate) fn rebuild_recent_of(&self, session: &SessionId) -> Result<(), StoreError> {
-        let known = known(self.catalog(Some(session))?.entries).remove(session);
-        let mut locked = self.lock()?;
-        locked.change_recent(session, |recent| *recent = known.unwrap_or_default());
-        Ok(())
-    }
-
-    /// Rewrites what is recorded about all sessions. Returns for how many it was wrong.
-    pub(crate) fn rebuild_recent(&self) -> Result<usize, StoreError> {
-        let all = known(self.catalog(None)?.entries);
+    /// Rewrites what is recorded about a session, or about all. What a run recorded before a power
+    /// failure may not have reached the disk. Returns for how many sessions it was wrong.
+    pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize, StoreError> {
+        let all = known(self.catalog(session)?.entries);
+        let mut recorded = file_names(&self.recent_dir())?;
+        recorded.retain(|name| session.is_none_or(|session| session.as_str() == name));
         let mut wrong = 0;
         let mut locked = self.lock()?;
-        for name in file_names(&self.recent_dir())? {
-            let session = name.parse::<SessionId>().ok();
-            if let Some(session) = session.filter(|session| !all.contains_key(session)) {
-                self.remove_recent(&session);
+        for gone in recorded.iter().filter_map(|name| name.parse().ok()) {
+            if !all.contains_key(&gone) {
+                self.remove_recent(&gone);
                 wrong += 1;
             }
         }

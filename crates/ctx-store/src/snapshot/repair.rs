@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use serde::Deserialize;
-
 use crate::audit::Facts;
 use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::reap;
@@ -48,18 +46,14 @@ impl fmt::Display for Repaired {
                 write!(f, "{item} is damaged and is in the store's folder damaged/ now: {why}")
             }
             Self::Recounted => f.write_str("counted the snapshots again"),
-            Self::Rebuilt(count) => {
-                write!(f, "rewrote recent/ for sessions: {count}")
-            }
+            Self::Rebuilt(count) => write!(f, "rewrote recent/ for sessions: {count}"),
         }
     }
 }
 
-/// A repair of one session, or of the whole store.
+/// A repair of the store.
 struct Repair<'a> {
     store: &'a Store,
-    session: Option<&'a SessionId>,
-    read_data: bool,
     done: Vec<Repaired>,
     /// Items to set aside, and why.
     damaged: BTreeMap<StoreItem, String>,
@@ -73,8 +67,7 @@ impl Store {
         session: Option<&SessionId>,
         read_data: bool,
     ) -> Result<Vec<Repaired>, StoreError> {
-        let (done, damaged) = (Vec::new(), BTreeMap::new());
-        let mut repair = Repair { store: self, session, read_data, done, damaged };
+        let mut repair = Repair { store: self, done: Vec::new(), damaged: BTreeMap::new() };
         if !self.root().join("FORMAT").exists() {
             return Ok(Vec::new());
         }
@@ -90,12 +83,20 @@ impl Store {
         for id in &catalog.uncommitted {
             repair.adopt(id, saved.get(&id.to_string()))?;
         }
-        repair.look_for_damage(&catalog.entries)?;
+        for entry in &catalog.entries {
+            let why = self.damage_of(entry, read_data)?;
+            repair.damaged.extend(why.map(|why| (StoreItem::Snapshot(entry.id.clone()), why)));
+        }
+        for file in if read_data { self.all_offloaded(session)? } else { Vec::new() } {
+            if let Err(error @ StoreError::Refused { .. }) = self.read_offloaded(&file) {
+                repair.damaged.insert(StoreItem::Offloaded(file), error.to_string());
+            }
+        }
         repair.set_aside()?;
         if self.lock()?.recount()? {
             repair.done.push(Repaired::Recounted);
         }
-        let wrong = self.rebuild_recent()?;
+        let wrong = self.rebuild_recent(None)?;
         if wrong > 0 {
             repair.done.push(Repaired::Rebuilt(wrong));
         }
@@ -106,26 +107,31 @@ impl Store {
 
     /// The sha256 that the audit log has of snapshots.
     fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>, StoreError> {
-        #[derive(Deserialize)]
-        struct Record {
-            op: String,
-            snapshots: Vec<String>,
-            sha256: String,
-        }
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
             return Ok(hashes);
         }
-        self.each_log_line(|line| {
-            // The beginning of a longer line is no record.
-            if let Ok(record) = serde_json::from_slice::<Record>(line)
-                && let ([id], "snapshot") = (&record.snapshots[..], record.op.as_str())
+        self.each_event(|event| {
+            if let ([id], "snapshot") = (&event.snapshots[..], event.op.as_str())
                 && ids.iter().any(|known| known.to_string() == *id)
             {
-                hashes.insert(id.clone(), record.sha256);
+                hashes.extend(event.sha256.map(|sha256| (id.clone(), sha256)));
             }
         })?;
         Ok(hashes)
+    }
+
+    /// Why a committed snapshot is damaged. A file that cannot be read now may be readable another
+    /// day.
+    fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>, StoreError> {
+        if let Err(flaw) = &entry.meta {
+            return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));
+        }
+        match self.verify(entry, read_data) {
+            Err(StoreError::Damaged { why, .. }) => Ok(Some(why)),
+            Err(StoreError::Io { .. } | StoreError::Unread { .. }) | Ok(()) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether a snapshot is damaged for good, and not only unreadable at the moment or of a
@@ -173,7 +179,7 @@ impl Repair<'_> {
         let context = store.root().join("context");
         let [extracted, master] = ["extracted", "summary"].map(|name| memory.join(name));
         let folders = [store.tmp(), store.snapshots(), extracted, master, context];
-        let reaped = folders.iter().map(|dir| reap(dir, None)).sum();
+        let reaped = folders.iter().map(|dir| reap(dir)).sum();
         if reaped > 0 {
             self.done.push(Repaired::Reaped(reaped));
         }
@@ -217,32 +223,6 @@ impl Repair<'_> {
         locked.write_meta(id, &meta)?;
         locked.done(&operation, &facts)?;
         self.done.push(Repaired::Adopted(id.clone()));
-        Ok(())
-    }
-
-    /// Looks for committed snapshots and offloaded files that are damaged.
-    fn look_for_damage(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
-        for entry in entries {
-            let Entry { id, meta } = entry;
-            let why = match meta {
-                Err(flaw) => self.store.is_damaged(id).then(|| flaw.to_string()),
-                Ok(_) => match self.store.verify(entry, self.read_data) {
-                    Err(StoreError::Damaged { why, .. }) => Some(why),
-                    // A file that cannot be read now may be readable another day.
-                    Err(StoreError::Io { .. } | StoreError::Unread { .. }) | Ok(()) => None,
-                    Err(error) => return Err(error),
-                },
-            };
-            self.damaged.extend(why.map(|why| (StoreItem::Snapshot(id.clone()), why)));
-        }
-        if !self.read_data {
-            return Ok(());
-        }
-        for file in self.store.all_offloaded(self.session)? {
-            if let Err(error @ StoreError::Refused { .. }) = self.store.read_offloaded(&file) {
-                self.damaged.insert(StoreItem::Offloaded(file), error.to_string());
-            }
-        }
         Ok(())
     }
 
