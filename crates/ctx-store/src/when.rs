@@ -87,13 +87,9 @@ fn iso(text: &str) -> Option<When> {
     if let Ok(time) = NaiveDateTime::parse_from_str(&text, TIME) {
         return Some(When::moment(time.and_utc()));
     }
-    let zoned = match text.strip_suffix('Z') {
-        Some(time) => format!("{time}+00:00"),
-        None => text.clone(),
-    };
     TIMES.into_iter().find_map(|(format, length)| {
         let plain = NaiveDateTime::parse_from_str(&text, format).map(|time| time.and_utc());
-        let zoned = DateTime::parse_from_str(&zoned, &format!("{format}%#z"));
+        let zoned = DateTime::parse_from_str(&text, &format!("{format}%#z"));
         let time = plain.or_else(|_| zoned.map(|time| time.to_utc()));
         When::lasting(time.ok()?, length)
     })

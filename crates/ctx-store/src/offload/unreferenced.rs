@@ -22,13 +22,17 @@ use crate::store::Store;
 use crate::trash::bins;
 use crate::trash::removal::{RemovalReport, StoreItem};
 
-/// The snapshots of each session, found in one look at the store.
+/// The snapshots of a session.
+#[derive(Default)]
 pub(crate) struct Snapshots {
     /// Their bytes, also of those in the trash, which may be brought back.
-    data: BTreeMap<SessionId, Vec<PathBuf>>,
+    data: Vec<PathBuf>,
     /// Snapshots outside the trash.
-    entries: BTreeMap<SessionId, Vec<Entry>>,
+    entries: Vec<Entry>,
 }
+
+/// The snapshots of each session, found in one look at the store.
+pub(crate) type SnapshotsBySession = BTreeMap<SessionId, Snapshots>;
 
 impl Store {
     /// The offloaded files of a session that were last used at `deadline` or before and that
@@ -45,7 +49,7 @@ impl Store {
     /// when the first session has such files.
     pub(crate) fn unreferenced_among(
         &self,
-        snapshots: &mut Option<Snapshots>,
+        snapshots: &mut Option<SnapshotsBySession>,
         searched: Option<&SessionId>,
         session: &SessionId,
         deadline: DateTime<Utc>,
@@ -54,34 +58,30 @@ impl Store {
         if files.is_empty() {
             return Ok(files);
         }
-        let snapshots = match snapshots {
+        let all = match snapshots {
             Some(found) => found,
             none => none.insert(self.snapshots_of(searched)?),
         };
-        self.unnamed(session, files, snapshots)
+        self.unnamed(session, files, all.entry(session.clone()).or_default())
     }
 
     /// Looks for the snapshots of one session, or of all. The trash comes last, because a
     /// snapshot may be moved there meanwhile.
-    fn snapshots_of(&self, session: Option<&SessionId>) -> Result<Snapshots, StoreError> {
-        let mut entries: BTreeMap<SessionId, Vec<Entry>> = BTreeMap::new();
+    fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession, StoreError> {
+        let mut found = SnapshotsBySession::new();
         for entry in self.catalog(session)?.entries {
-            let session = entry.id.session.clone();
-            entries.entry(session).or_default().push(entry);
+            found.entry(entry.id.session.clone()).or_default().entries.push(entry);
         }
         let mut dirs = vec![self.snapshots()];
         // Damaged files may still be repaired by hand.
         dirs.extend(bins(&self.damaged(), None)?);
         dirs.extend(bins(&self.trash(), None)?);
-        let mut data: BTreeMap<SessionId, Vec<PathBuf>> = BTreeMap::new();
         for dir in dirs {
-            for file in snapshot_files(&dir)? {
-                if !file.is_meta && session.is_none_or(|session| *session == file.id.session) {
-                    data.entry(file.id.session).or_default().push(file.path);
-                }
+            for file in snapshot_files(&dir)?.into_iter().filter(|file| !file.is_meta) {
+                found.entry(file.id.session).or_default().data.push(file.path);
             }
         }
-        Ok(Snapshots { data, entries })
+        Ok(found)
     }
 
     /// The offloaded files of a session that were last used at `deadline` or before.
@@ -106,7 +106,7 @@ impl Store {
         snapshots: &Snapshots,
     ) -> Result<Vec<OffloadedFile>, StoreError> {
         let mut search = Search::new(files);
-        for path in snapshots.data.get(session).into_iter().flatten() {
+        for path in &snapshots.data {
             search_snapshot(&mut search, path)?;
         }
         for path in self.live_files(session, snapshots)? {
@@ -126,7 +126,7 @@ impl Store {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
         let live = read_sources(&Folder::of_session(self, session)?)?;
         let mut live = live.ok_or_else(|| unknown("one went into a pipe"))?;
-        for Entry { id, meta } in snapshots.entries.get(session).into_iter().flatten() {
+        for Entry { id, meta } in &snapshots.entries {
             let meta = meta.as_ref();
             let meta = meta.map_err(|why| unknown(&format!("snapshot {id}: {why}")))?;
             live.extend(meta.source.as_ref().map(PathBuf::from));

@@ -442,38 +442,19 @@ const OPERATION: &str = "repair-addition";
 /// Removes our part. The lines that an agent has written after it stay.
 fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<(), StoreError> {
     let path = replacement.live.path.clone();
-    let bytes = replacement.bytes()?;
-    let rest = || Without { file: &bytes, at: 0, part: part.clone() };
-    let sha256 = hash(&mut rest()).or_cannot("read", &path)?;
+    let copy = replacement.draft.path().to_owned();
+    let rest = || -> io::Result<_> {
+        let (before, mut behind) = (open_plain(&copy)?, open_plain(&copy)?);
+        behind.seek(SeekFrom::Start(part.end))?;
+        Ok(before.take(part.start).chain(behind))
+    };
+    let sha256 = rest().and_then(|mut rest| hash(&mut rest)).or_cannot("read", &path)?;
     let mut new = NewContent {
-        reader: &mut rest(),
+        reader: &mut rest().or_cannot("read", &path)?,
         sha256: &sha256,
         operation: OPERATION,
         kind: SnapshotKind::PreCompact,
         figures: Figures::default(),
     };
     replacement.commit(&mut new).map(drop)
-}
-
-/// A file without a part of it.
-struct Without<'a> {
-    file: &'a File,
-    at: u64,
-    part: Range<u64>,
-}
-
-impl Read for Without<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.part.contains(&self.at) {
-            self.at = self.part.end;
-        }
-        let before = self.part.start.saturating_sub(self.at);
-        let most = match usize::try_from(before) {
-            Ok(before) if before > 0 => before.min(buffer.len()),
-            _ => buffer.len(),
-        };
-        let count = self.file.read_at(&mut buffer[..most], self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
 }

@@ -87,11 +87,6 @@ impl SessionFile {
         self.file.try_clone().or_cannot("read", &self.path)
     }
 
-    /// The handle for reading, at the start of the file.
-    pub fn into_file(self) -> File {
-        self.file
-    }
-
     /// The metadata of the file now. An error if its name belongs to another file, or if it shrank.
     pub(crate) fn metadata_now(&self) -> Result<Metadata, StoreError> {
         let changed = || StoreError::Changed(self.path.clone());

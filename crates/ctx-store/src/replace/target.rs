@@ -89,16 +89,13 @@ pub enum Growth {
     Stops,
 }
 
-/// A session whose place new content takes.
-pub struct PendingReplacement<'s>(Claim<'s>);
-
-/// How far the replacement has begun.
-enum Claim<'s> {
+/// A session whose place new content takes, and how far the replacement has begun.
+pub enum PendingReplacement<'s> {
     /// The new content is made of its bytes: it is locked, and they are copied.
     Input(Box<Replacement<'s>>),
     /// The new content does not come from it, as far as is known. No lock is held meanwhile; the
     /// file is replaced if it is as it was seen.
-    Other { look: Box<SessionFile>, session: SessionId, min_idle: MinIdle, store: &'s Store },
+    Other(Box<SessionFile>, SessionId, MinIdle, &'s Store),
 }
 
 impl Store {
@@ -113,7 +110,7 @@ impl Store {
         let mut replacement = self.begin_replacement(path, session, min_idle)?;
         replacement.may_grow = growth == Growth::Follows;
         let bytes = replacement.bytes()?;
-        Ok((PendingReplacement(Claim::Input(Box::new(replacement))), bytes))
+        Ok((PendingReplacement::Input(Box::new(replacement)), bytes))
     }
 
     /// Replaces a session that is not the input, as far as is known, or is in a dry run. Locks
@@ -129,15 +126,15 @@ impl Store {
         let look = Box::new(SessionFile::open_replaceable(path)?);
         let session = session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?;
         look.refuse_unless_idle(self, &session, min_idle)?;
-        Ok(PendingReplacement(Claim::Other { look, session, min_idle, store: self }))
+        Ok(PendingReplacement::Other(look, session, min_idle, self))
     }
 }
 
 impl PendingReplacement<'_> {
     /// What happens to lines that come meanwhile.
     pub fn growth(&self) -> Growth {
-        match &self.0 {
-            Claim::Input(replacement) if replacement.may_grow => Growth::Follows,
+        match self {
+            Self::Input(replacement) if replacement.may_grow => Growth::Follows,
             _ => Growth::Stops,
         }
     }
@@ -148,9 +145,9 @@ impl PendingReplacement<'_> {
         new: &mut NewContent<'_>,
         first: impl FnOnce() -> Result<(), E>,
     ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
-        let replacement = match self.0 {
-            Claim::Input(replacement) => *replacement,
-            Claim::Other { look, session, min_idle, store } => {
+        let replacement = match self {
+            Self::Input(replacement) => *replacement,
+            Self::Other(look, session, min_idle, store) => {
                 let path = &look.path;
                 let replacement = store.begin_replacement(path, &session, min_idle)?;
                 // Also when it only grew.

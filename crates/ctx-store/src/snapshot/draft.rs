@@ -172,6 +172,11 @@ impl Store {
 }
 
 impl Draft<'_> {
+    /// The file that the bytes are in.
+    pub(crate) fn path(&self) -> &Path {
+        self.temp.path()
+    }
+
     /// The bytes.
     pub fn reader(&self) -> Result<File, StoreError> {
         let path = self.temp.path();
