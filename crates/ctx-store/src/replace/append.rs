@@ -85,7 +85,7 @@ impl Replacement<'_> {
                 let operation = store.begin(addition.operation, &facts)?;
                 #[cfg(test)]
                 crate::tests::moments::moment();
-                Tail::open(live)?.append(&bytes)?;
+                live.into_tail()?.append(&bytes)?;
                 #[cfg(test)]
                 crate::tests::moments::moment();
                 facts.figures = addition.figures;
@@ -103,15 +103,9 @@ impl Replacement<'_> {
     /// The lines as they are written: each one ends, and an unfinished line before them is ended
     /// first.
     fn behind(&self, lines: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(lines.len() + 2);
-        if self.draft.measured.tail > 0 {
-            bytes.push(b'\n');
-        }
-        bytes.extend_from_slice(lines);
-        if !bytes.ends_with(b"\n") {
-            bytes.push(b'\n');
-        }
-        bytes
+        let line_end_if = |is_missing: bool| -> &[u8] { if is_missing { b"\n" } else { b"" } };
+        let is_unfinished = self.draft.measured.tail > 0;
+        [line_end_if(is_unfinished), lines, line_end_if(!lines.ends_with(b"\n"))].concat()
     }
 }
 
@@ -119,29 +113,26 @@ const OTHER_CONTENT: &str = "does not end with what was written: another process
 
 const NOT_ALONE: &str = "another process has written after a part of it";
 
-/// A session file that is open to be changed at its end.
-pub(crate) struct Tail {
-    live: SessionFile,
-}
-
-impl Tail {
-    /// Refuses a file that another process has open for writing.
-    pub(crate) fn open(live: SessionFile) -> Result<Self, StoreError> {
-        drop(live.keep_writers_out()?);
-        let SessionFile { file, path, meta } = live;
+/// The end of a session file, at which lines are appended or cut off.
+impl SessionFile {
+    /// Opens the file to be changed at its end. Refuses one that another process has open for
+    /// writing.
+    pub(crate) fn into_tail(self) -> Result<Self, StoreError> {
+        drop(self.keep_writers_out()?);
+        let Self { file, path, meta } = self;
         // The kernel counts all who have it open, so the handle for reading has to go. It goes first:
         // we would wait for our own lease on it, where that could not be given back.
         drop(file);
         let opened = open_patiently(careful().append(true), &path);
         let file = opened.or_cannot("append to", &path)?;
-        let live = SessionFile { file, path, meta };
-        live.lock()?;
-        Ok(Self { live })
+        let tail = Self { file, path, meta };
+        tail.lock()?;
+        Ok(tail)
     }
 
     /// Appends bytes to a file that is exactly as it was read: all of them or none.
     pub(crate) fn append(self, bytes: &[u8]) -> Result<(), StoreError> {
-        let SessionFile { file, path, meta } = &self.live;
+        let Self { file, path, meta } = &self;
         let alone = Lease::on_everyone(file);
         self.refuse_change()?;
         self.write(bytes)?;
@@ -164,37 +155,35 @@ impl Tail {
 
     /// Truncates a file that is exactly as it was seen to `length` bytes, and restores its time of
     /// change.
-    pub(crate) fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<(), StoreError> {
-        let alone = Lease::on_everyone(&self.live.file);
+    fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<(), StoreError> {
+        let alone = Lease::on_everyone(&self.file);
         self.refuse_change()?;
-        self.cut_to(length, modified).or_cannot("cut", &self.live.path)?;
+        self.cut_to(length, modified).or_cannot("cut", &self.path)?;
         drop(alone);
-        let synced = os::sync(&self.live.file);
-        synced.or_cannot("sync", &self.live.path)
+        os::sync(&self.file).or_cannot("sync", &self.path)
     }
 
     fn cut_to(&self, length: u64, modified: Option<SystemTime>) -> io::Result<()> {
-        let file = &self.live.file;
-        while let Err(error) = file.set_len(length) {
+        while let Err(error) = self.file.set_len(length) {
             if error.kind() != ErrorKind::Interrupted {
                 return Err(error);
             }
         }
         // Else the next run would take this for the work of an agent.
-        let _ = modified.map(|at| file.set_modified(at));
+        let _ = modified.map(|at| self.file.set_modified(at));
         Ok(())
     }
 
     fn refuse_change(&self) -> Result<(), StoreError> {
-        if is_unchanged(&self.live.metadata_now()?, &self.live.meta) {
+        if is_unchanged(&self.metadata_now()?, &self.meta) {
             return Ok(());
         }
-        Err(StoreError::Changed(self.live.path.clone()))
+        Err(StoreError::Changed(self.path.clone()))
     }
 
     /// One write, where the system does all of it; what comes of a part of it is cut back.
     fn write(&self, bytes: &[u8]) -> Result<(), StoreError> {
-        let SessionFile { path, meta, .. } = &self.live;
+        let Self { path, meta, .. } = self;
         let mut written = 0;
         let failed = loop {
             if written == bytes.len() {
@@ -207,11 +196,9 @@ impl Tail {
                 Err(error) => break error,
             }
         };
-        if written == 0 {
-            return Err(failed).or_not_written(path);
-        }
-        let is_last = self.ends_at(written);
-        if is_last && self.cut_to(meta.len(), meta.modified().ok()).is_ok() {
+        let is_cut_back =
+            || self.ends_at(written) && self.cut_to(meta.len(), meta.modified().ok()).is_ok();
+        if written == 0 || is_cut_back() {
             return Err(failed).or_not_written(path);
         }
         let what = format!("a part of the addition to {}", path.display());
@@ -225,15 +212,13 @@ impl Tail {
         if written > 0 && !self.ends_at(written) {
             return Err(io::Error::other(NOT_ALONE));
         }
-        let mut out: &File = &self.live.file;
-        out.write(bytes)
+        (&self.file).write(bytes)
     }
 
     /// Whether the file ends after this many of our bytes.
     fn ends_at(&self, written: usize) -> bool {
-        let expected = self.live.meta.len() + written as u64;
-        let now = self.live.file.metadata();
-        now.is_ok_and(|now| now.len() == expected)
+        let expected = self.meta.len() + written as u64;
+        self.file.metadata().is_ok_and(|now| now.len() == expected)
     }
 }
 
@@ -251,8 +236,8 @@ use crate::tests::moments::part;
 struct Head {
     /// Id of the snapshot taken before the addition.
     snapshot: String,
-    /// When the session file was changed before that, in seconds and nanoseconds since 1970.
-    modified: Option<(u64, u32)>,
+    /// When the session file was changed before that: the time since 1970.
+    modified: Option<Duration>,
 }
 
 /// How much of a note is read for its first line.
@@ -296,11 +281,8 @@ impl Store {
     ) -> Result<PathBuf, StoreError> {
         let path = self.note_of(live)?;
         let modified = live.meta.modified().ok();
-        let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        let head = Head {
-            snapshot: before.id.to_string(),
-            modified: since.map(|since| (since.as_secs(), since.subsec_nanos())),
-        };
+        let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let head = Head { snapshot: before.id.to_string(), modified };
         let mut note = serde_json::to_vec(&head).or_cannot("write", &path)?;
         note.push(b'\n');
         note.extend_from_slice(bytes);
@@ -334,10 +316,7 @@ impl Store {
             return Ok(AppendState::Nothing);
         }
         if same as u64 == now - old {
-            let since = head.modified.and_then(|(seconds, nanos)| {
-                Duration::from_secs(seconds).checked_add(Duration::from_nanos(nanos.into()))
-            });
-            let modified = since.and_then(|since| UNIX_EPOCH.checked_add(since));
+            let modified = head.modified.and_then(|since| UNIX_EPOCH.checked_add(since));
             return Ok(AppendState::Part { old, modified });
         }
         let end = end_of_ours(live, old, &bytes[..same])?;
@@ -387,7 +366,7 @@ impl Store {
             AppendState::Part { old, modified } => {
                 let facts = Facts { bytes: Some(old), ..Facts::of(session) };
                 let operation = self.begin(OPERATION, &facts)?;
-                Tail::open(live)?.cut(old, modified)?;
+                live.into_tail()?.cut(old, modified)?;
                 self.done(&operation, &facts)?;
             }
             AppendState::PartAndMore(part) => {
