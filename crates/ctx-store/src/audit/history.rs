@@ -94,20 +94,17 @@ impl Store {
     pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>, StoreError> {
         let mut events: BTreeMap<String, Event> = BTreeMap::new();
         self.each_log_line(|line| {
-            let named = |session: &SessionId| memmem::find(line, session.as_str().as_bytes());
-            let event =
-                sessions.iter().any(|session| named(session).is_some()).then(|| Event::parse(line));
-            let event = event.flatten().and_then(|event| event.of(sessions));
-            if let Some(event) = event {
+            let is_named =
+                |session: &SessionId| memmem::find(line, session.as_str().as_bytes()).is_some();
+            if sessions.iter().any(is_named)
+                && let Some(event) = Event::parse(line).and_then(|event| event.of(sessions))
+            {
                 // `done` replaces `intent`.
                 events.insert(event.operation.clone(), event);
             }
         })?;
         let mut events = told(events.into_values().collect());
-        events.sort_by(|one, other| {
-            let by_time = other.time.cmp(&one.time);
-            by_time.then_with(|| other.operation.cmp(&one.operation))
-        });
+        events.sort_by(|a, b| (b.time, &b.operation).cmp(&(a.time, &a.operation)));
         Ok(events)
     }
 
@@ -126,22 +123,17 @@ impl Store {
 
 /// Without what another event tells.
 fn told(mut events: Vec<Event>) -> Vec<Event> {
-    let ids_of = |is_it: &dyn Fn(&Event) -> bool| -> BTreeSet<String> {
-        let events = events.iter().filter(|event| is_it(event));
-        events.flat_map(|event| event.snapshots.clone()).collect()
+    let has_part = |event: &&Event| {
+        matches!(event.op.as_str(), "compact" | "rollback" | "output" | "withdraw")
     };
-    let is_replacement =
-        |event: &Event| ["compact", "rollback", "output"].contains(&event.op.as_str());
-    let replaced = ids_of(&is_replacement);
-    let withdrawn = ids_of(&|event| event.op == "withdraw");
-    let is_among = |event: &Event, ids: &BTreeSet<String>| {
-        event.op == "snapshot" && event.snapshots.iter().any(|id| ids.contains(id))
-    };
-    events.retain(|event| {
+    let parts = events.iter().filter(has_part).flat_map(|event| event.snapshots.clone());
+    let parts: BTreeSet<String> = parts.collect();
+    events.retain(|event| match event.op.as_str() {
+        "snapshot" => !event.snapshots.iter().any(|id| parts.contains(id)),
         // A compaction writes its summary down as well.
-        let is_of_compaction = event.op == "summary" && event.tool == "ctx-compact";
-        let is_part = is_among(event, &replaced) || is_among(event, &withdrawn);
-        !(event.op == "withdraw" || is_of_compaction || is_part)
+        "summary" => event.tool != "ctx-compact",
+        "withdraw" => false,
+        _ => true,
     });
     events
 }

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::collect::clock::ClockRecord;
 use crate::error::{Severity, StoreError};
 use crate::id::{SessionId, SnapshotId};
+use crate::replace::retained::SweepReport;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::snapshot::Entry;
 use crate::snapshot::pack::PackReport;
@@ -129,6 +130,9 @@ pub enum Event {
     /// Something failed, and the rest went on.
     Failed(StoreError),
 }
+
+/// Snapshots that go into the trash, and why.
+type Doomed = BTreeMap<SnapshotId, Cause>;
 
 /// Removes what is not to be kept, or reports what it would remove.
 pub struct Collector<'a> {
@@ -298,18 +302,14 @@ impl<'a> Collector<'a> {
         if self.dry_run {
             return Vec::new();
         }
-        match self.store.sweep_retained(session) {
-            Ok(swept) => {
-                self.events.extend(swept.late.into_iter().map(Event::Late));
-                let (open, paths): (Vec<_>, Vec<_>) = swept.busy.into_iter().unzip();
-                self.events.extend(paths.into_iter().map(Event::StillOpen));
-                open
-            }
-            Err(error) => {
-                self.events.push(Event::Failed(error));
-                Vec::new()
-            }
-        }
+        let swept = self.store.sweep_retained(session).unwrap_or_else(|error| {
+            self.events.push(Event::Failed(error));
+            SweepReport::default()
+        });
+        self.events.extend(swept.late.into_iter().map(Event::Late));
+        let (open, paths): (Vec<_>, Vec<_>) = swept.busy.into_iter().unzip();
+        self.events.extend(paths.into_iter().map(Event::StillOpen));
+        open
     }
 
     /// Decides which snapshots stay; `open` are those whose replaced files are still open.
@@ -321,66 +321,66 @@ impl<'a> Collector<'a> {
         let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;
         // They stay, which a list of removed items would not show.
-        let unknown = catalog.entries.iter();
-        let unknown = unknown.filter_map(|entry| entry.trusted_meta().err());
+        let unknown = catalog.entries.iter().filter_map(|entry| entry.trusted_meta().err());
         self.events.extend(unknown.map(Event::Failed));
         let open: BTreeSet<&SnapshotId> = open.iter().collect();
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
-        let verdicts = decide(&candidates, plan.policy, self.store.now())?;
-        let newest = newest(&catalog.entries);
+        let verdicts = decide(&candidates, plan.policy, listed)?;
+        // They are in the order of their numbers.
+        let numbers =
+            catalog.entries.iter().map(|Entry { id, .. }| (id.session.clone(), id.stamp.sequence));
+        let newest: BTreeMap<SessionId, u64> = numbers.collect();
         let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
-        let mut discarded = Vec::new();
+        let mut doomed = Doomed::new();
         for (entry, reasons) in catalog.entries.into_iter().zip(verdicts) {
             let id = entry.id.clone();
             if !reasons.is_empty() {
                 self.tell(&Action::Keep(reasons), [StoreItem::Snapshot(id)]);
                 self.kept.push(entry);
-            } else if self.dry_run {
-                let cause = cause(&id, &newest);
+                continue;
+            }
+            if !self.dry_run && !locks.contains_key(&id.session) {
+                if locks.len() == SESSIONS_AT_ONCE {
+                    self.discard(std::mem::take(&mut doomed), listed)?;
+                    locks.clear();
+                }
+                let lock = match self.store.lock_session(&id.session) {
+                    Err(StoreError::Busy(_)) => None,
+                    lock => Some(lock?),
+                };
+                locks.insert(id.session.clone(), lock);
+            }
+            // While a session is being changed, its snapshots are left for the next run.
+            if let Some(None) = locks.get(&id.session) {
+                self.events.push(Event::Locked(id));
+                continue;
+            }
+            let is_last = newest.get(&id.session) == Some(&id.stamp.sequence);
+            let cause = if is_last { Cause::NoRuleAndLast } else { Cause::NoRule };
+            if self.dry_run {
                 self.tell(&Action::Discard(cause), [StoreItem::Snapshot(id)]);
             } else {
-                if !locks.contains_key(&id.session) {
-                    if locks.len() == SESSIONS_AT_ONCE {
-                        self.discard(&std::mem::take(&mut discarded), &[], listed, &newest)?;
-                        locks.clear();
-                    }
-                    let lock = match self.store.lock_session(&id.session) {
-                        Err(StoreError::Busy(_)) => None,
-                        lock => Some(lock?),
-                    };
-                    locks.insert(id.session.clone(), lock);
-                }
-                // While a session is being changed, its snapshots are left for the next run.
-                match locks[&id.session] {
-                    Some(_) => discarded.push(id),
-                    None => self.events.push(Event::Locked(id)),
-                }
+                doomed.insert(id, cause);
             }
         }
         if self.dry_run {
             let items = catalog.uncommitted.into_iter().map(StoreItem::Snapshot);
             self.tell(&Action::Discard(Cause::NeverCommitted), items);
-        } else {
-            self.discard(&discarded, &catalog.uncommitted, listed, &newest)?;
+            return Ok(());
         }
-        Ok(())
+        doomed.extend(catalog.uncommitted.into_iter().map(|id| (id, Cause::NeverCommitted)));
+        self.discard(doomed, listed)
     }
 
-    fn discard(
-        &mut self,
-        committed: &[SnapshotId],
-        uncommitted: &[SnapshotId],
-        listed: DateTime<Utc>,
-        newest: &BTreeMap<SessionId, u64>,
-    ) -> Result<(), StoreError> {
-        let store = self.store;
-        let removed = store.discard(committed, uncommitted, listed)?;
+    fn discard(&mut self, doomed: Doomed, listed: DateTime<Utc>) -> Result<(), StoreError> {
+        let is_uncommitted = |id: &SnapshotId| doomed[id] == Cause::NeverCommitted;
+        let (uncommitted, committed): (Vec<_>, Vec<_>) =
+            doomed.keys().cloned().partition(is_uncommitted);
+        let removed = self.store.discard(&committed, &uncommitted, listed)?;
         self.tell_removed(removed, |item| match item {
-            StoreItem::Snapshot(id) if !uncommitted.contains(id) => {
-                Action::Discard(cause(id, newest))
-            }
-            _ => Action::Discard(Cause::NeverCommitted),
+            StoreItem::Snapshot(id) => Action::Discard(doomed[id]),
+            StoreItem::Offloaded(_) => Action::Discard(Cause::Unreferenced),
         });
         Ok(())
     }
@@ -433,24 +433,6 @@ impl<'a> Collector<'a> {
         self.events.extend(removed.failed.into_iter().map(Event::Failed));
         let items = removed.items.into_iter();
         self.events.extend(items.map(|item| Event::Done(action(&item), item)));
-    }
-}
-
-/// The number of the newest snapshot of each session.
-fn newest(entries: &[Entry]) -> BTreeMap<SessionId, u64> {
-    let mut newest = BTreeMap::new();
-    for Entry { id, .. } in entries {
-        let number = newest.entry(id.session.clone()).or_default();
-        *number = id.stamp.sequence.max(*number);
-    }
-    newest
-}
-
-fn cause(id: &SnapshotId, newest: &BTreeMap<SessionId, u64>) -> Cause {
-    if newest.get(&id.session) == Some(&id.stamp.sequence) {
-        Cause::NoRuleAndLast
-    } else {
-        Cause::NoRule
     }
 }
 

@@ -90,10 +90,7 @@ impl Store {
             .filter(|(item, _)| session.is_none_or(|session| session == item.session()))
             .filter_map(|(item, files)| self.look_at_trashed(item, &files))
             .collect();
-        list.sort_by(|one, other| {
-            let by_time = other.removed.cmp(&one.removed);
-            by_time.then_with(|| other.item.cmp(&one.item))
-        });
+        list.sort_by(|a, b| (b.removed, &b.item).cmp(&(a.removed, &a.item)));
         Ok(list)
     }
 
@@ -124,18 +121,14 @@ impl Store {
         session: Option<&SessionId>,
         wanted: &str,
     ) -> Result<Vec<StoreItem>, StoreError> {
-        let since = if wanted == "all" {
-            None
-        } else {
-            match self.find_deleted(session, wanted) {
-                Ok(item) => return Ok(vec![item]),
-                Err(StoreError::NotInTrash(missing)) => {
-                    let when = When::parse(wanted, self.now());
-                    let when = when.map_err(|_| StoreError::NotInTrash(missing))?;
-                    Some(when.start)
-                }
-                Err(error) => return Err(error),
+        let since = match self.find_deleted(session, wanted) {
+            _ if wanted == "all" => None,
+            Ok(item) => return Ok(vec![item]),
+            Err(StoreError::NotInTrash(missing)) => {
+                let when = When::parse(wanted, self.now());
+                Some(when.map_err(|_| StoreError::NotInTrash(missing))?.start)
             }
+            Err(error) => return Err(error),
         };
         let mut list = self.trash_list(session)?;
         list.retain(|it| {
