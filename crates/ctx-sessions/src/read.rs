@@ -15,6 +15,7 @@ use ctx_engine::estimate::CalibrationPass;
 use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, FromStart, Object, Options, Part, Record, Records};
 use ctx_policy::trigger::Size;
+use ctx_text::first_chars;
 use serde::{Deserialize, Serialize};
 
 use crate::find::{Mark, project_root};
@@ -237,25 +238,9 @@ const TITLE: usize = 160;
 
 /// The beginning of a text as one line, or `None` if the text is empty.
 fn one_line(text: &str) -> Option<String> {
-    let mut line = String::new();
-    let mut count = 0;
-    let mut words = text.split_whitespace();
-    for word in &mut words {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        count += word.chars().count() + 1;
-        line.push_str(word);
-        if count > TITLE {
-            break;
-        }
-    }
-    if words.next().is_some() || count > TITLE + 1 {
-        if let Some((end, _)) = line.char_indices().nth(TITLE) {
-            line.truncate(end);
-        }
-        line.push('…');
-    }
+    let line = ctx_text::one_line(text);
+    let begin = first_chars(&line, TITLE);
+    let line = if begin.len() < line.len() { format!("{begin}…") } else { line };
     (!line.is_empty()).then_some(line)
 }
 

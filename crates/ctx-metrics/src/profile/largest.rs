@@ -7,6 +7,7 @@ use ctx_engine::prune::{Decision, Sum};
 use ctx_format::{Message, Part};
 use ctx_policy::Rule;
 use ctx_redact::redact;
+use ctx_text::{first_chars, one_line};
 
 use super::kind::{ContentKind, Counted};
 
@@ -88,23 +89,11 @@ fn beginning(part: &Part<'_>) -> String {
 /// The beginning of a text on one line, without secrets. More than is shown is looked at, so
 /// that no secret is known too late because it was cut.
 fn shown(text: &str) -> String {
-    let looked_at: String = text.chars().take(SHOWN_CHARS * 20).collect();
-    let (clean, _) = redact(&looked_at);
-    let mut line = String::new();
-    for word in clean.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if line.len() > SHOWN_CHARS * 4 {
-            break;
-        }
-    }
-    let mut shown: String = line.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < line.len() || looked_at.len() < text.len() && shown.len() == line.len() {
-        shown.push('…');
-    }
-    shown
+    let looked_at = first_chars(text, SHOWN_CHARS * 20);
+    let line = one_line(&redact(looked_at).0);
+    let shown = first_chars(&line, SHOWN_CHARS);
+    let is_cut = shown.len() < line.len() || looked_at.len() < text.len();
+    shown.to_owned() + if is_cut { "…" } else { "" }
 }
 
 /// So many groups are listed; the others are summarized.
