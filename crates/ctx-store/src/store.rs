@@ -254,12 +254,10 @@ impl Store {
 
     /// The content of the index of sessions; `None` if it cannot be read for any reason.
     pub fn read_session_index(&self) -> Option<String> {
-        let file = File::open(self.session_index()).ok()?;
-        let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
-        let mut text = String::new();
+        let file = open_plain(&self.session_index()).ok()?;
+        let length = file.metadata().ok()?.len();
         // Lines that are appended to it meanwhile are not the tools'.
-        file.take(meta.len()).read_to_string(&mut text).ok()?;
-        Some(text)
+        io::read_to_string(file.take(length)).ok()
     }
 
     /// Replaces the index of sessions. No lock and no flush to the disk: of two runs at the

@@ -7,7 +7,7 @@ use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, repo
 use ctx_policy::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
-use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem, UndeleteReport};
+use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
 
 use crate::args::policy::PolicyArgs;
 use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
@@ -270,11 +270,8 @@ fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     }
     let mut seen = std::collections::BTreeSet::new();
     items.retain(|item| seen.insert(item.clone()));
-    let UndeleteReport { back, failed } = if args.dry_run {
-        UndeleteReport { back: items, failed: Vec::new() }
-    } else {
-        store.undelete_all(&items)
-    };
+    let (back, failed) =
+        if args.dry_run { (items, Vec::new()) } else { store.undelete_all(&items) };
     if !args.dry_run {
         match &back[..] {
             [] => {}
@@ -362,7 +359,7 @@ impl Report<'_> {
         let text = action.say(item, self.args.dry_run);
         let is_noted = match action {
             Action::Keep(_) => true,
-            Action::Pack { .. } => !self.args.json,
+            Action::Pack(_) => !self.args.json,
             _ => false,
         };
         if is_noted && !self.args.dry_run {

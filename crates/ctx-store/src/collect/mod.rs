@@ -13,7 +13,7 @@ use crate::id::{SessionId, SnapshotId};
 use crate::replace::retained::SweepReport;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::snapshot::Entry;
-use crate::snapshot::pack::PackReport;
+use crate::snapshot::pack::{PackReport, Packing};
 use crate::store::{SessionLock, Store};
 use crate::trash::removal::{RemovalReport, StoreItem};
 
@@ -52,12 +52,7 @@ pub enum Action {
     /// Delete it without the trash, because its session is to be forgotten.
     Delete,
     /// Keep it, and pack its bytes.
-    Pack {
-        /// How many there are.
-        bytes: u64,
-        /// How large the packed file is, when there is one.
-        packed_bytes: Option<u64>,
-    },
+    Pack(Packing),
 }
 
 impl Action {
@@ -68,7 +63,7 @@ impl Action {
             Self::Discard(_) => "remove",
             Self::Purge => "purge",
             Self::Delete => "delete",
-            Self::Pack { .. } => "pack",
+            Self::Pack(_) => "pack",
         }
     }
 
@@ -77,12 +72,12 @@ impl Action {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
             Self::Discard(cause) => vec![cause.to_string()],
-            Self::Purge | Self::Delete | Self::Pack { .. } => Vec::new(),
+            Self::Purge | Self::Delete | Self::Pack(_) => Vec::new(),
         }
     }
 
     fn removes(&self) -> bool {
-        !matches!(self, Self::Keep(_) | Self::Pack { .. })
+        !matches!(self, Self::Keep(_) | Self::Pack(_))
     }
 }
 
@@ -266,23 +261,12 @@ impl<'a> Collector<'a> {
             Ok(entries) => entries,
             Err(error) => return self.events.push(Event::Failed(error)),
         };
-        if !self.dry_run {
-            let PackReport { packed, failed } = self.store.pack(&entries);
-            for (id, it) in packed {
-                self.tell_packed(id, it.bytes, Some(it.packed_bytes));
-            }
-            return self.events.extend(failed.into_iter().map(Event::Failed));
+        let PackReport { packed, failed } =
+            if self.dry_run { PackReport::planned(entries) } else { self.store.pack(&entries) };
+        for (id, packing) in packed {
+            self.tell(&Action::Pack(packing), [StoreItem::Snapshot(id)]);
         }
-        for Entry { id, meta } in entries {
-            if let Ok(meta) = meta {
-                self.tell_packed(id, meta.bytes, None);
-            }
-        }
-    }
-
-    fn tell_packed(&mut self, id: SnapshotId, bytes: u64, packed_bytes: Option<u64>) {
-        let action = Action::Pack { bytes, packed_bytes };
-        self.tell(&action, [StoreItem::Snapshot(id)]);
+        self.events.extend(failed.into_iter().map(Event::Failed));
     }
 
     /// Deletes all that the store has of a session.

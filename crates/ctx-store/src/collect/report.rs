@@ -4,6 +4,7 @@ use ctx_format::counted;
 use serde::Serialize;
 
 use crate::collect::{Action, Cause};
+use crate::snapshot::pack::Packing;
 use crate::trash::removal::StoreItem;
 
 /// The object of a thing. The keys are a contract: new ones may come, none goes.
@@ -32,11 +33,11 @@ impl Action {
         let verb = match self {
             Self::Keep(_) => name.to_owned(),
             _ if dry_run => format!("would {name}"),
-            Self::Pack { .. } => "packed".to_owned(),
+            Self::Pack(_) => "packed".to_owned(),
             _ => name.to_owned() + "d",
         };
         let mut why = self.reasons();
-        if let Self::Pack { bytes, packed_bytes } = self {
+        if let Self::Pack(Packing { bytes, packed_bytes }) = self {
             let size = counted(*bytes, "byte");
             why.extend([packed_bytes.map_or(size.clone(), |packed| format!("{size} in {packed}"))]);
         }
@@ -48,7 +49,7 @@ impl Action {
     pub fn json(&self, item: &StoreItem) -> ActionJson {
         let keep = !self.removes();
         let (bytes, packed_bytes) = match self {
-            Self::Pack { bytes, packed_bytes } => (Some(*bytes), *packed_bytes),
+            Self::Pack(packing) => (Some(packing.bytes), packing.packed_bytes),
             _ => (None, None),
         };
         ActionJson {

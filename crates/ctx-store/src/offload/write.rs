@@ -9,7 +9,6 @@
 //! known.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -161,26 +160,27 @@ struct Times {
 
 /// Adds what a run took out.
 fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
-    let path = folder.path.join(TAKEN);
-    let file = folder.open(TAKEN, APPENDED)?;
-    let mut new = String::new();
-    if !ends_line(&file).or_cannot("read", &path)? {
-        new.push('\n');
-    }
-    for ((name, call), times) in takings {
+    let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
         // Texts and a number are always JSON.
-        new.push_str(&serde_json::to_string(&line).unwrap_or_default());
-        new.push('\n');
-    }
-    add_lines(file, &path, &new)
+        serde_json::to_string(&line).unwrap_or_default()
+    });
+    add_lines(folder, TAKEN, lines)
 }
 
-/// How a file is opened that lines are added to.
-const APPENDED: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::APPEND);
-
-fn add_lines(mut file: File, path: &Path, new: &str) -> Result<(), StoreError> {
-    file.write_all(new.as_bytes()).and_then(|()| os::sync(&file)).or_cannot("write", path)
+/// Adds lines to a file of the folder.
+fn add_lines(
+    folder: &Folder,
+    name: &str,
+    lines: impl Iterator<Item = String>,
+) -> Result<(), StoreError> {
+    let path = folder.path.join(name);
+    let mut file = folder.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    // A killed run may have left half a line.
+    let begin = if ends_line(&file).or_cannot("read", &path)? { "" } else { "\n" };
+    let new: String = lines.map(|line| line + "\n").collect();
+    let written = file.write_all((begin.to_owned() + &new).as_bytes());
+    written.and_then(|()| os::sync(&file)).or_cannot("write", &path)
 }
 
 /// The text of a file of the folder; empty without one.
@@ -226,23 +226,12 @@ const SOURCES: &str = "sources.jsonl";
 /// Adds transcripts that are not listed yet. Each has a line: its path as a JSON string, or
 /// `null` when that is not known.
 fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
-    let path = folder.path.join(SOURCES);
-    let mut file = folder.open(SOURCES, APPENDED)?;
-    let mut old = String::new();
-    file.read_to_string(&mut old).or_cannot("read", &path)?;
-    let mut new = String::new();
-    if !old.is_empty() && !old.ends_with('\n') {
-        new.push('\n');
-    }
-    for transcript in transcripts {
-        // A path that is not UTF-8 cannot be written down, so it counts as unknown.
-        let line = serde_json::Value::from(transcript.and_then(Path::to_str)).to_string();
-        if !old.lines().chain(new.lines()).any(|known| known == line) {
-            new.push_str(&line);
-            new.push('\n');
-        }
-    }
-    add_lines(file, &path, &new)
+    let text = read_text(folder, SOURCES)?;
+    let mut known: HashSet<String> = text.lines().map(str::to_owned).collect();
+    // A path that is not UTF-8 cannot be written down, so it counts as unknown.
+    let paths = transcripts.iter().map(|path| path.and_then(Path::to_str));
+    let lines = paths.map(|path| serde_json::Value::from(path).to_string());
+    add_lines(folder, SOURCES, lines.filter(|line| known.insert(line.clone())))
 }
 
 /// The transcripts; `None` when the path of one is not known.

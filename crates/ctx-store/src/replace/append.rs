@@ -38,7 +38,7 @@ use crate::os::{self, Lease};
 use crate::replace::session_file::SessionFile;
 use crate::replace::{NewContent, ReplaceOutcome, Replacement};
 use crate::snapshot::draft::Snapshot;
-use crate::snapshot::meta::{SnapshotKind, Successor};
+use crate::snapshot::meta::{FileHash, SnapshotKind};
 use crate::store::{SessionLock, Store};
 
 /// Lines to append to a session file.
@@ -67,7 +67,7 @@ impl Replacement<'_> {
         let bytes = self.behind(addition.lines);
         let mut hasher = self.draft.measured.hasher.clone();
         hasher.update(&bytes);
-        self.draft.replaced_by = Some(Successor {
+        self.draft.replaced_by = Some(FileHash {
             bytes: self.draft.measured.bytes + bytes.len() as u64,
             sha256: hex(&hasher.finalize()),
         });

@@ -216,7 +216,8 @@ impl Store {
         removal.each([item], |item| Some((item, self.remove_snapshot(id))));
         sync_removal(&self.snapshots())?;
         removal.done()?;
-        self.lock()?.forget_withdrawn(id)
+        // A run has failed: that is rare enough for a look at all snapshots of the session.
+        self.rebuild_recent(Some(&id.session)).map(drop)
     }
 
     /// The newest snapshot of a session, when it was taken of the same bytes for the same

@@ -25,7 +25,7 @@ use crate::id::{SessionId, real_path};
 use crate::replace::session_file::{MinIdle, SessionFile, refuse_replacement};
 use crate::replace::{NewContent, ReplaceOutcome};
 use crate::snapshot::bytes::SnapshotBytes;
-use crate::snapshot::meta::{Meta, SnapshotKind, Successor};
+use crate::snapshot::meta::{FileHash, Meta, SnapshotKind};
 use crate::snapshot::{Catalog, Entry};
 use crate::store::Store;
 
@@ -52,7 +52,7 @@ pub struct Restore<'s> {
     /// What a tool knows of the beginning of the file, by the ids of snapshots: the result of the
     /// replacement of this one, its own bytes, the results of the other replacements of the
     /// session's files.
-    known: Vec<(String, Successor)>,
+    known: Vec<(String, FileHash)>,
     /// How the file begins that was looked at to find it.
     pub(crate) file: PrefixHashes,
 }
@@ -125,7 +125,7 @@ impl Store {
         let result = |meta: &Meta| Some((meta.id.clone(), meta.replaced_by.clone()?));
         let mut results: Vec<_> = catalog.trusted().filter_map(|(_, meta)| result(meta)).collect();
         results.sort_by_key(|(_, result)| Reverse(result.bytes));
-        let own = Successor { bytes: meta.bytes, sha256: meta.sha256.clone() };
+        let own = FileHash { bytes: meta.bytes, sha256: meta.sha256.clone() };
         let known = result(&meta).into_iter().chain([(meta.id.clone(), own)]).chain(results);
         Ok(Restore {
             store: self,
@@ -369,7 +369,7 @@ impl PrefixHashes {
         Ok(prefixes)
     }
 
-    pub(crate) fn begin_with(&self, new: &Successor) -> bool {
+    pub(crate) fn begin_with(&self, new: &FileHash) -> bool {
         self.hashes.get(&new.bytes) == Some(&new.sha256)
     }
 

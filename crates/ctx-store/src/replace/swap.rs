@@ -18,7 +18,7 @@ use crate::os::{self, Lease, Writers, has_no_writer};
 use crate::replace::NewContent;
 use crate::replace::session_file::SessionFile;
 use crate::snapshot::draft::Snapshot;
-use crate::snapshot::meta::Successor;
+use crate::snapshot::meta::FileHash;
 use crate::store::Store;
 
 /// How often a file that keeps growing is caught up with before we give up.
@@ -34,7 +34,7 @@ const OTHER_CONTENT: &str =
 pub(crate) struct NewFile {
     temp: TempFile,
     /// What was written to it.
-    pub(crate) content: Successor,
+    pub(crate) content: FileHash,
 }
 
 impl NewFile {
@@ -48,7 +48,7 @@ impl NewFile {
         inherit(&temp.file, &live.meta).or_cannot("keep the mode of", path)?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
         let sha256 = new.sha256.to_owned();
-        Ok(Self { temp, content: Successor { bytes, sha256 } })
+        Ok(Self { temp, content: FileHash { bytes, sha256 } })
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn swap(
 }
 
 /// Reads the written bytes back, unless another file has taken its place.
-fn check(mut file: &File, path: &Path, content: &Successor) -> Result<(), StoreError> {
+fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<(), StoreError> {
     let ours = file.metadata().or_cannot("read", path)?;
     if file_id(path).or_cannot("read", path)? != id_of(&ours) {
         return Ok(());
@@ -143,7 +143,7 @@ fn exchange_with_live(
 fn save_foreign_files(
     store: &Store,
     before: &Snapshot,
-    content: &Successor,
+    content: &FileHash,
     (live, aside): (&Path, &Path),
     others: Vec<File>,
 ) -> Result<(), StoreError> {

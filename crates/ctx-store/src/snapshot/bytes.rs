@@ -5,7 +5,7 @@
 //! while a run packs it, and after one that was killed.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read, Seek, Take};
 use std::path::Path;
 
 use zstd::stream::read::Decoder;
@@ -26,27 +26,24 @@ const LARGEST_WINDOW: u32 = 27;
 /// The bytes of a snapshot, to be read from their start, whichever way they are kept.
 pub struct SnapshotBytes {
     kept: Kept,
-    /// How many bytes of what is packed may still be read, where that is known.
-    left: Option<u64>,
-    length: Option<u64>,
+    /// How many bytes of what is packed are read: one more than were saved, where that is known. A
+    /// damaged file may unpack to more than any disk holds.
+    limit: u64,
 }
 
 enum Kept {
     Plain(File),
-    Packed(Box<Decoder<'static, BufReader<File>>>),
+    Packed(Box<Take<Decoder<'static, BufReader<File>>>>),
 }
 
 impl SnapshotBytes {
     /// Opens one of the two files, by its name.
     pub(crate) fn open(path: &Path, length: Option<u64>) -> io::Result<Self> {
         let file = open_plain(path)?;
-        let is_packed = path.as_os_str().as_encoded_bytes();
-        let kept = if is_packed.ends_with(PACKED.as_bytes()) {
-            Kept::Packed(Box::new(unpack(file)?))
-        } else {
-            Kept::Plain(file)
-        };
-        Ok(Self { kept, left: length, length })
+        let limit = length.map_or(u64::MAX, |length| length.saturating_add(1));
+        let is_packed = path.as_os_str().as_encoded_bytes().ends_with(PACKED.as_bytes());
+        let kept = if is_packed { unpack(file, limit)? } else { Kept::Plain(file) };
+        Ok(Self { kept, limit })
     }
 
     pub(crate) fn is_packed(&self) -> bool {
@@ -55,19 +52,14 @@ impl SnapshotBytes {
 
     /// Goes back to their start.
     pub(crate) fn rewind(self) -> io::Result<Self> {
-        let (left, length) = (self.length, self.length);
-        let kept = match self.kept {
-            Kept::Plain(mut file) => {
-                file.rewind()?;
-                Kept::Plain(file)
-            }
-            Kept::Packed(decoder) => {
-                let mut file = decoder.finish().into_inner();
-                file.rewind()?;
-                Kept::Packed(Box::new(unpack(file)?))
-            }
+        let is_packed = self.is_packed();
+        let mut file = match self.kept {
+            Kept::Plain(file) => file,
+            Kept::Packed(bytes) => bytes.into_inner().finish().into_inner(),
         };
-        Ok(Self { kept, left, length })
+        file.rewind()?;
+        let kept = if is_packed { unpack(file, self.limit)? } else { Kept::Plain(file) };
+        Ok(Self { kept, ..self })
     }
 
     /// Skips the next `count` bytes. Only packed bytes must be read for that.
@@ -94,26 +86,18 @@ impl SnapshotBytes {
     }
 }
 
-fn unpack(file: File) -> io::Result<Decoder<'static, BufReader<File>>> {
+fn unpack(file: File, limit: u64) -> io::Result<Kept> {
     let mut decoder = Decoder::new(file)?;
     decoder.window_log_max(LARGEST_WINDOW)?;
-    Ok(decoder)
+    Ok(Kept::Packed(Box::new(decoder.take(limit))))
 }
 
 impl Read for SnapshotBytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let decoder = match &mut self.kept {
-            Kept::Plain(file) => return file.read(buffer),
-            Kept::Packed(decoder) => decoder,
-        };
-        let count = decoder.read(buffer)?;
-        if let Some(left) = &mut self.left {
-            // A file that unpacks to more than was saved may unpack to more than any disk holds.
-            *left = left
-                .checked_sub(count as u64)
-                .ok_or_else(|| io::Error::other("it unpacks to more than was saved"))?;
+        match &mut self.kept {
+            Kept::Plain(file) => file.read(buffer),
+            Kept::Packed(bytes) => bytes.read(buffer),
         }
-        Ok(count)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::os;
 use crate::snapshot::Entry;
 use crate::snapshot::bytes::SnapshotBytes;
 use crate::snapshot::meta::{
-    BadLine, META_FORMAT, Meta, Packed, SnapshotKind, Successor, Tally, Tokens, retained_name,
+    BadLine, FileHash, META_FORMAT, Meta, SnapshotKind, Tally, Tokens, retained_name,
 };
 use crate::store::{Store, StoreLock};
 
@@ -39,7 +39,7 @@ pub struct Draft<'a> {
     /// Real path of the session file; `None` for stdin.
     pub(crate) source: Option<String>,
     /// The new content of the session file.
-    pub(crate) replaced_by: Option<Successor>,
+    pub(crate) replaced_by: Option<FileHash>,
     /// Whether the session file stays the same one, so that nothing gets a second name.
     pub(crate) stays_in_place: bool,
     /// Its tokens, if requested.
@@ -425,7 +425,7 @@ pub(crate) struct EqualBytes {
     /// The earlier snapshot.
     pub(crate) id: SnapshotId,
     /// How they are packed in it, if they are.
-    pub(crate) packed: Option<Packed>,
+    pub(crate) packed: Option<FileHash>,
 }
 
 impl EqualBytes {

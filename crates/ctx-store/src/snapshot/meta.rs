@@ -42,7 +42,7 @@ pub struct Meta {
     pub retained: Option<String>,
     /// The new content of the session file, which shows whether the replacement happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaced_by: Option<Successor>,
+    pub replaced_by: Option<FileHash>,
     /// The number of bytes.
     pub bytes: u64,
     /// The number of lines, an unfinished last one included.
@@ -62,7 +62,7 @@ pub struct Meta {
     pub saved_again: Option<DateTime<Utc>>,
     /// The packed file, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packed: Option<Packed>,
+    pub packed: Option<FileHash>,
     /// Whether retention leaves it alone.
     #[serde(default)]
     pub held: bool,
@@ -131,21 +131,12 @@ pub struct BadLine {
     pub class: String,
 }
 
-/// The content that a file was to get when a snapshot of it was taken.
+/// The bytes of a file: a new content, or what packed bytes are in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Successor {
-    /// How many bytes.
+pub struct FileHash {
+    /// How many.
     pub bytes: u64,
     /// Their sha256.
-    pub sha256: String,
-}
-
-/// The file that packed bytes are in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Packed {
-    /// Its size.
-    pub bytes: u64,
-    /// The sha256 of the file; that of what is packed in it is the snapshot's own.
     pub sha256: String,
 }
 
@@ -214,7 +205,7 @@ impl Meta {
     }
 
     /// Its bytes are packed in that file.
-    pub(crate) fn pack(&mut self, packed: Packed) {
+    pub(crate) fn pack(&mut self, packed: FileHash) {
         self.format = PACKED_FORMAT;
         self.packed = Some(packed);
     }

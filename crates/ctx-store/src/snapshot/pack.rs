@@ -24,7 +24,7 @@ use crate::id::SnapshotId;
 use crate::os;
 use crate::snapshot::bytes::open_checked;
 use crate::snapshot::draft::EqualBytes;
-use crate::snapshot::meta::{Meta, Packed};
+use crate::snapshot::meta::{FileHash, Meta};
 use crate::snapshot::{Entry, bytes_of_meta};
 use crate::store::{Store, data_name};
 use crate::trash::{remove, sync_removal};
@@ -42,8 +42,8 @@ const WINDOW: u32 = 24;
 pub struct Packing {
     /// Bytes of the session.
     pub bytes: u64,
-    /// Bytes of the packed file.
-    pub packed_bytes: u64,
+    /// Bytes of the packed file, when there is one.
+    pub packed_bytes: Option<u64>,
 }
 
 /// How a run of packing ended.
@@ -55,6 +55,16 @@ pub struct PackReport {
     pub failed: Vec<StoreError>,
 }
 
+impl PackReport {
+    /// What a run would pack.
+    pub(crate) fn planned(entries: Vec<Entry>) -> Self {
+        let packing = |meta: Meta| Packing { bytes: meta.bytes, packed_bytes: None };
+        let entries = entries.into_iter();
+        let packed = entries.filter_map(|entry| Some((entry.id, packing(entry.meta.ok()?))));
+        Self { packed: packed.collect(), failed: Vec::new() }
+    }
+}
+
 /// A packed file that has no name yet, the one that a killed run has left, or that of another
 /// snapshot of the same bytes.
 enum PackedFile {
@@ -64,7 +74,7 @@ enum PackedFile {
 }
 
 /// Bytes packed in this run, by their sha256: equal bytes are packed once.
-type Done = BTreeMap<String, (SnapshotId, Packed)>;
+type Done = BTreeMap<String, (SnapshotId, FileHash)>;
 
 fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
     let snapshots: Vec<String> = ids.map(SnapshotId::to_string).collect();
@@ -116,7 +126,7 @@ impl Store {
             }
         }
         let mut facts = facts(report.packed.iter().map(|(id, _)| id));
-        facts.bytes = Some(report.packed.iter().map(|(_, it)| it.packed_bytes).sum());
+        facts.bytes = Some(report.packed.iter().filter_map(|(_, it)| it.packed_bytes).sum());
         report.failed.extend(self.done(&operation, &facts).err());
         report
     }
@@ -144,16 +154,16 @@ impl Store {
         let Some(packed) = is_done else {
             return Ok(None);
         };
-        let packing = Packing { bytes: meta.bytes, packed_bytes: packed.bytes };
+        let packing = Packing { bytes: meta.bytes, packed_bytes: Some(packed.bytes) };
         done.insert(meta.sha256, (entry.id.clone(), packed));
         Ok(Some(packing))
     }
 
     /// The packed file of a killed run that is in meta.json.
-    fn packed_before(&self, entry: &Entry, meta: &Meta) -> Option<Packed> {
+    fn packed_before(&self, entry: &Entry, meta: &Meta) -> Option<FileHash> {
         let path = self.packed_path(&entry.id);
         let packed = meta.packed.clone()?;
-        let is_whole = Packed::of(&path).is_ok_and(|found| found == packed)
+        let is_whole = FileHash::of(&path).is_ok_and(|found| found == packed)
             && open_checked(entry, &path, meta).is_ok();
         is_whole.then_some(packed)
     }
@@ -165,7 +175,7 @@ impl Store {
         entry: &Entry,
         meta: &Meta,
         plain: File,
-    ) -> Result<(TempFile, Packed), StoreError> {
+    ) -> Result<(TempFile, FileHash), StoreError> {
         let path = self.data_path(&entry.id);
         let temp = self.temp("packed", 0o600)?;
         let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
@@ -189,7 +199,7 @@ impl Store {
         let mode = temp.file.set_permissions(Permissions::from_mode(0o400));
         mode.or_cannot("change the mode of", temp.path())?;
         os::sync(&temp.file).or_cannot("sync", temp.path())?;
-        let packed = Packed::of(temp.path())?;
+        let packed = FileHash::of(temp.path())?;
         // Before anybody relies on it.
         let unpacked = open_plain(temp.path()).and_then(Decoder::new);
         let unpacked = unpacked.and_then(|mut unpacked| hash(&mut unpacked));
@@ -207,8 +217,8 @@ impl Store {
         id: &SnapshotId,
         before: &Meta,
         file: PackedFile,
-        packed: Packed,
-    ) -> Result<Option<Packed>, StoreError> {
+        packed: FileHash,
+    ) -> Result<Option<FileHash>, StoreError> {
         let mut locked = self.lock()?;
         // It may be held by now, or gone.
         let path = self.meta_path(id);
@@ -255,7 +265,7 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
     Ok(encoder)
 }
 
-impl Packed {
+impl FileHash {
     /// The packed file at `path`.
     pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
         let mut file = open_plain(path).or_cannot("read", path)?;

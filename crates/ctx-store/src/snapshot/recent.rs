@@ -176,22 +176,6 @@ impl StoreLock<'_> {
             self.store.remove_recent(session);
         }
     }
-
-    /// Writes down that a snapshot is gone that was just taken.
-    pub(crate) fn forget_withdrawn(&mut self, id: &SnapshotId) -> Result<(), StoreError> {
-        let gone = id.to_string();
-        let mut newest = self.store.recent(&id.session).newest;
-        if newest.as_ref() == Some(&gone) {
-            // A run has failed: that is rare enough for a look at all of them.
-            let last = self.store.catalog(Some(&id.session))?.entries.pop();
-            newest = last.map(|entry| entry.id.to_string());
-        }
-        self.change_recent(&id.session, |recent| {
-            recent.newest = newest;
-            recent.retained.retain(|id| *id != gone);
-        });
-        Ok(())
-    }
 }
 
 /// A note about the session rather than its bytes: it passes on to the next snapshot, and a change

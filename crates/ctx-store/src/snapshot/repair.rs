@@ -10,7 +10,7 @@ use crate::error::{OrCannot, StoreError};
 use crate::fs::atomic::reap;
 use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
 use crate::id::{SessionId, SnapshotId};
-use crate::snapshot::meta::{Meta, Packed, SnapshotKind};
+use crate::snapshot::meta::{FileHash, Meta, SnapshotKind};
 use crate::snapshot::{Entry, Flaw, bytes_of_meta};
 use crate::store::Store;
 use crate::trash::removal::StoreItem;
@@ -192,7 +192,7 @@ impl Repair<'_> {
         let Some(bytes) = if_there(store.open_bytes(id))? else {
             return Ok(());
         };
-        let packed = bytes.is_packed().then(|| Packed::of(&store.packed_path(id))).transpose()?;
+        let packed = bytes.is_packed().then(|| FileHash::of(&store.packed_path(id))).transpose()?;
         let draft = match store.draft(bytes, &store.data_path(id)) {
             // The system gives a number to what it could not read.
             Err(StoreError::Io { source, .. })

@@ -79,8 +79,8 @@ impl Bench {
 impl Store {
     /// Brings one thing back from the trash.
     pub(crate) fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
-        let mut report = self.undelete_all(std::slice::from_ref(item));
-        report.failed.pop().map_or(Ok(()), Err)
+        let (_, mut failed) = self.undelete_all(std::slice::from_ref(item));
+        failed.pop().map_or(Ok(()), Err)
     }
 }
 

@@ -173,28 +173,29 @@ impl Store {
     }
 
     /// Brings things back from the trash; what fails does not hinder the others.
-    pub fn undelete_all(&self, items: &[StoreItem]) -> UndeleteReport {
-        let mut report = UndeleteReport::default();
+    /// Returns those that are back, and the failures.
+    pub fn undelete_all(&self, items: &[StoreItem]) -> (Vec<StoreItem>, Vec<StoreError>) {
+        let (mut back, mut failed) = (Vec::new(), Vec::new());
         for items in items.chunks(AT_A_TIME) {
             let begun = self.lock().and_then(|it| Ok((it, self.trashed(None)?)));
             let (mut locked, mut trashed) = match begun {
                 Ok(begun) => begun,
                 Err(error) => {
-                    report.failed.push(error);
-                    return report;
+                    failed.push(error);
+                    return (back, failed);
                 }
             };
             for item in items {
                 let files = trashed.remove(item);
                 match self.undelete_one(&mut locked, item, files) {
-                    Ok(()) => report.back.push(item.clone()),
-                    Err(error) => report.failed.push(error),
+                    Ok(()) => back.push(item.clone()),
+                    Err(error) => failed.push(error),
                 }
             }
             drop(locked);
             let_others_in();
         }
-        report
+        (back, failed)
     }
 
     fn undelete_one(
@@ -244,15 +245,6 @@ impl Store {
 
 /// How many things come back while the store is locked once.
 const AT_A_TIME: usize = 100;
-
-/// How it ended, when several things were to come back.
-#[derive(Debug, Default)]
-pub struct UndeleteReport {
-    /// Restored items.
-    pub back: Vec<StoreItem>,
-    /// Failures.
-    pub failed: Vec<StoreError>,
-}
 
 #[cfg(test)]
 mod trash_list_tests {
@@ -315,10 +307,10 @@ mod undelete_tests {
         }
         let of_demo = store.find_all_deleted(Some(&id("demo")), "all");
         assert_eq!(of_demo.expect("found"), [all[0].clone(), all[2].clone()]);
-        let report = store.undelete_all(&all);
-        assert_eq!(report.back, all);
-        assert!(report.failed.is_empty());
-        let report = store.undelete_all(&all[..1]);
-        assert!(matches!(report.failed[..], [StoreError::NotInTrash(_)]));
+        let (back, failed) = store.undelete_all(&all);
+        assert_eq!(back, all);
+        assert!(failed.is_empty());
+        let (_, failed) = store.undelete_all(&all[..1]);
+        assert!(matches!(failed[..], [StoreError::NotInTrash(_)]));
     }
 }

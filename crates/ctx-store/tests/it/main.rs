@@ -138,6 +138,6 @@ fn show(store: &Store, wanted: &str) -> Vec<u8> {
 
 /// Brings one thing back from the trash.
 fn undelete(store: &Store, item: &StoreItem) -> Result<(), StoreError> {
-    let mut report = store.undelete_all(std::slice::from_ref(item));
-    report.failed.pop().map_or(Ok(()), Err)
+    let (_, mut failed) = store.undelete_all(std::slice::from_ref(item));
+    failed.pop().map_or(Ok(()), Err)
 }
