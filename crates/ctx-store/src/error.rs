@@ -9,6 +9,9 @@ use chrono::{DateTime, Utc};
 
 use crate::retention::PolicyError;
 
+/// What most functions here return.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// A failure of the store or of the replacement of a session file.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -352,18 +355,18 @@ impl fmt::Display for MissingSnapshot {
 /// Names the file when a call of the system fails.
 pub(crate) trait OrCannot<T> {
     /// `action` is the verb of the message: "read", "create".
-    fn or_cannot(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
+    fn or_cannot(self, action: &'static str, path: &Path) -> Result<T>;
 
     /// For a file that is written whole or not at all, until it is in its place.
-    fn or_not_written(self, path: &Path) -> Result<T, StoreError>;
+    fn or_not_written(self, path: &Path) -> Result<T>;
 }
 
 impl<T, E: Into<io::Error>> OrCannot<T> for Result<T, E> {
-    fn or_cannot(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
+    fn or_cannot(self, action: &'static str, path: &Path) -> Result<T> {
         self.map_err(|error| StoreError::Io { action, path: path.to_owned(), source: error.into() })
     }
 
-    fn or_not_written(self, path: &Path) -> Result<T, StoreError> {
+    fn or_not_written(self, path: &Path) -> Result<T> {
         self.map_err(|error| StoreError::NotWritten { path: path.to_owned(), source: error.into() })
     }
 }

@@ -9,7 +9,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use ctx_format::Head;
 use sha2::{Digest, Sha256};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hex, open_plain};
 
 /// An id of `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`: never a path, a flag or a hidden file.
@@ -30,7 +30,7 @@ impl SessionId {
     /// The id of a session that the user did not name: the one that its agent has written into
     /// the file, where that is allowed as an id, else that of its path. A file that is not there,
     /// or cannot be read, has that of its path.
-    pub fn of_file(path: &Path) -> Result<Self, StoreError> {
+    pub fn of_file(path: &Path) -> Result<Self> {
         Self::told_by(path).map_or_else(|| Self::of_path(path), Ok)
     }
 
@@ -43,7 +43,7 @@ impl SessionId {
     /// The id of a session whose file tells none: the file's stem, `-`, and 8 hex
     /// digits of the sha256 of its real path, so that two files of the same
     /// name in two folders are two sessions.
-    pub fn of_path(path: &Path) -> Result<Self, StoreError> {
+    pub fn of_path(path: &Path) -> Result<Self> {
         let real = real_path(path).or_cannot("read", path)?;
         let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
         let stem = real.file_stem().unwrap_or_default().to_string_lossy();
@@ -75,7 +75,7 @@ pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
 impl FromStr for SessionId {
     type Err = StoreError;
 
-    fn from_str(text: &str) -> Result<Self, StoreError> {
+    fn from_str(text: &str) -> Result<Self> {
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
         if starts_well && text.len() <= LONGEST && text.chars().all(is_allowed) {
             Ok(Self(text.to_owned()))

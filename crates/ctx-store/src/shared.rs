@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{
     TempFile, create, inherit, marked, marked_in, never_used, reap, reap_beside, take_the_place,
 };
@@ -59,21 +59,21 @@ pub struct StagedFile {
 impl Store {
     /// Locks a folder of the store, whose new versions are written in `tmp/`: to find what killed
     /// runs left in the folder itself would take a look at all of it.
-    pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder, StoreError> {
+    pub fn shared_folder(&self, dir: &Path) -> Result<SharedFolder> {
         self.prepare()?;
         let folder = SharedFolder::lock(dir)?;
         Ok(SharedFolder { staging: Some(self.tmp()), ..folder })
     }
 
     /// The names of the shared files of which killed runs left versions in `tmp/`.
-    pub fn unfinished_edits(&self) -> Result<BTreeSet<String>, StoreError> {
+    pub fn unfinished_edits(&self) -> Result<BTreeSet<String>> {
         let stem = |name: String| Some(name.strip_prefix('.')?.split_once(RETAINED)?.0.to_owned());
         Ok(file_names(&self.tmp())?.into_iter().filter_map(stem).collect())
     }
 
     /// Keeps the bytes of a memory file that are about to be replaced by others than longer ones:
     /// as `history/STEM-TIME-SHA256.md`, once.
-    pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn keep_version(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let folder = self.memory().join(FOLDER);
         if is_kept(&folder, name, bytes) {
             return Ok(());
@@ -96,7 +96,7 @@ impl SharedFolder {
     pub const TRIES: usize = 3;
 
     /// Creates the folder if need be, and locks it.
-    pub fn lock(dir: &Path) -> Result<Self, StoreError> {
+    pub fn lock(dir: &Path) -> Result<Self> {
         make_dirs(dir)?;
         // The folder itself is locked, so that no lock file lies among the user's files.
         let folder = File::open(dir).or_cannot("open", dir)?;
@@ -112,7 +112,7 @@ impl SharedFolder {
 
     /// Reads a file; one that does not exist counts as empty. Only a regular file is read:
     /// a link may lead out of the folder.
-    pub fn read(&self, name: &str) -> Result<SharedFile, StoreError> {
+    pub fn read(&self, name: &str) -> Result<SharedFile> {
         let path = self.dir.join(name);
         if self.staging.is_none() {
             reap_beside(&path);
@@ -130,7 +130,7 @@ impl SharedFolder {
     }
 }
 
-fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
+fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata)> {
     let mut file = only_regular(open_careful(path), "open", path)?;
     let meta = file.metadata().or_cannot("read", path)?;
     let mut bytes = Vec::new();
@@ -156,20 +156,20 @@ impl SharedFile {
     }
 
     /// Adds `more` at its end: [`Self::stage`] and [`StagedFile::commit`].
-    pub fn append(self, more: &[u8]) -> Result<(), StoreError> {
+    pub fn append(self, more: &[u8]) -> Result<()> {
         self.stage(more)?.commit()
     }
 
     /// Writes a new version next to the file, with `more` at its end, and flushes it to disk. If
     /// there is no room for it, this fails before anything is replaced.
-    pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
+    pub fn stage(self, more: &[u8]) -> Result<StagedFile> {
         let bytes = [&self.old, more].concat();
         self.stage_whole(bytes)
     }
 
     /// The same with other bytes than longer ones: the old ones are kept by
     /// [`Store::keep_version`](crate::Store::keep_version) before, so that what a killed run took out is known.
-    pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile, StoreError> {
+    pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile> {
         // Session text is private, unless the user has made the file public.
         let temp = TempFile::create(&self.dir, self.file_name(), 0o600);
         let mut temp = temp.or_cannot("create", &self.path)?;
@@ -217,7 +217,7 @@ impl SharedFile {
 impl StagedFile {
     /// Puts the new version in place. If somebody has changed the file since it was read, this is
     /// an error, and their version stays.
-    pub fn commit(self) -> Result<(), StoreError> {
+    pub fn commit(self) -> Result<()> {
         let Self { file, mut temp, bytes } = self;
         match &file.meta {
             None => create(temp, &file.path)?,
@@ -228,7 +228,7 @@ impl StagedFile {
 }
 
 /// A file that is gone, or can no longer be read, has changed since it was read.
-fn open_as_read(path: &Path) -> Result<File, StoreError> {
+fn open_as_read(path: &Path) -> Result<File> {
     match if_there(only_regular(open_careful(path), "open", path)) {
         Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
         Ok(Some(file)) => Ok(file),
@@ -241,7 +241,7 @@ fn replace(
     temp: &mut TempFile,
     meta: &fs::Metadata,
     bytes: &[u8],
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let path = &file.path;
     // The path at which files change places; it ends with the number of the new file.
     let (_, ino) = temp.name.id;

@@ -14,7 +14,7 @@ use chrono::{DateTime, SubsecRound, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, is_left, persist, reap, reap_beside};
 use crate::fs::folder::{Entries, make_dirs};
 use crate::fs::{
@@ -68,7 +68,7 @@ impl Store {
     /// Uses the store at `root`, which need not exist yet. One that others can write into,
     /// or that has an unknown format, is refused; so is a new one within another, whose trash
     /// it may be in.
-    pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self, StoreError> {
+    pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self> {
         if !is_store(root) {
             Self::refuse_inside(root)?;
         }
@@ -89,14 +89,14 @@ impl Store {
 
     /// Refuses a path inside any store: a command that names all files below a folder does not mean
     /// the snapshots.
-    pub fn refuse_inside(path: &Path) -> Result<(), StoreError> {
+    pub fn refuse_inside(path: &Path) -> Result<()> {
         match Self::around(path) {
             Some(root) => Err(StoreError::InStore { path: path.to_owned(), root }),
             None => Ok(()),
         }
     }
 
-    fn check(&self) -> Result<(), StoreError> {
+    fn check(&self) -> Result<()> {
         let Some(meta) = if_there(fs::metadata(&self.root).or_cannot("open", &self.root))? else {
             return Ok(());
         };
@@ -112,7 +112,7 @@ impl Store {
         Err(StoreError::Insecure { path: self.root.clone(), why })
     }
 
-    fn check_format(&self) -> Result<(), StoreError> {
+    fn check_format(&self) -> Result<()> {
         #[derive(Deserialize)]
         struct Format {
             format: u64,
@@ -137,7 +137,7 @@ impl Store {
     }
 
     /// Creates the store if it is not there; for everything that writes.
-    pub fn prepare(&self) -> Result<(), StoreError> {
+    pub fn prepare(&self) -> Result<()> {
         let format = self.root.join("FORMAT");
         make_dirs(&self.tmp())?;
         if !format.try_exists().or_cannot("read", &format)? {
@@ -195,19 +195,19 @@ impl Store {
     }
 
     /// A new file in `tmp/`; what killed runs left there is removed.
-    pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile, StoreError> {
+    pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile> {
         let dir = self.tmp();
         reap(&dir);
         TempFile::create(&dir, stem.as_ref(), mode).or_cannot("create a file in", &dir)
     }
 
     /// Writes a private file of the store, whole or not at all.
-    pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         persist(self.written(path, bytes)?, path)
     }
 
     /// Writes a file that is made of others and may be lost: it is not flushed to the disk.
-    pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write_derived(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let temp = self.written(path, bytes)?;
         fs::rename(temp.path(), path).or_not_written(path)?;
         temp.keep();
@@ -215,7 +215,7 @@ impl Store {
     }
 
     /// A file in `tmp/` that will be the one at `path`, whose folder is made.
-    fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile, StoreError> {
+    fn written(&self, path: &Path, bytes: &[u8]) -> Result<TempFile> {
         make_dirs(parent(path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut temp = self.temp(&name, 0o600)?;
@@ -262,13 +262,13 @@ impl Store {
 
     /// Replaces the index of sessions. No lock and no flush to the disk: of two runs at the
     /// same time the later one's stays, and one that a crash tore is as good as none.
-    pub fn replace_session_index(&self, text: &str) -> Result<(), StoreError> {
+    pub fn replace_session_index(&self, text: &str) -> Result<()> {
         self.prepare()?;
         self.write_derived(&self.session_index(), text.as_bytes())
     }
 
     /// Takes the store's lock, creating the store if need be.
-    pub(crate) fn lock(&self) -> Result<StoreLock<'_>, StoreError> {
+    pub(crate) fn lock(&self) -> Result<StoreLock<'_>> {
         self.prepare()?;
         let path = self.root().join("lock");
         let file = open_lock(&path)?;
@@ -278,7 +278,7 @@ impl Store {
     }
 
     /// Takes a session's lock, or says who has it.
-    pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock, StoreError> {
+    pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock> {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
         let file = open_lock(&path)?;
@@ -387,7 +387,7 @@ struct Holder {
 impl StoreLock<'_> {
     /// The time, with the next number of the store: above every number that was ever given,
     /// also when the snapshots that had them are gone.
-    pub(crate) fn next_stamp(&mut self) -> Result<Stamp, StoreError> {
+    pub(crate) fn next_stamp(&mut self) -> Result<Stamp> {
         let time = self.store.now();
         let last = match read_json::<Counter>(&self.file) {
             Some(last) => last,
@@ -400,21 +400,21 @@ impl StoreLock<'_> {
     }
 
     /// Counts the snapshots again. Returns whether the last number was missing or too low.
-    pub(crate) fn recount(&mut self) -> Result<bool, StoreError> {
+    pub(crate) fn recount(&mut self) -> Result<bool> {
         let counted = self.count()?;
         let known = read_json::<Counter>(&self.file);
         self.write_counter(&counted)?;
         Ok(known.is_none_or(|known| known.sequence < counted.sequence))
     }
 
-    fn write_counter(&mut self, counter: &Counter) -> Result<(), StoreError> {
+    fn write_counter(&mut self, counter: &Counter) -> Result<()> {
         let written = write_json(&self.file, counter);
         let synced = written.and_then(|()| os::sync_data(&self.file));
         synced.or_cannot("write", &self.store.root().join("lock"))
     }
 
     /// Counts from the names of all snapshots and the remaining counter.
-    fn count(&self) -> Result<Counter, StoreError> {
+    fn count(&self) -> Result<Counter> {
         #[derive(Deserialize)]
         struct Number {
             sequence: u64,
@@ -429,7 +429,7 @@ impl StoreLock<'_> {
     }
 }
 
-fn open_lock(path: &Path) -> Result<File, StoreError> {
+fn open_lock(path: &Path) -> Result<File> {
     let opened = careful().write(true).create(true).mode(0o600).open(path);
     opened.or_cannot("open", path)
 }

@@ -8,7 +8,7 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::StoreError;
+use crate::error::Result;
 use crate::id::{SessionId, SnapshotId};
 use crate::store::Store;
 
@@ -91,7 +91,7 @@ impl Event {
 impl Store {
     /// The operations on sessions, newest first. The snapshot of a replacement is listed with the
     /// replacement. A snapshot that was withdrawn because nothing was replaced is not listed.
-    pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>, StoreError> {
+    pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>> {
         let mut events: BTreeMap<String, Event> = BTreeMap::new();
         self.each_log_line(|line| {
             let is_named =
@@ -110,7 +110,7 @@ impl Store {
 
     /// Calls `see` with each record of the audit log, oldest first. Returns the number of lines
     /// that are not records: torn ones, and lines that other programs wrote.
-    pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64, StoreError> {
+    pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64> {
         let mut unread = 0;
         self.each_log_line(|line| match Event::parse(line) {
             Some(event) => see(event),

@@ -20,7 +20,7 @@ use memchr::memmem;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result};
 use crate::fs::{careful, ends_line, hash, hex, if_there, open_plain};
 use crate::id::{SessionId, SnapshotId, TIME};
 use crate::os;
@@ -180,18 +180,18 @@ struct Record<'a> {
 
 impl Store {
     /// Writes the intent of an operation; without it, nothing may be changed.
-    pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation, StoreError> {
+    pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation> {
         self.lock()?.begin(op, facts)
     }
 
     /// Checks the chain of hashes through the log; returns where it is broken.
-    pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>, StoreError> {
+    pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>> {
         let log = self.open_audit_log()?;
         log.map_or_else(|| Ok(Vec::new()), check).or_cannot("read", &self.audit_log())
     }
 
     /// Shows each line of the audit log; of one that is too long the beginning.
-    pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<(), StoreError> {
+    pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<()> {
         let Some(log) = self.open_audit_log()? else {
             return Ok(());
         };
@@ -203,31 +203,27 @@ impl Store {
         each_piece(log, see_first).or_cannot("read", &self.audit_log())
     }
 
-    fn open_audit_log(&self) -> Result<Option<File>, StoreError> {
+    fn open_audit_log(&self) -> Result<Option<File>> {
         let path = self.audit_log();
         if_there(open_plain(&path).or_cannot("open", &path))
     }
 
     /// Writes that something was tried that comes to nothing: nothing changes.
-    pub fn failed(&self, op: &'static str, facts: &Facts) -> Result<(), StoreError> {
+    pub fn failed(&self, op: &'static str, facts: &Facts) -> Result<()> {
         let mut locked = self.lock()?;
         let operation = locked.operation(op);
         locked.append(&operation, "failed", facts)
     }
 
     /// Records that the operation is done. A failure is reported as "done, but…".
-    pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {
+    pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<()> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
         locked?.done(operation, facts)
     }
 }
 
 impl StoreLock<'_> {
-    pub(crate) fn begin(
-        &mut self,
-        op: &'static str,
-        facts: &Facts,
-    ) -> Result<Operation, StoreError> {
+    pub(crate) fn begin(&mut self, op: &'static str, facts: &Facts) -> Result<Operation> {
         let operation = self.operation(op);
         self.append(&operation, "intent", facts)?;
         Ok(operation)
@@ -241,16 +237,11 @@ impl StoreLock<'_> {
         Operation { id, op }
     }
 
-    pub(crate) fn done(&mut self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {
+    pub(crate) fn done(&mut self, operation: &Operation, facts: &Facts) -> Result<()> {
         self.append(operation, "done", facts).map_err(|error| error.after(operation.op))
     }
 
-    fn append(
-        &mut self,
-        operation: &Operation,
-        phase: &str,
-        facts: &Facts,
-    ) -> Result<(), StoreError> {
+    fn append(&mut self, operation: &Operation, phase: &str, facts: &Facts) -> Result<()> {
         let store = self.store;
         let path = store.audit_log();
         let opened = careful().append(true).create(true).mode(0o600).open(&path);

@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::time_of_last;
-use crate::error::StoreError;
+use crate::error::Result;
 use crate::fs::open_plain;
 use crate::id::Stamp;
 use crate::snapshot::snapshot_files;
@@ -174,7 +174,7 @@ impl Store {
 
     /// The times that the store has seen, as far as they left a trace: of snapshots, of what
     /// is in the trash, and of the last record of the audit log.
-    pub(crate) fn times(&self) -> Result<Vec<DateTime<Utc>>, StoreError> {
+    pub(crate) fn times(&self) -> Result<Vec<DateTime<Utc>>> {
         let snapshots = snapshot_files(&self.snapshots())?;
         let mut times: Vec<_> = snapshots.iter().map(|file| file.id.stamp.time).collect();
         for bin in bins(&self.trash(), None)? {
@@ -189,7 +189,7 @@ impl Store {
 
     /// When a grace begins: now, or at the latest time that the store knows. If two clocks
     /// disagree, either may be wrong, so the later one counts.
-    pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>, StoreError> {
+    pub(crate) fn grace_begins(&self) -> Result<DateTime<Utc>> {
         let _locked = self.lock()?;
         Ok(self.grace_would_begin())
     }

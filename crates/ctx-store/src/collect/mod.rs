@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::collect::clock::ClockRecord;
-use crate::error::{Severity, StoreError};
+use crate::error::{Result, Severity, StoreError};
 use crate::id::{SessionId, SnapshotId};
 use crate::replace::retained::SweepReport;
 use crate::retention::{Candidate, Policy, Reason, decide};
@@ -166,7 +166,7 @@ impl<'a> Collector<'a> {
     /// Collects. When the clock went on by more than a day at once since the last
     /// collection, by all that the store has seen, nothing is removed; that is an error where
     /// something would have been.
-    pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+    pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let (now, record) = (self.store.now(), self.store.record());
         let grace = self.store.grace_would_begin();
         let mut judged = record.judge(self.store.times()?, now, grace);
@@ -191,11 +191,7 @@ impl<'a> Collector<'a> {
 
     /// Empties the trash first, because that frees space on a full disk. A failure does not stop
     /// the rest; it is an error only if nothing was removed.
-    fn collect_now(
-        &mut self,
-        plan: &CollectPlan<'_>,
-        record: &ClockRecord,
-    ) -> Result<(), StoreError> {
+    fn collect_now(&mut self, plan: &CollectPlan<'_>, record: &ClockRecord) -> Result<()> {
         plan.policy.check()?;
         let purged = if record.graces_end_at(plan.deadline, self.store.now()) {
             self.purge(Some(plan.deadline))
@@ -210,7 +206,7 @@ impl<'a> Collector<'a> {
         self.ended(ended.filter_map(Result::err).collect())
     }
 
-    fn warn_of_slow_clock(&mut self) -> Result<(), StoreError> {
+    fn warn_of_slow_clock(&mut self) -> Result<()> {
         let is_discarded = |event: &Event| matches!(event, Event::Done(Action::Discard(_), _));
         if !self.dry_run && self.events.iter().any(is_discarded) {
             let begins = self.store.grace_begins()?;
@@ -221,7 +217,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn ended(&mut self, mut errors: Vec<StoreError>) -> Result<(), StoreError> {
+    fn ended(&mut self, mut errors: Vec<StoreError>) -> Result<()> {
         let is_done = |error: &StoreError| error.severity() == Severity::Uncertain;
         let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut told = None;
@@ -234,7 +230,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Deletes at once what the collection has moved to the trash: for those who want no grace.
-    pub fn purge_removed(&mut self) -> Result<(), StoreError> {
+    pub fn purge_removed(&mut self) -> Result<()> {
         if !self.dry_run {
             return self.purge(Some(self.store.now()));
         }
@@ -248,7 +244,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Deletes what has been in the trash since `deadline` or longer, or all of it.
-    pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+    pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<()> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
     }
@@ -270,7 +266,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Deletes all that the store has of a session.
-    pub fn forget(&mut self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn forget(&mut self, session: &SessionId) -> Result<()> {
         let would = |store: &Store| {
             let entries = store.catalog(Some(session))?.entries.into_iter();
             let snapshots = entries.map(|entry| StoreItem::Snapshot(entry.id));
@@ -297,11 +293,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Decides which snapshots stay; `open` are those whose replaced files are still open.
-    fn discard_snapshots(
-        &mut self,
-        plan: &CollectPlan<'_>,
-        open: &[SnapshotId],
-    ) -> Result<(), StoreError> {
+    fn discard_snapshots(&mut self, plan: &CollectPlan<'_>, open: &[SnapshotId]) -> Result<()> {
         let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;
         // They stay, which a list of removed items would not show.
@@ -326,7 +318,7 @@ impl<'a> Collector<'a> {
             }
             if !self.dry_run && !locks.contains_key(&id.session) {
                 if locks.len() == SESSIONS_AT_ONCE {
-                    self.discard(std::mem::take(&mut doomed), listed)?;
+                    self.discard(&std::mem::take(&mut doomed), listed)?;
                     locks.clear();
                 }
                 let lock = match self.store.lock_session(&id.session) {
@@ -354,10 +346,10 @@ impl<'a> Collector<'a> {
             return Ok(());
         }
         doomed.extend(catalog.uncommitted.into_iter().map(|id| (id, Cause::NeverCommitted)));
-        self.discard(doomed, listed)
+        self.discard(&doomed, listed)
     }
 
-    fn discard(&mut self, doomed: Doomed, listed: DateTime<Utc>) -> Result<(), StoreError> {
+    fn discard(&mut self, doomed: &Doomed, listed: DateTime<Utc>) -> Result<()> {
         let is_uncommitted = |id: &SnapshotId| doomed[id] == Cause::NeverCommitted;
         let (uncommitted, committed): (Vec<_>, Vec<_>) =
             doomed.keys().cloned().partition(is_uncommitted);
@@ -369,7 +361,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+    fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<()> {
         let mut sessions = self.store.offload_sessions()?;
         sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
         let mut snapshots = None;
@@ -396,9 +388,9 @@ impl<'a> Collector<'a> {
     fn act(
         &mut self,
         action: &Action,
-        would: impl FnOnce(&Store) -> Result<Vec<StoreItem>, StoreError>,
-        act: impl FnOnce(&Store) -> Result<RemovalReport, StoreError>,
-    ) -> Result<(), StoreError> {
+        would: impl FnOnce(&Store) -> Result<Vec<StoreItem>>,
+        act: impl FnOnce(&Store) -> Result<RemovalReport>,
+    ) -> Result<()> {
         if self.dry_run {
             self.tell(action, would(self.store)?);
         } else {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use brief::changes_within;
 use similar::{Algorithm, DiffOp};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result};
 use crate::snapshot::Entry;
 use crate::store::Store;
 
@@ -238,7 +238,7 @@ pub struct Lines {
 
 impl Store {
     /// The bytes of a snapshot, checked, in a file to go back and forth in.
-    pub fn open_to_compare(&self, entry: &Entry) -> Result<File, StoreError> {
+    pub fn open_to_compare(&self, entry: &Entry) -> Result<File> {
         let (bytes, _) = self.open_verified(entry)?;
         bytes.into_file().or_cannot("read", &self.data_path(&entry.id))
     }

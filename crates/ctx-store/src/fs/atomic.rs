@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use memchr::memmem;
 use rustix::io::Errno;
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::fs::{
     FileId, PATIENCE, careful, file_id, id_of, if_there, is_there, is_unchanged, open_plain,
@@ -32,13 +32,13 @@ use crate::os;
 const ROUNDS: usize = 16;
 
 /// Gives a file its name, which must be free.
-pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn create(temp: TempFile, path: &Path) -> Result<()> {
     rename_to_free(temp.path(), path)?;
     temp.keep();
     Ok(())
 }
 
-fn rename_to_free(from: &Path, path: &Path) -> Result<(), StoreError> {
+fn rename_to_free(from: &Path, path: &Path) -> Result<()> {
     match os::rename_to_free_name(from, path) {
         // Somebody made a file there meanwhile.
         Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
@@ -63,7 +63,7 @@ pub(crate) fn take_the_place(
     path: &Path,
     is_expected: impl FnOnce(&Path) -> bool,
     mut taken_out: impl FnMut(&Path),
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     rename_to_free(&new.path, &aside)?;
     let unfinished = std::mem::replace(&mut new.path, aside);
     match change_places(&new.path, path) {
@@ -89,13 +89,9 @@ pub(crate) fn take_the_place(
 
 /// Exchanges the names again until the file that comes out is the one that went in before. Then the
 /// newest file is at `path`, and no other process has interfered.
-fn put_back(
-    new: &TempName,
-    path: &Path,
-    mut taken_out: impl FnMut(&Path),
-) -> Result<(), StoreError> {
+fn put_back(new: &TempName, path: &Path, mut taken_out: impl FnMut(&Path)) -> Result<()> {
     let aside = &new.path;
-    let id = |path: &Path| -> Result<_, StoreError> { file_id(path).or_cannot("read", path) };
+    let id = |path: &Path| -> Result<_> { file_id(path).or_cannot("read", path) };
     let mut placed = new.id;
     for _ in 0..ROUNDS {
         let out = id(aside)?;
@@ -137,7 +133,7 @@ pub struct OutputTarget {
 impl OutputTarget {
     /// Looks at `target`. A symbolic link is followed: the file it names will be replaced,
     /// not the link.
-    pub fn look(target: &Path) -> Result<Self, StoreError> {
+    pub fn look(target: &Path) -> Result<Self> {
         let look = || match fs::metadata(target) {
             Ok(meta) if meta.is_file() => Ok((fs::canonicalize(target)?, Some(meta))),
             Ok(_) => Err(io::Error::other("it is not a regular file")),
@@ -156,7 +152,7 @@ impl OutputTarget {
     }
 
     /// Whether the target is unchanged since the first check.
-    fn is_as_seen(&self) -> Result<bool, StoreError> {
+    fn is_as_seen(&self) -> Result<bool> {
         let now = if_there(fs::symlink_metadata(&self.target).or_cannot("read", &self.target))?;
         Ok(match (&now, &self.replaced) {
             (Some(now), Some(then)) => is_unchanged(now, then),
@@ -178,7 +174,7 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     /// Creates the temporary file.
-    pub fn create(output: OutputTarget) -> Result<Self, StoreError> {
+    pub fn create(output: OutputTarget) -> Result<Self> {
         // A new file gets the mode that a shell would give it. A replacement is private until
         // it takes over the mode of the old file.
         let mode = output.file().map_or(0o666, |_| 0o600);
@@ -194,7 +190,7 @@ impl AtomicFile {
 
     /// Flushes, syncs, renames, and syncs the directory. If another process has created or changed
     /// the target since the first check, that file stays and the new one is removed.
-    pub fn commit(mut self) -> Result<(), StoreError> {
+    pub fn commit(mut self) -> Result<()> {
         let target = &self.output.target;
         self.writer.flush().or_not_written(target)?;
         let (temp, _) = self.writer.into_parts();
@@ -228,12 +224,12 @@ impl Write for AtomicFile {
 }
 
 /// fsync, rename over `target`, fsync of the directory.
-pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<(), StoreError> {
+pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<()> {
     os::sync(&temp.file).or_not_written(target)?;
     rename_over(temp, target)
 }
 
-fn rename_over(temp: TempFile, target: &Path) -> Result<(), StoreError> {
+fn rename_over(temp: TempFile, target: &Path) -> Result<()> {
     fs::rename(temp.path(), target).or_not_written(target)?;
     temp.keep();
     sync_name(target)

@@ -12,7 +12,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result};
 use crate::fs::{parent, sync_dir};
 
 /// The names in a folder.
@@ -79,7 +79,7 @@ fn open(folder: BorrowedFd<'_>, name: &OsStr, more: OFlags) -> io::Result<OwnedF
 }
 
 /// Creates a private directory and those above it, durably.
-pub(crate) fn make_dirs(dir: &Path) -> Result<(), StoreError> {
+pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     let is_root = dir.parent().is_none();
     match fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => return Ok(()),

@@ -18,7 +18,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::Entries;
 use crate::os::{self, is_link_error};
 
@@ -78,7 +78,7 @@ pub(crate) fn only_regular(
     opened: io::Result<File>,
     action: &'static str,
     path: &Path,
-) -> Result<File, StoreError> {
+) -> Result<File> {
     match opened {
         Err(error) if is_link_error(&error) => Err(StoreError::refused(path, "is a symbolic link")),
         opened => {
@@ -131,7 +131,7 @@ pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
 }
 
 /// Turns the error that nothing has a name into `None`.
-pub(crate) fn if_there<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+pub(crate) fn if_there<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
@@ -139,7 +139,7 @@ pub(crate) fn if_there<T>(result: Result<T, StoreError>) -> Result<Option<T>, St
 }
 
 /// Whether something has this name; a link is not followed.
-pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
+pub(crate) fn is_there(path: &Path) -> Result<bool> {
     let found = if_there(fs::symlink_metadata(path).or_cannot("read", path))?;
     Ok(found.is_some())
 }
@@ -153,19 +153,19 @@ pub(crate) fn parent(path: &Path) -> &Path {
 }
 
 /// Makes the names in `dir` durable.
-pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_dir(dir: &Path) -> Result<()> {
     let synced = File::open(dir).and_then(|dir| os::sync(&dir));
     synced.or_cannot("sync", dir)
 }
 
 /// Makes the new name of a file durable.
-pub(crate) fn sync_name(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_name(path: &Path) -> Result<()> {
     let synced = File::open(parent(path)).and_then(|dir| os::sync(&dir));
     synced.map_err(|source| StoreError::NotDurable { path: path.to_owned(), source })
 }
 
 /// The names in a folder that are text; none without a folder.
-pub fn file_names(folder: &Path) -> Result<Vec<String>, StoreError> {
+pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let entries = if_there(Entries::of(folder).or_cannot("read", folder))?;
     for name in entries.into_iter().flatten() {
@@ -195,7 +195,7 @@ pub(crate) fn lock(
     path: &Path,
     patience: Duration,
     busy: impl FnOnce() -> String,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     try_lock(file, patience).or_else(|error| match error {
         TryLockError::WouldBlock => Err(StoreError::Busy(busy())),
         TryLockError::Error(error) => Err(error).or_cannot("lock", path),

@@ -19,7 +19,7 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::{Errno, retry_on_intr};
 use sha2::{Digest, Sha256};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::{Entries, make_dirs};
 use crate::fs::{hex, if_there, only_regular};
 use crate::id::SessionId;
@@ -83,30 +83,27 @@ impl OffloadedFile {
 }
 
 /// The names in a folder; none without a folder.
-fn names_in(folder: Result<Folder, StoreError>) -> Result<Vec<String>, StoreError> {
+fn names_in(folder: Result<Folder>) -> Result<Vec<String>> {
     if_there(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
 }
 
 impl Store {
     /// Sessions that have a folder of offloaded files.
-    pub fn offload_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+    pub fn offload_sessions(&self) -> Result<Vec<SessionId>> {
         let names = names_in(Folder::of_all(self))?;
         let ids = names.iter().filter_map(|name| name.parse().ok());
         Ok(ids.collect())
     }
 
     /// The offloaded files of a session, by name.
-    pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>, StoreError> {
+    pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>> {
         let names = names_in(Folder::of_session(self, session))?;
         let names = names.iter().filter_map(|name| OffloadName::parse(name));
         Ok(names.map(|name| OffloadedFile { session: session.clone(), name }).collect())
     }
 
     /// The offloaded files of one session, or of all.
-    pub fn all_offloaded(
-        &self,
-        session: Option<&SessionId>,
-    ) -> Result<Vec<OffloadedFile>, StoreError> {
+    pub fn all_offloaded(&self, session: Option<&SessionId>) -> Result<Vec<OffloadedFile>> {
         let mut sessions = self.offload_sessions()?;
         sessions.retain(|id| session.is_none_or(|session| session == id));
         let files = sessions.iter().map(|session| self.offloaded_files(session));
@@ -120,7 +117,7 @@ impl Store {
     }
 
     /// The content of an offloaded file, checked against its name.
-    pub fn read_offloaded(&self, file: &OffloadedFile) -> Result<Content, StoreError> {
+    pub fn read_offloaded(&self, file: &OffloadedFile) -> Result<Content> {
         if let Some(folder) = if_there(Folder::of_session(self, &file.session))? {
             return folder.read(&file.name);
         }
@@ -129,7 +126,7 @@ impl Store {
     }
 
     /// Moves an offloaded file, if it is there, into a folder of the trash.
-    pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<(), StoreError> {
+    pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<()> {
         match if_there(Folder::of_session(self, &file.session))? {
             Some(folder) => folder.give(&file.name, to),
             None => Ok(()),
@@ -141,7 +138,7 @@ impl Store {
         &self,
         file: &OffloadedFile,
         paths: &[PathBuf],
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let folder = Folder::create(self, &file.session)?;
         for path in paths {
             folder.adopt(path, &file.name).or_cannot("bring back", &self.offloaded_path(file))?;
@@ -151,7 +148,7 @@ impl Store {
     }
 
     /// The folder of a session's offloaded files, which need not exist yet.
-    pub fn offload_folder(&self, session: &SessionId) -> Result<OffloadFolder, StoreError> {
+    pub fn offload_folder(&self, session: &SessionId) -> Result<OffloadFolder> {
         let root = real(self.root()).or_cannot("find", self.root())?;
         let folder = root.join("offloaded").join(session.as_str());
         let not_utf8 = |_| StoreError::NotUtf8(self.root().to_owned());
@@ -297,19 +294,19 @@ const OTHER_BYTES: &str = "is damaged: its bytes do not have the sha256 of its n
 
 impl Folder {
     /// `offloaded/`.
-    fn of_all(store: &Store) -> Result<Self, StoreError> {
+    fn of_all(store: &Store) -> Result<Self> {
         let path = store.root().to_owned();
         let handle = File::open(&path).or_cannot("open", &path)?;
         Self { handle, path }.folder("offloaded")
     }
 
     /// A session's folder.
-    fn of_session(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
+    fn of_session(store: &Store, session: &SessionId) -> Result<Self> {
         Self::of_all(store)?.folder(session.as_str())
     }
 
     /// A session's folder, made if need be.
-    fn create(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
+    fn create(store: &Store, session: &SessionId) -> Result<Self> {
         make_dirs(&store.offloaded())?;
         let missing = || StoreError::Changed(store.offloaded());
         let all = if_there(Self::of_all(store))?.ok_or_else(missing)?;
@@ -322,7 +319,7 @@ impl Folder {
         if_there(all.folder(session.as_str()))?.ok_or_else(missing)
     }
 
-    fn folder(&self, name: &str) -> Result<Self, StoreError> {
+    fn folder(&self, name: &str) -> Result<Self> {
         let path = self.path.join(name);
         match retry_on_intr(|| openat(&self.handle, name, FOLDER, Mode::empty())) {
             Ok(handle) => Ok(Self { handle: handle.into(), path }),
@@ -332,7 +329,7 @@ impl Folder {
     }
 
     /// The names in it that are text, in order.
-    fn names(&self) -> Result<Vec<String>, StoreError> {
+    fn names(&self) -> Result<Vec<String>> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
             for name in Entries::of_open(&self.handle)? {
@@ -345,7 +342,7 @@ impl Folder {
     }
 
     /// Opens a regular file of it: no link, and no FIFO that would hang.
-    fn open(&self, name: &str, flags: OFlags) -> Result<File, StoreError> {
+    fn open(&self, name: &str, flags: OFlags) -> Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mode = Mode::RUSR | Mode::WUSR;
         let opened = retry_on_intr(|| openat(&self.handle, name, flags, mode));
@@ -354,7 +351,7 @@ impl Folder {
     }
 
     /// The content of a file, checked against its name.
-    fn read(&self, name: &OffloadName) -> Result<Content, StoreError> {
+    fn read(&self, name: &OffloadName) -> Result<Content> {
         let path = self.path.join(name.to_string());
         let mut file = self.open(&name.to_string(), OFlags::RDONLY)?;
         let mut bytes = Vec::new();
@@ -383,14 +380,14 @@ impl Folder {
     }
 
     /// Moves a file into a folder of the trash.
-    fn give(&self, name: &OffloadName, to: &Path) -> Result<(), StoreError> {
+    fn give(&self, name: &OffloadName, to: &Path) -> Result<()> {
         let name = name.to_string();
         let moved = renameat(&self.handle, &name, CWD, to.join(&name));
         moved.or_cannot("move to the trash", &self.path.join(&name))
     }
 
     /// Makes the names in it durable.
-    fn sync(&self) -> Result<(), StoreError> {
+    fn sync(&self) -> Result<()> {
         os::sync(&self.handle).or_cannot("sync", &self.path)
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use rustix::fs::OFlags;
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{if_there, read_through};
 use crate::id::SessionId;
 use crate::offload::write::read_sources;
@@ -41,7 +41,7 @@ impl Store {
         &self,
         session: &SessionId,
         deadline: DateTime<Utc>,
-    ) -> Result<Vec<OffloadedFile>, StoreError> {
+    ) -> Result<Vec<OffloadedFile>> {
         self.unreferenced_among(&mut None, Some(session), session, deadline)
     }
 
@@ -53,7 +53,7 @@ impl Store {
         searched: Option<&SessionId>,
         session: &SessionId,
         deadline: DateTime<Utc>,
-    ) -> Result<Vec<OffloadedFile>, StoreError> {
+    ) -> Result<Vec<OffloadedFile>> {
         let files = self.unused(session, deadline)?;
         if files.is_empty() {
             return Ok(files);
@@ -67,7 +67,7 @@ impl Store {
 
     /// Looks for the snapshots of one session, or of all. The trash comes last, because a
     /// snapshot may be moved there meanwhile.
-    fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession, StoreError> {
+    fn snapshots_of(&self, session: Option<&SessionId>) -> Result<SnapshotsBySession> {
         let mut found = SnapshotsBySession::new();
         for entry in self.catalog(session)?.entries {
             found.entry(entry.id.session.clone()).or_default().entries.push(entry);
@@ -85,11 +85,7 @@ impl Store {
     }
 
     /// The offloaded files of a session that were last used at `deadline` or before.
-    fn unused(
-        &self,
-        session: &SessionId,
-        deadline: DateTime<Utc>,
-    ) -> Result<Vec<OffloadedFile>, StoreError> {
+    fn unused(&self, session: &SessionId, deadline: DateTime<Utc>) -> Result<Vec<OffloadedFile>> {
         let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(Vec::new());
         };
@@ -104,7 +100,7 @@ impl Store {
         session: &SessionId,
         files: Vec<OffloadedFile>,
         snapshots: &Snapshots,
-    ) -> Result<Vec<OffloadedFile>, StoreError> {
+    ) -> Result<Vec<OffloadedFile>> {
         let mut search = Search::new(files);
         for path in &snapshots.data {
             search_snapshot(&mut search, path)?;
@@ -118,11 +114,7 @@ impl Store {
     }
 
     /// The live files of a session, when all of them are known.
-    fn live_files(
-        &self,
-        session: &SessionId,
-        snapshots: &Snapshots,
-    ) -> Result<Vec<PathBuf>, StoreError> {
+    fn live_files(&self, session: &SessionId, snapshots: &Snapshots) -> Result<Vec<PathBuf>> {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
         let live = read_sources(&Folder::of_session(self, session)?)?;
         let mut live = live.ok_or_else(|| unknown("one went into a pipe"))?;
@@ -144,7 +136,7 @@ impl Store {
         &self,
         files: &[OffloadedFile],
         deadline: DateTime<Utc>,
-    ) -> Result<RemovalReport, StoreError> {
+    ) -> Result<RemovalReport> {
         let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
         self.move_into("gc", &self.trash(), items, |item| match item {
             StoreItem::Snapshot(_) => Ok(false),
@@ -158,7 +150,7 @@ impl Store {
 
 /// A file that cannot be unpacked may name anything. A missing one was moved into the trash, which
 /// is searched as well, or it was packed.
-fn search_snapshot(search: &mut Search, path: &Path) -> Result<(), StoreError> {
+fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
     let mut packed = path.as_os_str().to_owned();
     packed.push(PACKED);
     for path in [path, Path::new(&packed)] {

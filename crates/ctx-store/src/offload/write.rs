@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{Facts, Operation};
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{ends_line, if_there};
 use crate::id::SessionId;
 use crate::offload::{Content, Folder, OffloadName, OffloadedFile};
@@ -48,7 +48,7 @@ impl Store {
     }
 
     /// What was moved out of the results of a session.
-    pub fn taken(&self, session: &SessionId) -> Result<TakenResults, StoreError> {
+    pub fn taken(&self, session: &SessionId) -> Result<TakenResults> {
         let mut taken = TakenResults::default();
         let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(taken);
@@ -68,11 +68,7 @@ impl OffloadWriter<'_> {
     /// Writes `content`, which the result of `call` has, into a file, unless there is one with
     /// it. That one is checked and counts as used now, so that garbage collection leaves it
     /// alone.
-    pub fn put(
-        &mut self,
-        content: &Content,
-        call: Option<&str>,
-    ) -> Result<OffloadedFile, StoreError> {
+    pub fn put(&mut self, content: &Content, call: Option<&str>) -> Result<OffloadedFile> {
         // Even a failure after the rename counts for nothing: no transcript names the file yet.
         let file = self.write(content).map_err(StoreError::before)?;
         let from = (file.name.clone(), call.map(str::to_owned));
@@ -80,7 +76,7 @@ impl OffloadWriter<'_> {
         Ok(file)
     }
 
-    fn write(&mut self, content: &Content) -> Result<OffloadedFile, StoreError> {
+    fn write(&mut self, content: &Content) -> Result<OffloadedFile> {
         let (folder, _) = match &mut self.begun {
             Some(begun) => begun,
             empty => {
@@ -112,7 +108,7 @@ impl OffloadWriter<'_> {
 
     /// Makes the names of all files durable. `transcripts` are the sessions that name them; garbage
     /// collection searches these. `None` is a transcript without a path, because it goes to a pipe.
-    pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+    pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<()> {
         let Some((folder, operation)) = &self.begun else {
             return Ok(());
         };
@@ -159,7 +155,7 @@ struct Times {
 }
 
 /// Adds what a run took out.
-fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
+fn add_taken(folder: &Folder, takings: &Takings) -> Result<()> {
     let lines = takings.iter().map(|((name, call), times)| {
         let line = TakenLine { file: name.to_string(), call: call.clone(), times: *times };
         // Texts and a number are always JSON.
@@ -169,11 +165,7 @@ fn add_taken(folder: &Folder, takings: &Takings) -> Result<(), StoreError> {
 }
 
 /// Adds lines to a file of the folder.
-fn add_lines(
-    folder: &Folder,
-    name: &str,
-    lines: impl Iterator<Item = String>,
-) -> Result<(), StoreError> {
+fn add_lines(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> Result<()> {
     let path = folder.path.join(name);
     let mut file = folder.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
     // A killed run may have left half a line.
@@ -184,7 +176,7 @@ fn add_lines(
 }
 
 /// The text of a file of the folder; empty without one.
-fn read_text(folder: &Folder, name: &str) -> Result<String, StoreError> {
+fn read_text(folder: &Folder, name: &str) -> Result<String> {
     let mut text = String::new();
     if let Some(mut file) = if_there(folder.open(name, OFlags::RDONLY))? {
         file.read_to_string(&mut text).or_cannot("read", &folder.path.join(name))?;
@@ -225,7 +217,7 @@ const SOURCES: &str = "sources.jsonl";
 
 /// Adds transcripts that are not listed yet. Each has a line: its path as a JSON string, or
 /// `null` when that is not known.
-fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<()> {
     let text = read_text(folder, SOURCES)?;
     let mut known: HashSet<String> = text.lines().map(str::to_owned).collect();
     // A path that is not UTF-8 cannot be written down, so it counts as unknown.
@@ -235,7 +227,7 @@ fn add_sources(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), Sto
 }
 
 /// The transcripts; `None` when the path of one is not known.
-pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>, StoreError> {
+pub(super) fn read_sources(folder: &Folder) -> Result<Option<Vec<PathBuf>>> {
     let text = read_text(folder, SOURCES)?;
     Ok(text.lines().map(|line| serde_json::from_str(line).ok()).collect())
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use crate::StoreError;
+use crate::error::{Result, StoreError};
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
@@ -123,10 +123,7 @@ impl Writers {
 
 /// Refuses a file that a process has open for writing. If the kernel grants a lease, it keeps
 /// writers out until that is dropped.
-pub(crate) fn keep_writers_out<'f>(
-    file: &'f File,
-    path: &Path,
-) -> Result<Option<Lease<'f>>, StoreError> {
+pub(crate) fn keep_writers_out<'f>(file: &'f File, path: &Path) -> Result<Option<Lease<'f>>> {
     let writers = match Lease::request(file, Excluded::Writers) {
         LeaseAnswer::Granted(lease) => return Ok(Some(lease)),
         LeaseAnswer::InUse => Writers::known(file),

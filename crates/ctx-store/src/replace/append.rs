@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
 use crate::audit::{Facts, Figures};
-use crate::error::{OrCannot, Severity, StoreError};
+use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::{careful, file_names, hash, hex, is_unchanged, open_patiently, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::{self, Lease};
@@ -60,7 +60,7 @@ impl Replacement<'_> {
         mut self,
         addition: Addition<'_>,
         first: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+    ) -> Result<Result<ReplaceOutcome, E>> {
         if addition.lines.is_empty() {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
@@ -117,7 +117,7 @@ const NOT_ALONE: &str = "another process has written after a part of it";
 impl SessionFile {
     /// Opens the file to be changed at its end. Refuses one that another process has open for
     /// writing.
-    pub(crate) fn into_tail(self) -> Result<Self, StoreError> {
+    pub(crate) fn into_tail(self) -> Result<Self> {
         drop(self.keep_writers_out()?);
         let Self { file, path, meta } = self;
         // The kernel counts all who have it open, so the handle for reading has to go. It goes first:
@@ -131,7 +131,7 @@ impl SessionFile {
     }
 
     /// Appends bytes to a file that is exactly as it was read: all of them or none.
-    pub(crate) fn append(self, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn append(self, bytes: &[u8]) -> Result<()> {
         let Self { file, path, meta } = &self;
         let alone = Lease::on_everyone(file);
         self.refuse_change()?;
@@ -155,7 +155,7 @@ impl SessionFile {
 
     /// Truncates a file that is exactly as it was seen to `length` bytes, and restores its time of
     /// change.
-    fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<(), StoreError> {
+    fn cut(self, length: u64, modified: Option<SystemTime>) -> Result<()> {
         let alone = Lease::on_everyone(&self.file);
         self.refuse_change()?;
         self.cut_to(length, modified).or_cannot("cut", &self.path)?;
@@ -174,7 +174,7 @@ impl SessionFile {
         Ok(())
     }
 
-    fn refuse_change(&self) -> Result<(), StoreError> {
+    fn refuse_change(&self) -> Result<()> {
         if is_unchanged(&self.metadata_now()?, &self.meta) {
             return Ok(());
         }
@@ -182,7 +182,7 @@ impl SessionFile {
     }
 
     /// One write, where the system does all of it; what comes of a part of it is cut back.
-    fn write(&self, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write(&self, bytes: &[u8]) -> Result<()> {
         let Self { path, meta, .. } = self;
         let mut written = 0;
         let failed = loop {
@@ -267,7 +267,7 @@ impl Store {
     }
 
     /// Two files of one session have separate records.
-    fn note_of(&self, live: &SessionFile) -> Result<PathBuf, StoreError> {
+    fn note_of(&self, live: &SessionFile) -> Result<PathBuf> {
         let name = SessionId::of_path(&live.path)?;
         Ok(self.additions().join(name.as_str()))
     }
@@ -278,7 +278,7 @@ impl Store {
         before: &Snapshot,
         live: &SessionFile,
         bytes: &[u8],
-    ) -> Result<PathBuf, StoreError> {
+    ) -> Result<PathBuf> {
         let path = self.note_of(live)?;
         let modified = live.meta.modified().ok();
         let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -291,12 +291,7 @@ impl Store {
     }
 
     /// The rest of an earlier run's addition to the file.
-    fn find(
-        &self,
-        live: &SessionFile,
-        head: &Head,
-        bytes: &[u8],
-    ) -> Result<AppendState, StoreError> {
+    fn find(&self, live: &SessionFile, head: &Head, bytes: &[u8]) -> Result<AppendState> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
         let Some(before) = before.filter(|before| before.is_of(&live.path)) else {
@@ -347,7 +342,7 @@ impl Store {
         session: &SessionId,
         lock: SessionLock,
         live: SessionFile,
-    ) -> Result<Option<(SessionLock, SessionFile)>, StoreError> {
+    ) -> Result<Option<(SessionLock, SessionFile)>> {
         let path = self.note_of(&live)?;
         let Ok(note) = open_plain(&path) else {
             return Ok(Some((lock, live)));
@@ -394,7 +389,7 @@ fn read(note: File) -> Option<(Head, Vec<u8>)> {
 /// Where an agent's line begins that was appended directly to a part of ours, which starts at
 /// `old`. Its first bytes may equal those that we did not write, so our part ends where a complete
 /// object begins. `None` if nothing of ours is there, or the end is unclear.
-fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>, StoreError> {
+fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>> {
     let path = &live.path;
     let mut file = &live.file;
     let mut glued = Vec::new();
@@ -419,7 +414,7 @@ fn end_of_ours(live: &SessionFile, old: u64, same: &[u8]) -> Result<Option<u64>,
 const OPERATION: &str = "repair-addition";
 
 /// Removes our part. The lines that an agent has written after it stay.
-fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<(), StoreError> {
+fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()> {
     let path = replacement.live.path.clone();
     let copy = replacement.draft.path().to_owned();
     let rest = || -> io::Result<_> {

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::audit::{Facts, Figures};
-use crate::error::{OrCannot, Severity, StoreError};
+use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::atomic::{TempFile, create, reap_beside};
 use crate::fs::{each_block, hex, is_there, parent, sync_name};
 use crate::id::{SessionId, SnapshotId};
@@ -78,7 +78,7 @@ impl Store {
         session: &SessionId,
         min_idle: MinIdle,
         new: &mut NewContent<'_>,
-    ) -> Result<ReplaceOutcome, StoreError> {
+    ) -> Result<ReplaceOutcome> {
         Self::refuse_inside(path)?;
         if let Ok(false) = is_there(path) {
             let _lock = self.lock_session(session)?;
@@ -95,7 +95,7 @@ impl Store {
         path: &Path,
         session: &SessionId,
         min_idle: MinIdle,
-    ) -> Result<Replacement<'_>, StoreError> {
+    ) -> Result<Replacement<'_>> {
         Self::refuse_inside(path)?;
         let (lock, live) = self.claim(path, session)?;
         let (lock, live) = match self.repair_addition(session, lock, live)? {
@@ -116,11 +116,7 @@ impl Store {
     }
 
     /// Locks a session and its file, and cleans up after a killed run.
-    fn claim(
-        &self,
-        path: &Path,
-        session: &SessionId,
-    ) -> Result<(SessionLock, SessionFile), StoreError> {
+    fn claim(&self, path: &Path, session: &SessionId) -> Result<(SessionLock, SessionFile)> {
         let lock = self.lock_session(session)?;
         if lock.after_a_kill {
             self.rebuild_recent(Some(session))?;
@@ -141,7 +137,7 @@ impl Store {
         path: &Path,
         session: &SessionId,
         new: &mut NewContent<'_>,
-    ) -> Result<ReplaceOutcome, StoreError> {
+    ) -> Result<ReplaceOutcome> {
         let facts = Facts {
             sha256: Some(new.sha256.to_owned()),
             figures: std::mem::take(&mut new.figures),
@@ -167,8 +163,8 @@ impl Store {
         path: &Path,
         (draft, kind): (Draft<'_>, SnapshotKind),
         first: impl FnOnce() -> Result<(), E>,
-        change: impl FnOnce(&Snapshot) -> Result<(u64, Option<PathBuf>), StoreError>,
-    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+        change: impl FnOnce(&Snapshot) -> Result<(u64, Option<PathBuf>)>,
+    ) -> Result<Result<ReplaceOutcome, E>> {
         let superseded = self.superseded(session, &draft, kind);
         let taken = draft.take(session, kind);
         let (before, failed) = taken.map_err(|error| not_saved(path, error))?;
@@ -209,7 +205,7 @@ impl Store {
     }
 
     /// Deletes a snapshot for good, the commit record first.
-    pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<(), StoreError> {
+    pub(crate) fn withdraw(&self, id: &SnapshotId) -> Result<()> {
         let item = StoreItem::Snapshot(id.clone());
         let items = [item.clone()];
         let mut removal = Removal::begin(self, "withdraw", Some(&id.session), &items)?;
@@ -238,7 +234,7 @@ impl Store {
 
 impl Replacement<'_> {
     /// The bytes of the file.
-    pub fn bytes(&self) -> Result<File, StoreError> {
+    pub fn bytes(&self) -> Result<File> {
         self.draft.reader()
     }
 
@@ -251,7 +247,7 @@ impl Replacement<'_> {
 
     /// Makes the bytes a snapshot, then puts the new content into the file. When that does not
     /// come about, no snapshot is left.
-    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
+    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome> {
         let Ok(done) = self.commit_after(new, || Ok::<(), Infallible>(()))?;
         Ok(done)
     }
@@ -262,7 +258,7 @@ impl Replacement<'_> {
         self,
         new: &mut NewContent<'_>,
         first: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+    ) -> Result<Result<ReplaceOutcome, E>> {
         if self.draft.sha256 == new.sha256 {
             return Ok(first().map(|()| ReplaceOutcome::Same));
         }
@@ -305,7 +301,7 @@ pub struct NewContent<'a> {
 
 impl NewContent<'_> {
     /// Copies all of it into the new file for `path`; returns its length.
-    pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64, StoreError> {
+    pub(crate) fn copy_to(&mut self, file: &mut dyn Write, path: &Path) -> Result<u64> {
         let mut hasher = Sha256::new();
         let cannot_read = |read: io::Result<_>| read.or_cannot("read the new content of", path);
         let bytes = each_block(self.reader, cannot_read, |block| {

@@ -19,7 +19,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::audit::Figures;
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{hash_into, hex, is_there};
 use crate::id::{SessionId, real_path};
 use crate::replace::session_file::{MinIdle, SessionFile, refuse_replacement};
@@ -63,7 +63,7 @@ impl Store {
         &self,
         session: &SessionId,
         wanted: SnapshotChoice<'_>,
-    ) -> Result<Restore<'_>, StoreError> {
+    ) -> Result<Restore<'_>> {
         self.require_session(session)?;
         let catalog = self.catalog(Some(session))?;
         let path = match wanted {
@@ -82,7 +82,7 @@ impl Store {
         &self,
         path: &Path,
         wanted: SnapshotChoice<'_>,
-    ) -> Result<Restore<'_>, StoreError> {
+    ) -> Result<Restore<'_>> {
         let of_file = match self.catalog_of_file(path) {
             Err(StoreError::NoSnapshotOf(_)) if matches!(wanted, SnapshotChoice::Undo(_)) => {
                 return Err(StoreError::NothingToUndo);
@@ -103,7 +103,7 @@ impl Store {
         mut catalog: Catalog,
         path: Option<&Path>,
         wanted: SnapshotChoice<'_>,
-    ) -> Result<Restore<'_>, StoreError> {
+    ) -> Result<Restore<'_>> {
         if let Some(path) = path {
             catalog.prefer(path)?;
         }
@@ -140,7 +140,7 @@ impl Store {
     /// The snapshots of a file: of the session that its agent has written into it; of its path,
     /// whatever name they were saved under; else, for a file that was moved or copied, of the
     /// session that has a snapshot, or wrote a file, of the same bytes or of its beginning.
-    pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile, StoreError> {
+    pub fn catalog_of_file(&self, path: &Path) -> Result<OfFile> {
         let real = real_path(path).or_cannot("read", path)?;
         // Older versions of the tools named all sessions by their path.
         let own = [SessionId::of_file(path)?, SessionId::of_path(path)?];
@@ -182,7 +182,7 @@ impl Store {
         &self,
         catalog: &'c Catalog,
         path: Option<&Path>,
-    ) -> Result<(&'c Entry, PrefixHashes), StoreError> {
+    ) -> Result<(&'c Entry, PrefixHashes)> {
         if catalog.entries.is_empty() {
             return Err(StoreError::NothingToUndo);
         }
@@ -227,7 +227,7 @@ impl Restore<'_> {
 
     /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite
     /// another session's file.
-    pub fn refuse_other_file(&self, path: &Path) -> Result<(), StoreError> {
+    pub fn refuse_other_file(&self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         match &self.meta.source {
             Some(source) if !self.meta.is_of(&real) => Err(StoreError::OtherFile {
@@ -241,7 +241,7 @@ impl Restore<'_> {
     }
 
     /// Whether [`Restore::restore`] would be refused now: the question of a dry run.
-    pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<(), StoreError> {
+    pub fn refuse(&self, path: &Path, min_idle: MinIdle) -> Result<()> {
         refuse_replacement(path)?;
         if !is_there(path)? {
             return Ok(());
@@ -251,11 +251,7 @@ impl Restore<'_> {
 
     /// Puts the bytes into a file, or creates it. A file that changed less than `min_idle` ago
     /// is refused.
-    pub fn restore(
-        &mut self,
-        path: &Path,
-        min_idle: MinIdle,
-    ) -> Result<ReplaceOutcome, StoreError> {
+    pub fn restore(&mut self, path: &Path, min_idle: MinIdle) -> Result<ReplaceOutcome> {
         let mut new = NewContent {
             reader: &mut self.content,
             sha256: &self.meta.sha256,
@@ -269,7 +265,7 @@ impl Restore<'_> {
     /// What follows the part of the file that a tool knows, and would be lost with it: after the
     /// content that replaced the snapshot, after the snapshot's own bytes, or after the result of
     /// another replacement.
-    pub fn appended(&self, path: &Path) -> Result<Option<Appended>, StoreError> {
+    pub fn appended(&self, path: &Path) -> Result<Option<Appended>> {
         let read;
         let now = if self.file.path == path {
             &self.file
@@ -306,7 +302,7 @@ pub struct OfFile {
 }
 
 /// The sessions of whose bytes the longest beginning of the file is.
-fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>, StoreError> {
+fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>> {
     let file = PrefixHashes::of(path, catalog.trusted().flat_map(|(_, meta)| meta.lengths()))?;
     let mut by_length: BTreeMap<u64, BTreeSet<&SessionId>> = BTreeMap::new();
     for (id, meta) in catalog.trusted() {
@@ -321,7 +317,7 @@ fn fitting_sessions(catalog: &Catalog, path: &Path) -> Result<Vec<SessionId>, St
 
 impl Catalog {
     /// Drops the snapshots of other files, if there is one of this file.
-    pub(crate) fn prefer(&mut self, path: &Path) -> Result<(), StoreError> {
+    pub(crate) fn prefer(&mut self, path: &Path) -> Result<()> {
         let real = real_path(path).or_cannot("read", path)?;
         // For a damaged one, and for stdin, it is unknown.
         let of_file = |entry: &Entry| {
@@ -356,7 +352,7 @@ pub(crate) struct PrefixHashes {
 
 impl PrefixHashes {
     /// The requested hashes, in one pass over the file.
-    pub(crate) fn of(path: &Path, asked: impl Iterator<Item = u64>) -> Result<Self, StoreError> {
+    pub(crate) fn of(path: &Path, asked: impl Iterator<Item = u64>) -> Result<Self> {
         let mut prefixes = Self { path: path.to_owned(), ..Self::default() };
         if is_there(path)? {
             let live = SessionFile::open(path)?;

@@ -8,7 +8,7 @@ use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{reap, reap_all, reap_beside};
 use crate::fs::{file_id, hash, id_of, is_unchanged, open_plain, parent};
 use crate::id::{SessionId, SnapshotId};
@@ -34,7 +34,7 @@ pub struct SweepReport {
 impl Store {
     /// Removes replaced files without writers, and what killed runs left next to session files.
     /// Skips sessions that are being changed.
-    pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
+    pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport> {
         reap(&self.tmp());
         reap(&self.snapshots());
         let mut swept = SweepReport::default();
@@ -62,7 +62,7 @@ impl Store {
 
     /// The same for what the last runs on a session may have left, which takes no look at
     /// the whole store. The caller has locked the session.
-    pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<()> {
         reap(&self.tmp());
         let recent = self.recent(session).retained;
         let mut gone = Vec::new();
@@ -91,7 +91,7 @@ impl Store {
         id: &SnapshotId,
         meta: &Meta,
         swept: &mut SweepReport,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let Some((live, retained)) = meta.retained_paths() else {
             return Ok(());
         };
@@ -140,7 +140,7 @@ impl Store {
         live: &Path,
         mut file: &File,
         name: &Path,
-    ) -> Result<SnapshotId, StoreError> {
+    ) -> Result<SnapshotId> {
         file.rewind().or_cannot("read", name)?;
         let mut draft = self.draft(file, name)?;
         draft.source = Some(live.to_string_lossy().into_owned());

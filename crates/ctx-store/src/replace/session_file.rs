@@ -11,7 +11,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use ctx_format::{Dialect, Options, Records, dialect_of_lines};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::marked_in;
 use crate::fs::{
     file_id, hash, id_of, if_there, is_same_file, is_there, only_regular, open_careful, parent,
@@ -36,7 +36,7 @@ pub struct SessionFile {
 
 impl SessionFile {
     /// Opens a regular file for reading.
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let real = real_path(path).or_cannot("read", path)?;
         let kind = fs::symlink_metadata(&real).or_cannot("read", path)?.file_type();
         let why = if kind.is_symlink() {
@@ -57,7 +57,7 @@ impl SessionFile {
 
     /// Opens a file that could be replaced. Besides what is no regular file, a file with several
     /// names and a file in a store are refused. Nothing is locked or written.
-    pub fn open_replaceable(path: &Path) -> Result<Self, StoreError> {
+    pub fn open_replaceable(path: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let file = Self::open(path)?;
         if file.meta.nlink() > 1 + file.second_names()?.len() as u64 {
@@ -68,13 +68,13 @@ impl SessionFile {
 
     /// Refuses a file that another process has locked or has open for writing. The lock is held
     /// until this value is dropped.
-    pub fn refuse_users(&self) -> Result<(), StoreError> {
+    pub fn refuse_users(&self) -> Result<()> {
         self.lock()?;
         self.keep_writers_out().map(drop)
     }
 
     /// Keeps out runs that use another store, and programs that lock their files.
-    pub(crate) fn lock(&self) -> Result<(), StoreError> {
+    pub(crate) fn lock(&self) -> Result<()> {
         if let Err(TryLockError::WouldBlock) = try_lock(&self.file, Duration::ZERO) {
             let name = self.path.display();
             return Err(StoreError::Busy(format!("{name} is locked by another process")));
@@ -83,12 +83,12 @@ impl SessionFile {
     }
 
     /// Another handle for reading, at the start of the file.
-    pub fn file(&self) -> Result<File, StoreError> {
+    pub fn file(&self) -> Result<File> {
         self.file.try_clone().or_cannot("read", &self.path)
     }
 
     /// The metadata of the file now. An error if its name belongs to another file, or if it shrank.
-    pub(crate) fn metadata_now(&self) -> Result<Metadata, StoreError> {
+    pub(crate) fn metadata_now(&self) -> Result<Metadata> {
         let changed = || StoreError::Changed(self.path.clone());
         let named = if_there(fs::symlink_metadata(&self.path).or_cannot("read", &self.path))?;
         let named = named.ok_or_else(changed)?;
@@ -101,7 +101,7 @@ impl SessionFile {
 
     /// The other names of this file that a killed run left in its folder, whichever store that
     /// used.
-    pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>, StoreError> {
+    pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>> {
         if self.meta.nlink() == 1 {
             return Ok(Vec::new());
         }
@@ -115,13 +115,13 @@ impl SessionFile {
     }
 
     /// Refuses a file that a process has open for writing; see [`keep_writers_out`].
-    pub(crate) fn keep_writers_out(&self) -> Result<Option<Lease<'_>>, StoreError> {
+    pub(crate) fn keep_writers_out(&self) -> Result<Option<Lease<'_>>> {
         keep_writers_out(&self.file, &self.path)
     }
 
     /// Begins a snapshot of the bytes that the file had when it was opened. An agent may append to
     /// it meanwhile.
-    pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>, StoreError> {
+    pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
         self.metadata_now()?;
@@ -138,7 +138,7 @@ impl SessionFile {
         store: &Store,
         session: &SessionId,
         min_idle: MinIdle,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let Some(exception) = store.refuse_unless_idle(self, session, min_idle)? else {
             return Ok(());
         };
@@ -149,7 +149,7 @@ impl SessionFile {
 }
 
 /// Whether [`Store::replace`] would be refused now: the question of a dry run.
-pub fn refuse_replacement(path: &Path) -> Result<(), StoreError> {
+pub fn refuse_replacement(path: &Path) -> Result<()> {
     Store::refuse_inside(path)?;
     if let Ok(false) = is_there(path) {
         return real_path(path).or_cannot("read", path).map(drop);
@@ -159,7 +159,7 @@ pub fn refuse_replacement(path: &Path) -> Result<(), StoreError> {
 
 impl Store {
     /// Begins a snapshot of a session file with its current bytes.
-    pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>, StoreError> {
+    pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>> {
         Self::refuse_inside(path)?;
         SessionFile::open(path)?.draft(self)
     }
@@ -170,7 +170,7 @@ impl Store {
         &self,
         path: &Path,
         session: &SessionId,
-    ) -> Result<(u64, Option<SnapshotId>), StoreError> {
+    ) -> Result<(u64, Option<SnapshotId>)> {
         Self::refuse_inside(path)?;
         let live = SessionFile::open(path)?;
         let bytes = live.meta.len();
@@ -187,7 +187,7 @@ impl Store {
         live: &SessionFile,
         session: &SessionId,
         asked: MinIdle,
-    ) -> Result<Option<IdleException>, StoreError> {
+    ) -> Result<Option<IdleException>> {
         let min_idle = asked.0.unwrap_or(OF_AGENTS);
         if min_idle.is_zero() {
             return Ok(None);
@@ -210,11 +210,7 @@ impl Store {
     }
 
     /// The hash of the file after the last change by a tool, if it has that length.
-    fn last_written(
-        &self,
-        live: &SessionFile,
-        session: &SessionId,
-    ) -> Result<Option<String>, StoreError> {
+    fn last_written(&self, live: &SessionFile, session: &SessionId) -> Result<Option<String>> {
         let is_of_it = |meta: &Meta| meta.is_of(&live.path);
         let written = |meta: Meta| {
             let written = meta.replaced_by?;
@@ -257,13 +253,13 @@ pub(crate) struct IdleException {
 
 impl IdleException {
     /// Refuses a file whose bytes have another hash.
-    pub(crate) fn check(self, sha256: &str) -> Result<(), StoreError> {
+    pub(crate) fn check(self, sha256: &str) -> Result<()> {
         if self.sha256 == sha256 { Ok(()) } else { Err(self.error) }
     }
 }
 
 /// Whether an agent writes this file itself.
-fn is_agents(live: &SessionFile) -> Result<bool, StoreError> {
+fn is_agents(live: &SessionFile) -> Result<bool> {
     // The snapshot is copied from the position of the other handle, which must not move.
     let head = || Ok::<_, StoreError>(SessionFile::open(&live.path)?.file.take(LOOK_AT));
     let dialect = dialect_of_lines(head()?).or_cannot("read", &live.path)?;

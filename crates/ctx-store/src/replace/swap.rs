@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::error::{OrCannot, Severity, StoreError};
+use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::atomic::{TempFile, TempName, inherit, take_the_place};
 use crate::fs::{
     Fingerprint, begins_line, ends_line, file_id, hash, id_of, is_unchanged, open_plain, parent,
@@ -38,7 +38,7 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    pub(crate) fn write(live: &SessionFile, new: &mut NewContent<'_>) -> Result<Self, StoreError> {
+    pub(crate) fn write(live: &SessionFile, new: &mut NewContent<'_>) -> Result<Self> {
         let path = &live.path;
         let name = path.file_name().unwrap_or_default();
         // The files of killed runs were removed when the session was locked.
@@ -61,7 +61,7 @@ pub(crate) fn swap(
     before: &Snapshot,
     new: NewFile,
     may_grow: bool,
-) -> Result<(u64, Option<PathBuf>), StoreError> {
+) -> Result<(u64, Option<PathBuf>)> {
     let path = &live.path;
     // The name of what was replaced, which the next run finds by the snapshot.
     let old = path.with_file_name(before.meta.retained.as_deref().unwrap_or_default());
@@ -106,7 +106,7 @@ pub(crate) fn swap(
 }
 
 /// Reads the written bytes back, unless another file has taken its place.
-fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<(), StoreError> {
+fn check(mut file: &File, path: &Path, content: &FileHash) -> Result<()> {
     let ours = file.metadata().or_cannot("read", path)?;
     if file_id(path).or_cannot("read", path)? != id_of(&ours) {
         return Ok(());
@@ -128,7 +128,7 @@ fn exchange_with_live(
     aside: &Path,
     live: &SessionFile,
     others: &mut Vec<File>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let is_live = |found: &Path| file_id(found).is_ok_and(|id| id == id_of(&live.meta));
     let taken_out = |found: &Path| others.extend(open_plain(found));
     if !take_the_place(new, aside.to_owned(), &live.path, is_live, taken_out)? {
@@ -146,7 +146,7 @@ fn save_foreign_files(
     content: &FileHash,
     (live, aside): (&Path, &Path),
     others: Vec<File>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     for mut file in others {
         let id = id_of(&file.metadata().or_cannot("read", live)?);
         let sha256 = hash(&mut file).or_cannot("read", live)?;
@@ -162,7 +162,7 @@ fn save_foreign_files(
 
 /// Without an exchange of names: the old file gets its second name first. An agent that renames
 /// between the last check and our rename loses its file.
-fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<(), StoreError> {
+fn rename_over(new: &Path, aside: &Path, live: &SessionFile) -> Result<()> {
     let path = &live.path;
     match fs::hard_link(path, aside) {
         // It was removed meanwhile.
@@ -232,11 +232,7 @@ impl<'a> CarryOver<'a> {
     /// Carries over what was appended since the snapshot, until nothing more comes; a file that may
     /// not grow must be unchanged. With leases, no process can write to it before the lease is
     /// dropped.
-    fn catch_up(
-        &mut self,
-        new: &TempFile,
-        may_grow: bool,
-    ) -> Result<Option<Lease<'a>>, StoreError> {
+    fn catch_up(&mut self, new: &TempFile, may_grow: bool) -> Result<Option<Lease<'a>>> {
         let live = self.live;
         for round in 0..ROUNDS {
             let alone = live.keep_writers_out()?;
@@ -261,7 +257,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Whether the old file holds what is in the snapshot or was carried over, and only has more.
-    fn are_all(&self) -> Result<bool, StoreError> {
+    fn are_all(&self) -> Result<bool> {
         let path = &self.live.path;
         let before = self.before;
         let mut old = &self.live.file;
@@ -273,7 +269,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Appends to `out` what the old file holds from there up to `to`.
-    fn carry(&mut self, to: u64, mut out: &File) -> Result<(), StoreError> {
+    fn carry(&mut self, to: u64, mut out: &File) -> Result<()> {
         let path = &self.live.path;
         if to <= self.covered {
             return Ok(());
@@ -320,7 +316,7 @@ impl<'a> CarryOver<'a> {
 
     /// After the exchange: carries over what is written through older handles. True once the kernel
     /// reports that there are none.
-    fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
+    fn drain(&mut self, out: &File) -> Result<bool> {
         let path = &self.live.path;
         // The file is live now: others append to it as well.
         let appending = rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND);
@@ -354,7 +350,7 @@ impl<'a> CarryOver<'a> {
     }
 
     /// Where the last line ends before `to`, among those that are not carried over.
-    fn last_line_end(&self, to: u64) -> Result<u64, StoreError> {
+    fn last_line_end(&self, to: u64) -> Result<u64> {
         let mut old = &self.live.file;
         let mut bytes = Vec::new();
         let read = old.seek(SeekFrom::Start(self.covered)).and_then(|from| {
@@ -369,7 +365,7 @@ impl<'a> CarryOver<'a> {
     /// At the end: whether all bytes of the old file are saved and no process can write to it. Late
     /// bytes are carried over, and then the old file stays, because readers of the new file may
     /// have missed them.
-    fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool, StoreError> {
+    fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool> {
         let path = &self.live.path;
         let old = self.metadata()?;
         // The exchange is the last change of the file's number, without a look at a clock.
@@ -390,7 +386,7 @@ impl<'a> CarryOver<'a> {
         Ok(is_free && is_unchanged(&self.metadata()?, &seen))
     }
 
-    fn metadata(&self) -> Result<Metadata, StoreError> {
+    fn metadata(&self) -> Result<Metadata> {
         self.live.file.metadata().or_cannot("read", &self.live.path)
     }
 }

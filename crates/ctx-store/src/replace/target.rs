@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ctx_format::{Options, Records};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::OutputTarget;
 use crate::fs::{is_same_file, is_unchanged};
 use crate::id::SessionId;
@@ -36,7 +36,7 @@ pub enum Destination {
 impl Destination {
     /// Looks at a path. A file that is one of the inputs is a session whatever it holds;
     /// `temp` is the folder for what does not fit into memory of any other.
-    pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self, StoreError> {
+    pub fn look(path: &Path, inputs: &[Option<Metadata>], temp: &Path) -> Result<Self> {
         Store::refuse_inside(path)?;
         let input_at = |there: &Metadata| {
             let is_it = |input: &Metadata| is_same_file(input, there);
@@ -106,7 +106,7 @@ impl Store {
         session: &SessionId,
         min_idle: MinIdle,
         growth: Growth,
-    ) -> Result<(PendingReplacement<'_>, File), StoreError> {
+    ) -> Result<(PendingReplacement<'_>, File)> {
         let mut replacement = self.begin_replacement(path, session, min_idle)?;
         replacement.may_grow = growth == Growth::Follows;
         let bytes = replacement.bytes()?;
@@ -121,7 +121,7 @@ impl Store {
         path: &Path,
         session: Option<&SessionId>,
         min_idle: MinIdle,
-    ) -> Result<PendingReplacement<'_>, StoreError> {
+    ) -> Result<PendingReplacement<'_>> {
         refuse_replacement(path)?;
         let look = Box::new(SessionFile::open_replaceable(path)?);
         let session = session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?;
@@ -144,7 +144,7 @@ impl PendingReplacement<'_> {
         self,
         new: &mut NewContent<'_>,
         first: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Result<ReplaceOutcome, E>, StoreError> {
+    ) -> Result<Result<ReplaceOutcome, E>> {
         let replacement = match self {
             Self::Input(replacement) => *replacement,
             Self::Other(look, session, min_idle, store) => {

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use zstd::stream::read::Decoder;
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result};
 use crate::fs::{hash, if_there, open_plain};
 use crate::id::SnapshotId;
 use crate::snapshot::meta::Meta;
@@ -117,7 +117,7 @@ impl Store {
     }
 
     /// Opens the bytes of a snapshot after checking them against their hash.
-    pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta), StoreError> {
+    pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta)> {
         let meta = entry.trusted_meta()?;
         let bytes = match open_checked(entry, &self.data_path(&entry.id), &meta) {
             Ok(plain) => plain,
@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// Opens the bytes of a snapshot without comparing them with its commit record.
-    pub fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes, StoreError> {
+    pub fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes> {
         let path = self.data_path(id);
         match SnapshotBytes::open(&path, None) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -142,11 +142,7 @@ impl Store {
     }
 }
 
-pub(super) fn open_checked(
-    entry: &Entry,
-    path: &Path,
-    meta: &Meta,
-) -> Result<SnapshotBytes, StoreError> {
+pub(super) fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes> {
     let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).or_cannot("read", path)?;
     let found = match hash(&mut bytes) {
         // The system gives a number to what it could not read.

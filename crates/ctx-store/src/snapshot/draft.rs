@@ -14,7 +14,7 @@ use ctx_format::{FromStart, Options, Records};
 use sha2::{Digest, Sha256};
 
 use crate::audit::Facts;
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{Fingerprint, file_id, hex, open_plain, sync_name};
 use crate::id::{SessionId, SnapshotId, Stamp};
@@ -115,7 +115,7 @@ impl<R: Read> Read for Tee<R> {
 
 impl Store {
     /// Begins a snapshot of all bytes of `input`; errors of reading call it `name`.
-    pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>, StoreError> {
+    pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
         let (hasher, fingerprint) = (Sha256::new(), Fingerprint::new());
         let measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
@@ -178,7 +178,7 @@ impl Draft<'_> {
     }
 
     /// The bytes.
-    pub fn reader(&self) -> Result<File, StoreError> {
+    pub fn reader(&self) -> Result<File> {
         let path = self.temp.path();
         let mut file = self.temp.file.try_clone().or_cannot("read", path)?;
         file.rewind().or_cannot("read", path)?;
@@ -191,7 +191,7 @@ impl Draft<'_> {
     }
 
     /// Makes it a snapshot: first the data, then meta.json, without which it is not one.
-    pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot, StoreError> {
+    pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot> {
         let (snapshot, failed) = self.take(session, kind)?;
         match failed {
             Some(error) => Err(error.after(format!("snapshot {}", snapshot.id))),
@@ -204,7 +204,7 @@ impl Draft<'_> {
         self,
         session: &SessionId,
         kind: SnapshotKind,
-    ) -> Result<(Snapshot, Option<StoreError>), StoreError> {
+    ) -> Result<(Snapshot, Option<StoreError>)> {
         let store = self.store;
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
@@ -245,12 +245,7 @@ impl Draft<'_> {
     }
 
     /// Gives the bytes their name: the file, or a second one to that of a equal.
-    fn put(
-        self,
-        id: &SnapshotId,
-        equal: Option<EqualBytes>,
-        meta: &mut Meta,
-    ) -> Result<(), StoreError> {
+    fn put(self, id: &SnapshotId, equal: Option<EqualBytes>, meta: &mut Meta) -> Result<()> {
         if let Some(equal) = equal {
             if equal.link(self.store, id)? {
                 equal.packed.into_iter().for_each(|packed| meta.pack(packed));
@@ -262,7 +257,7 @@ impl Draft<'_> {
     }
 
     /// Whether the file holds what was written to it, before anybody relies on that.
-    fn read_back(&self) -> Result<(), StoreError> {
+    fn read_back(&self) -> Result<()> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
         if Fingerprint::of(&mut file).or_cannot("read", path)? == self.fingerprint() {
@@ -273,11 +268,7 @@ impl Draft<'_> {
 
     /// The next stamp whose number gives a free name for a replaced file: when a run with
     /// another store was killed, that name may be taken.
-    fn free_stamp(
-        &self,
-        locked: &mut StoreLock<'_>,
-        kind: SnapshotKind,
-    ) -> Result<Stamp, StoreError> {
+    fn free_stamp(&self, locked: &mut StoreLock<'_>, kind: SnapshotKind) -> Result<Stamp> {
         loop {
             let stamp = locked.next_stamp()?;
             let retained = self.retained(kind, stamp.sequence);
@@ -324,7 +315,7 @@ impl Draft<'_> {
     /// Makes it a snapshot, unless the newest one of the session was asked for, too, and has
     /// the same bytes of the same file. That one is as good as new then: retention counts it from
     /// now, and it gets the number of tokens.
-    pub fn save(self, session: &SessionId) -> Result<Saved, StoreError> {
+    pub fn save(self, session: &SessionId) -> Result<Saved> {
         let source = self.source.as_deref();
         if let Some(known) = self.store.known(session, source, &self.sha256)
             && let Some(snapshot) = self.save_again(known)?
@@ -335,7 +326,7 @@ impl Draft<'_> {
     }
 
     /// `None` if the snapshot has been removed.
-    fn save_again(&self, id: SnapshotId) -> Result<Option<Snapshot>, StoreError> {
+    fn save_again(&self, id: SnapshotId) -> Result<Option<Snapshot>> {
         let mut locked = self.store.lock()?;
         let Ok(mut meta) = self.store.read_meta(&id) else {
             return Ok(None);
@@ -362,7 +353,7 @@ impl Draft<'_> {
 
 impl StoreLock<'_> {
     /// Writes or replaces a meta.json.
-    pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<(), StoreError> {
+    pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<()> {
         let path = self.store.meta_path(id);
         let mut temp = self.store.temp("meta", 0o400)?;
         temp.write_all(&meta.to_bytes()).or_cannot("write", &path)?;
@@ -431,7 +422,7 @@ pub(crate) struct EqualBytes {
 impl EqualBytes {
     /// Gives the file a second name, durably; `false` where that cannot be done: on a file system
     /// without such names, or because the file was packed or removed meanwhile.
-    pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool, StoreError> {
+    pub(crate) fn link(&self, store: &Store, id: &SnapshotId) -> Result<bool> {
         let [file, name] = [&self.id, id].map(|id| match self.packed {
             Some(_) => store.packed_path(id),
             None => store.data_path(id),

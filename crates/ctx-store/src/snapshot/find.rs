@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::error::{MissingReason, MissingSnapshot, StoreError};
+use crate::error::{MissingReason, MissingSnapshot, Result, StoreError};
 use crate::id::{SessionId, SnapshotId};
 use crate::offload::OffloadedFile;
 use crate::snapshot::meta::SnapshotKind;
@@ -14,11 +14,7 @@ use crate::when::When;
 
 impl Store {
     /// The snapshot, of one session or of any, that `wanted` names: see [`Catalog::find`].
-    pub fn find_snapshot(
-        &self,
-        session: Option<&SessionId>,
-        wanted: &str,
-    ) -> Result<Entry, StoreError> {
+    pub fn find_snapshot(&self, session: Option<&SessionId>, wanted: &str) -> Result<Entry> {
         if let Some(session) = session {
             self.require_session(session)?;
         }
@@ -56,16 +52,16 @@ impl Store {
     /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded
     /// files, with names that are near: a name with a typing error must not look as if all were
     /// well.
-    pub fn require_session(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn require_session(&self, session: &SessionId) -> Result<()> {
         self.require(session, false)
     }
 
     /// The same where what is in the trash, or was set aside as damaged, is enough.
-    pub fn require_session_or_trash(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub fn require_session_or_trash(&self, session: &SessionId) -> Result<()> {
         self.require(session, true)
     }
 
-    fn require(&self, session: &SessionId, trash_is_enough: bool) -> Result<(), StoreError> {
+    fn require(&self, session: &SessionId, trash_is_enough: bool) -> Result<()> {
         let known = self.sessions()?;
         if known.contains(session) {
             return Ok(());
@@ -89,7 +85,7 @@ impl Catalog {
     ///
     /// Digits alone are always a number; a hash without letters needs `sha256:`. A day names the
     /// snapshot taken on it, a time the newest snapshot taken by then.
-    pub fn find(&self, wanted: &str) -> Result<&Entry, StoreError> {
+    pub fn find(&self, wanted: &str) -> Result<&Entry> {
         if wanted == "latest" {
             let newest = self.newest_by(|_| true);
             return newest.ok_or_else(|| self.missing(wanted, MissingReason::Unknown));
@@ -128,7 +124,7 @@ impl Catalog {
     }
 
     /// The newest snapshot that was taken before `time`, of those that `latest` may be.
-    pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry, StoreError> {
+    pub fn find_before(&self, time: DateTime<Utc>) -> Result<&Entry> {
         let newest = self.newest_by(|entry| entry.id.stamp.time < time);
         newest.ok_or_else(|| {
             let when = time.format("%Y-%m-%dT%H:%M:%SZ").to_string();

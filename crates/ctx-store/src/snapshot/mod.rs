@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use walkdir::WalkDir;
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{file_names, if_there, is_there, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::is_link_error;
@@ -92,7 +92,7 @@ pub(crate) fn bytes_of_meta(path: &Path) -> io::Result<Vec<u8>> {
 
 impl Store {
     /// Lists the snapshots of one session, or of all.
-    pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog, StoreError> {
+    pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog> {
         let mut catalog = Catalog { now: self.now(), ..Catalog::default() };
         for SnapshotFile { id, is_meta, .. } in snapshot_files(&self.snapshots())? {
             if session.is_some_and(|session| *session != id.session) {
@@ -117,13 +117,13 @@ impl Store {
     }
 
     /// The ids of the committed snapshots, by their names alone: none of them is looked at.
-    pub fn snapshot_ids(&self) -> Result<Vec<SnapshotId>, StoreError> {
+    pub fn snapshot_ids(&self) -> Result<Vec<SnapshotId>> {
         let files = snapshot_files(&self.snapshots())?.into_iter();
         Ok(files.filter(|it| it.is_meta).map(|it| it.id).collect())
     }
 
     /// The sessions of which the store has snapshots, bytes of one, or offloaded files.
-    pub fn sessions(&self) -> Result<BTreeSet<SessionId>, StoreError> {
+    pub fn sessions(&self) -> Result<BTreeSet<SessionId>> {
         let files = snapshot_files(&self.snapshots())?.into_iter();
         let mut sessions: BTreeSet<SessionId> = files.map(|file| file.id.session).collect();
         sessions.extend(self.offload_sessions()?);
@@ -146,17 +146,13 @@ impl Store {
     /// Checks a snapshot: that both of its files are there, are named and sealed as they
     /// were, and have the size that they had; with `read_data` also that the bytes are those
     /// that were saved.
-    pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<(), StoreError> {
+    pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<()> {
         if read_data { self.open_verified(entry).map(drop) } else { entry.trusted_meta().map(drop) }
     }
 
     /// Whether an undamaged snapshot, of one session or of any, has the bytes with this
     /// sha256.
-    pub fn has_snapshot_of(
-        &self,
-        session: Option<&SessionId>,
-        sha256: &str,
-    ) -> Result<bool, StoreError> {
+    pub fn has_snapshot_of(&self, session: Option<&SessionId>, sha256: &str) -> Result<bool> {
         for entry in self.catalog(session)?.entries {
             if entry.meta.as_ref().is_ok_and(|meta| meta.sha256 == sha256) {
                 match self.open_verified(&entry) {
@@ -170,7 +166,7 @@ impl Store {
     }
 
     /// How much room it takes, by the lengths of its files. What vanishes meanwhile takes none.
-    pub fn usage(&self) -> Result<Usage, StoreError> {
+    pub fn usage(&self) -> Result<Usage> {
         let mut usage = Usage {
             sessions: self.sessions()?.len() as u64,
             bytes: length_of(self.root())?,
@@ -194,7 +190,7 @@ pub(crate) struct SnapshotFile {
 }
 
 /// The files in `dir` that are named as those of snapshots are.
-pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError> {
+pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
     let file = |name: String| {
         let (stem, is_meta) = if let Some(stem) = name.strip_suffix(".meta.json") {
             (stem, true)
@@ -216,7 +212,7 @@ impl Catalog {
 
 impl Entry {
     /// The commit record; an error when the snapshot cannot be trusted.
-    pub fn trusted_meta(&self) -> Result<Meta, StoreError> {
+    pub fn trusted_meta(&self) -> Result<Meta> {
         self.meta.clone().map_err(|flaw| match flaw {
             Flaw::Damaged(why) => self.damaged(why),
             Flaw::Unread(why) => StoreError::Unread { id: self.id.to_string(), why },
@@ -279,7 +275,7 @@ pub struct Usage {
 }
 
 /// The bytes of all files in a folder, links not followed; what vanishes meanwhile takes none.
-fn length_of(folder: &Path) -> Result<u64, StoreError> {
+fn length_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in WalkDir::new(folder) {
         let entry = entry.map_err(io::Error::from);

@@ -17,7 +17,7 @@ use zstd::stream::read::Decoder;
 use zstd::stream::write::Encoder;
 
 use crate::audit::Facts;
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
 use crate::fs::{each_block, file_names, hash, hex, if_there, is_there, open_plain};
 use crate::id::SnapshotId;
@@ -84,11 +84,7 @@ fn facts<'i>(ids: impl Iterator<Item = &'i SnapshotId>) -> Facts {
 impl Store {
     /// The intact ones of these snapshots that were taken at `before` or earlier and whose bytes
     /// are plain.
-    pub fn unpacked(
-        &self,
-        mut entries: Vec<Entry>,
-        before: DateTime<Utc>,
-    ) -> Result<Vec<Entry>, StoreError> {
+    pub fn unpacked(&self, mut entries: Vec<Entry>, before: DateTime<Utc>) -> Result<Vec<Entry>> {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
             let is_old = entry.id.stamp.time <= before;
@@ -132,7 +128,7 @@ impl Store {
     }
 
     /// `None` where another run was faster, or has removed it.
-    fn pack_one(&self, entry: &Entry, done: &mut Done) -> Result<Option<Packing>, StoreError> {
+    fn pack_one(&self, entry: &Entry, done: &mut Done) -> Result<Option<Packing>> {
         let meta = entry.trusted_meta()?;
         let path = self.data_path(&entry.id);
         let Some(plain) = if_there(open_plain(&path).or_cannot("read", &path))? else {
@@ -170,12 +166,7 @@ impl Store {
 
     /// Writes the packed file into `tmp/`, and reads it back. No lock is held, so that other runs
     /// do not wait for it.
-    fn compress(
-        &self,
-        entry: &Entry,
-        meta: &Meta,
-        plain: File,
-    ) -> Result<(TempFile, FileHash), StoreError> {
+    fn compress(&self, entry: &Entry, meta: &Meta, plain: File) -> Result<(TempFile, FileHash)> {
         let path = self.data_path(&entry.id);
         let temp = self.temp("packed", 0o600)?;
         let mut encoder = encoder(temp, meta.bytes).or_cannot("pack", &path)?;
@@ -218,7 +209,7 @@ impl Store {
         before: &Meta,
         file: PackedFile,
         packed: FileHash,
-    ) -> Result<Option<FileHash>, StoreError> {
+    ) -> Result<Option<FileHash>> {
         let mut locked = self.lock()?;
         // It may be held by now, or gone.
         let path = self.meta_path(id);
@@ -267,7 +258,7 @@ fn encoder(temp: TempFile, bytes: u64) -> io::Result<Encoder<'static, TempFile>>
 
 impl FileHash {
     /// The packed file at `path`.
-    pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn of(path: &Path) -> Result<Self> {
         let mut file = open_plain(path).or_cannot("read", path)?;
         let bytes = file.metadata().or_cannot("read", path)?.len();
         let sha256 = hash(&mut file).or_cannot("read", path)?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::audit::Facts;
-use crate::error::StoreError;
+use crate::error::Result;
 use crate::fs::file_names;
 use crate::id::{SessionId, SnapshotId};
 use crate::replace::Replacement;
@@ -83,7 +83,7 @@ impl Store {
 
     /// Rewrites what is recorded about a session, or about all. What a run recorded before a power
     /// failure may not have reached the disk. Returns for how many sessions it was wrong.
-    pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize, StoreError> {
+    pub(crate) fn rebuild_recent(&self, session: Option<&SessionId>) -> Result<usize> {
         let all = known(self.catalog(session)?.entries);
         let mut recorded = file_names(&self.recent_dir())?;
         recorded.retain(|name| session.is_none_or(|session| session.as_str() == name));
@@ -124,7 +124,7 @@ impl Store {
         session: Option<&SessionId>,
         wanted: &str,
         held: bool,
-    ) -> Result<SnapshotId, StoreError> {
+    ) -> Result<SnapshotId> {
         let mut locked = self.lock()?;
         let entry = self.find_snapshot(session, wanted)?;
         let mut meta = entry.trusted_meta()?;
@@ -186,11 +186,7 @@ impl Replacement<'_> {
     /// Gives up the replacement and records why: `change` computes the member `key` of the
     /// session's newest meta.json from its old value. A snapshot is taken only if there is none
     /// yet, because a growing file that is never replaced must not leave a copy at each try.
-    pub fn remember(
-        self,
-        key: &str,
-        change: impl FnOnce(Option<&Value>) -> Value,
-    ) -> Result<(), StoreError> {
+    pub fn remember(self, key: &str, change: impl FnOnce(Option<&Value>) -> Value) -> Result<()> {
         let (store, session) = (self.store, &self.session);
         let newest = store.newest(session);
         let newest = newest.and_then(|entry| Some((entry.id, entry.meta.ok()?)));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use crate::audit::Facts;
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::reap;
 use crate::fs::{hash, if_there, open_plain, parent, sync_dir};
 use crate::id::{SessionId, SnapshotId};
@@ -62,11 +62,7 @@ struct Repair<'a> {
 impl Store {
     /// Repairs the snapshots and offloaded files of one session, or the whole store; with
     /// `read_data` all bytes are checked against their hashes first.
-    pub fn repair(
-        &self,
-        session: Option<&SessionId>,
-        read_data: bool,
-    ) -> Result<Vec<Repaired>, StoreError> {
+    pub fn repair(&self, session: Option<&SessionId>, read_data: bool) -> Result<Vec<Repaired>> {
         let mut repair = Repair { store: self, done: Vec::new(), damaged: BTreeMap::new() };
         if !self.root().join("FORMAT").exists() {
             return Ok(Vec::new());
@@ -106,7 +102,7 @@ impl Store {
     }
 
     /// The sha256 that the audit log has of snapshots.
-    fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>, StoreError> {
+    fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>> {
         let mut hashes = BTreeMap::new();
         if ids.is_empty() {
             return Ok(hashes);
@@ -123,7 +119,7 @@ impl Store {
 
     /// Why a committed snapshot is damaged. A file that cannot be read now may be readable another
     /// day.
-    fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>, StoreError> {
+    fn damage_of(&self, entry: &Entry, read_data: bool) -> Result<Option<String>> {
         if let Err(flaw) = &entry.meta {
             return Ok(self.is_damaged(&entry.id).then(|| flaw.to_string()));
         }
@@ -149,7 +145,7 @@ impl Store {
 
 impl Repair<'_> {
     /// A broken chain cannot be repaired: the log is kept unchanged, and a new one has its hash.
-    fn audit_log(&mut self) -> Result<(), StoreError> {
+    fn audit_log(&mut self) -> Result<()> {
         let store = self.store;
         if store.check_audit_log()?.is_empty() {
             return Ok(());
@@ -187,7 +183,7 @@ impl Repair<'_> {
 
     /// Writes a commit record for bytes if the audit log knows them, or knows none; other bytes are
     /// damaged.
-    fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<(), StoreError> {
+    fn adopt(&mut self, id: &SnapshotId, saved: Option<&String>) -> Result<()> {
         let store = self.store;
         let Some(bytes) = if_there(store.open_bytes(id))? else {
             return Ok(());
@@ -227,7 +223,7 @@ impl Repair<'_> {
     }
 
     /// Moves what is damaged out of the way, byte for byte.
-    fn set_aside(&mut self) -> Result<(), StoreError> {
+    fn set_aside(&mut self) -> Result<()> {
         let items = self.damaged.keys().cloned().collect();
         let aside = self.store.damaged();
         let moved = self.store.move_into("set-aside", &aside, items, |_| Ok(false))?;

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::audit::Facts;
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{let_others_in, sync_dir};
 use crate::id::{SessionId, Stamp};
 use crate::snapshot::bytes_of_meta;
@@ -84,7 +84,7 @@ impl Trashed {
 
 impl Store {
     /// The content of the trash, of one session or of all, last removed first.
-    pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>, StoreError> {
+    pub fn trash_list(&self, session: Option<&SessionId>) -> Result<Vec<Trashed>> {
         let trashed = self.trashed(None)?.into_iter();
         let mut list: Vec<Trashed> = trashed
             .filter(|(item, _)| session.is_none_or(|session| session == item.session()))
@@ -120,7 +120,7 @@ impl Store {
         &self,
         session: Option<&SessionId>,
         wanted: &str,
-    ) -> Result<Vec<StoreItem>, StoreError> {
+    ) -> Result<Vec<StoreItem>> {
         let since = match self.find_deleted(session, wanted) {
             _ if wanted == "all" => None,
             Ok(item) => return Ok(vec![item]),
@@ -143,11 +143,7 @@ impl Store {
 
     /// The thing in the trash that `wanted` names: a snapshot by its number or the
     /// beginning of its id, an offloaded file by the beginning of its hash.
-    pub fn find_deleted(
-        &self,
-        session: Option<&SessionId>,
-        wanted: &str,
-    ) -> Result<StoreItem, StoreError> {
+    pub fn find_deleted(&self, session: Option<&SessionId>, wanted: &str) -> Result<StoreItem> {
         let mut trashed = self.trashed(None)?;
         let query = Query::new(wanted);
         trashed.retain(|item, files| {
@@ -203,7 +199,7 @@ impl Store {
         locked: &mut StoreLock<'_>,
         item: &StoreItem,
         trashed: Option<TrashedFiles>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let Some(trashed) = trashed else {
             return Err(StoreError::NotInTrash(item.to_string()));
         };
@@ -224,7 +220,7 @@ impl Store {
     }
 
     /// The commit record comes last, as when it was made.
-    fn bring_back(&self, trashed: &TrashedFiles) -> Result<(), StoreError> {
+    fn bring_back(&self, trashed: &TrashedFiles) -> Result<()> {
         let folder = self.snapshots();
         let bring = |path: &PathBuf| {
             let to = folder.join(path.file_name().unwrap_or_default());

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::make_dirs;
 use crate::fs::{file_names, if_there, is_there, sync_dir};
 use crate::id::{SessionId, SnapshotId, Stamp};
@@ -45,7 +45,7 @@ impl TrashedFiles {
     }
 
     /// Whether any of them is still in place.
-    pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
+    pub(crate) fn are_there(&self) -> Result<bool> {
         for path in self.paths() {
             if is_there(path)? {
                 return Ok(true);
@@ -61,7 +61,7 @@ impl TrashedFiles {
     }
 
     /// Deletes them for good, the commit record first.
-    pub(crate) fn delete(&self) -> Result<(), StoreError> {
+    pub(crate) fn delete(&self) -> Result<()> {
         self.paths().try_for_each(|path| remove(path))
     }
 }
@@ -74,7 +74,7 @@ impl Store {
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
         listed: DateTime<Utc>,
-    ) -> Result<RemovalReport, StoreError> {
+    ) -> Result<RemovalReport> {
         let ids = committed.iter().chain(uncommitted).cloned();
         let uncommitted: BTreeSet<&SnapshotId> = uncommitted.iter().collect();
         let items = ids.map(StoreItem::Snapshot).collect();
@@ -96,8 +96,8 @@ impl Store {
         op: &'static str,
         dir: &Path,
         items: Vec<StoreItem>,
-        is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
-    ) -> Result<RemovalReport, StoreError> {
+        is_spared: impl Fn(&StoreItem) -> Result<bool>,
+    ) -> Result<RemovalReport> {
         if items.is_empty() {
             return Ok(RemovalReport::default());
         }
@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// Deletes the files of a snapshot, if they are there, the commit record first.
-    pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<(), StoreError> {
+    pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<()> {
         let names = names_of(id);
         let mut paths = names.iter().map(|name| self.snapshots().join(name));
         paths.try_for_each(|path| remove(&path))
@@ -141,7 +141,7 @@ impl Store {
 
     /// Moves the files, if they are there; the commit record first, so that
     /// nothing ever claims bytes that are elsewhere.
-    fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<(), StoreError> {
+    fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<()> {
         for name in names_of(id) {
             let from = self.snapshots().join(&name);
             let moved = fs::rename(&from, bin.join(name));
@@ -151,7 +151,7 @@ impl Store {
     }
 
     /// A new folder, named by the time that the grace counts from.
-    pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf, StoreError> {
+    pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf> {
         make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
         loop {
@@ -172,12 +172,12 @@ impl Store {
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
-    ) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+    ) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
         files_in_bins(bins(&self.trash(), deadline)?)
     }
 
     /// The damaged items that were set aside.
-    pub(crate) fn set_aside(&self) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+    pub(crate) fn set_aside(&self) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
         files_in_bins(bins(&self.damaged(), None)?)
     }
 
@@ -200,10 +200,7 @@ fn names_of(id: &SnapshotId) -> [String; 3] {
 }
 
 /// The folders of the trash, the oldest first.
-pub(crate) fn bins(
-    trash: &Path,
-    deadline: Option<DateTime<Utc>>,
-) -> Result<Vec<PathBuf>, StoreError> {
+pub(crate) fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>> {
     let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
     let mut names = file_names(trash)?;
     names.retain(|name| Stamp::parse(name).is_some_and(due));
@@ -212,7 +209,7 @@ pub(crate) fn bins(
 }
 
 /// The files in folders of the trash. Files that we did not put there are not listed.
-fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>> {
     let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
     for bin in bins {
         for file in snapshot_files(&bin)? {
@@ -236,10 +233,7 @@ fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>
 
 /// The entries of this folder whose names `parse` can read, with their paths; none if the path is
 /// not a folder.
-fn entries<T>(
-    folder: &Path,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Vec<(T, PathBuf)>, StoreError> {
+fn entries<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<(T, PathBuf)>> {
     let there = if_there(fs::symlink_metadata(folder).or_cannot("read", folder))?;
     if !there.is_some_and(|meta| meta.is_dir()) {
         return Ok(Vec::new());
@@ -250,14 +244,14 @@ fn entries<T>(
 }
 
 /// Makes a removal durable.
-pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_removal(dir: &Path) -> Result<()> {
     // A folder that is not there any more was empty.
     let synced = if_there(sync_dir(dir)).map(|_| ());
     synced.map_err(|error| error.after("the removal"))
 }
 
 /// Deletes a file, if it is there.
-pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     if_there(fs::remove_file(path).or_cannot("remove", path)).map(|_| ())
 }
 

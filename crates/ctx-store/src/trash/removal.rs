@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 
 use crate::audit::{Facts, Operation};
-use crate::error::{OrCannot, StoreError};
+use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::folder::remove_tree;
 use crate::fs::{if_there, let_others_in};
 use crate::id::{SessionId, SnapshotId};
@@ -77,7 +77,7 @@ impl<'a> Removal<'a> {
         op: &'static str,
         session: Option<&'a SessionId>,
         items: &[StoreItem],
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self> {
         let operation = unless_full(store.begin(op, &facts(session, items)))?;
         Ok(Self { store, session, operation, removed: RemovalReport::default() })
     }
@@ -87,7 +87,7 @@ impl<'a> Removal<'a> {
     pub(crate) fn each<T>(
         &mut self,
         things: impl IntoIterator<Item = T>,
-        mut remove: impl FnMut(T) -> Option<(StoreItem, Result<(), StoreError>)>,
+        mut remove: impl FnMut(T) -> Option<(StoreItem, Result<()>)>,
     ) {
         let mut things = things.into_iter().peekable();
         while things.peek().is_some() {
@@ -108,7 +108,7 @@ impl<'a> Removal<'a> {
     }
 
     /// Notes what became of one thing.
-    pub(crate) fn note(&mut self, item: StoreItem, removed: Result<(), StoreError>) {
+    pub(crate) fn note(&mut self, item: StoreItem, removed: Result<()>) {
         match removed {
             Ok(()) => self.removed.items.push(item),
             Err(error) => self.fail(error),
@@ -121,10 +121,7 @@ impl<'a> Removal<'a> {
 
     /// A failure after everything was removed is the removal's own. If an item could not be
     /// removed, reporting success with a remark would hide that.
-    pub(crate) fn uncertain<T>(
-        &mut self,
-        result: Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
+    pub(crate) fn uncertain<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Err(error) if !self.removed.failed.is_empty() => {
                 // Not done: something is left.
@@ -138,7 +135,7 @@ impl<'a> Removal<'a> {
         }
     }
 
-    pub(crate) fn done(mut self) -> Result<RemovalReport, StoreError> {
+    pub(crate) fn done(mut self) -> Result<RemovalReport> {
         let facts = facts(self.session, &self.removed.items);
         let done = match &self.operation {
             Some(operation) => unless_full(self.store.done(operation, &facts)),
@@ -151,7 +148,7 @@ impl<'a> Removal<'a> {
 }
 
 /// `None` when the disk is full.
-fn unless_full<T>(written: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+fn unless_full<T>(written: Result<T>) -> Result<Option<T>> {
     match written {
         Err(error) if error.is_disk_full() => Ok(None),
         other => other.map(Some),
@@ -173,12 +170,12 @@ fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
 
 impl Store {
     /// Items in the trash since `deadline` or longer, or all of them.
-    pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>, StoreError> {
+    pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>> {
         Ok(self.trashed(deadline)?.into_keys().collect())
     }
 
     /// Deletes what [`Store::expired`] lists, for good.
-    pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<RemovalReport, StoreError> {
+    pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<RemovalReport> {
         let trashed = self.trashed(deadline)?;
         if trashed.is_empty() {
             return Ok(RemovalReport::default());
@@ -204,7 +201,7 @@ impl Store {
 
     /// Deletes all snapshots, trash and offloaded files of a session, for good;
     /// what remains is a record in the audit log.
-    pub fn forget(&self, session: &SessionId) -> Result<RemovalReport, StoreError> {
+    pub fn forget(&self, session: &SessionId) -> Result<RemovalReport> {
         let _session = self.lock_session(session)?;
         let catalog = self.catalog(Some(session))?;
         let is_held = |entry: &&Entry| entry.meta.as_ref().is_ok_and(|meta| meta.held);
