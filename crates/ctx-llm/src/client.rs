@@ -106,7 +106,7 @@ impl Client {
         question: &Question<'_>,
         clock: Clock<'_>,
         usage: &mut Usage,
-    ) -> Result<Completion, LlmError> {
+    ) -> Result<Completion> {
         let Settings { endpoint, model, tries, .. } = &self.settings;
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let start = (clock.now)();
@@ -141,12 +141,7 @@ impl Client {
         self.read(&mut response, LARGEST_ANSWER).ok()
     }
 
-    fn ask_once(
-        &self,
-        body: &str,
-        clock: Clock<'_>,
-        usage: &mut Usage,
-    ) -> Result<Completion, LlmError> {
+    fn ask_once(&self, body: &str, clock: Clock<'_>, usage: &mut Usage) -> Result<Completion> {
         usage.calls += 1;
         let endpoint = &self.settings.endpoint;
         let request = self.agent.post(&endpoint.url).header("content-type", "application/json");
@@ -168,7 +163,7 @@ impl Client {
         }
     }
 
-    fn authorized<B>(&self, request: RequestBuilder<B>) -> Result<RequestBuilder<B>, LlmError> {
+    fn authorized<B>(&self, request: RequestBuilder<B>) -> Result<RequestBuilder<B>> {
         let (request, name, prefix) = match self.settings.endpoint.api() {
             Api::OpenAi => (request, "authorization", "Bearer "),
             Api::Anthropic => (request.header("anthropic-version", "2023-06-01"), "x-api-key", ""),
@@ -179,7 +174,7 @@ impl Client {
         })
     }
 
-    fn read(&self, response: &mut Response<Body>, limit: u64) -> Result<Vec<u8>, LlmError> {
+    fn read(&self, response: &mut Response<Body>, limit: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.transport_error(error.into()))?;
@@ -258,11 +253,7 @@ fn redirect_host(headers: &HeaderMap) -> String {
 
 impl Tries {
     /// Asks until there is an answer, an error that waiting does not cure, or no try left.
-    fn run<T>(
-        &self,
-        clock: Clock<'_>,
-        mut ask: impl FnMut() -> Result<T, LlmError>,
-    ) -> Result<T, LlmError> {
+    fn run<T>(&self, clock: Clock<'_>, mut ask: impl FnMut() -> Result<T>) -> Result<T> {
         let mut tried: u32 = 1;
         loop {
             match ask() {
@@ -323,6 +314,9 @@ impl Resolver for ThreadResolver {
         }
     }
 }
+
+/// What asking gives.
+pub(crate) type Result<T, E = LlmError> = std::result::Result<T, E>;
 
 /// Why there is no answer. No variant holds a key. Text of a server is redacted and cut short.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

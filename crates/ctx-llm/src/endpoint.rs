@@ -8,6 +8,7 @@ use std::{fmt, fs};
 use ureq::http::{HeaderValue, Uri};
 
 use crate::LlmError;
+use crate::client::Result;
 
 /// An API, which is also the name of the vendor who made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +196,7 @@ impl Key {
     }
 
     /// The value of a header, marked so that no library logs it.
-    pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue, LlmError> {
+    pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue> {
         let text = format!("{prefix}{}", self.0);
         let mut value = HeaderValue::from_str(&text).map_err(|_| LlmError::BadKey)?;
         value.set_sensitive(true);

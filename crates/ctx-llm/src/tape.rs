@@ -26,6 +26,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::client::Result;
 use crate::{Completion, LlmError, Question, TapeError};
 
 /// A directory of recorded answers.
@@ -56,8 +57,8 @@ impl Tape {
     pub fn record(
         &self,
         question: &Question<'_>,
-        ask: impl FnOnce() -> Result<Completion, LlmError>,
-    ) -> Result<Completion, LlmError> {
+        ask: impl FnOnce() -> Result<Completion>,
+    ) -> Result<Completion> {
         let request = self.request(question);
         let name = file_name(&request);
         if self.recorded.borrow().contains(&name) {
@@ -78,10 +79,7 @@ impl Tape {
     }
 
     /// Records the window that a server states: it decides how long the questions are.
-    pub fn record_window(
-        &self,
-        ask: impl FnOnce() -> Option<u64>,
-    ) -> Result<Option<u64>, LlmError> {
+    pub fn record_window(&self, ask: impl FnOnce() -> Option<u64>) -> Result<Option<u64>> {
         let window = ask();
         self.write(WINDOW_FILE, &json!({"ctx_llm": VERSION, "window": window}))?;
         Ok(window)
@@ -95,7 +93,7 @@ impl Tape {
     }
 
     /// The recorded answer, without asking anybody.
-    pub fn replay(&self, question: &Question<'_>) -> Result<Completion, LlmError> {
+    pub fn replay(&self, question: &Question<'_>) -> Result<Completion> {
         let request = self.request(question);
         let name = file_name(&request);
         let path = self.dir.join(&name);
@@ -125,7 +123,7 @@ impl Tape {
 
     /// Writes a file under a temporary name and renames it, so that a run that is stopped leaves
     /// no half answer.
-    fn write(&self, name: &str, file: &Value) -> Result<(), LlmError> {
+    fn write(&self, name: &str, file: &Value) -> Result<()> {
         let write = || {
             // The answers quote the session, so only its owner may read them.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;

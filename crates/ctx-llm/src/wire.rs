@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::client::Result;
 use crate::{Api, Endpoint, LlmError};
 
 /// A question to a model.
@@ -108,7 +109,7 @@ pub(crate) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
 }
 
 /// Reads an answer.
-pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
+pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion> {
     let value: Value =
         serde_json::from_slice(body).map_err(|error| LlmError::NotJson(error.to_string()))?;
     if !value.is_object() {
@@ -124,7 +125,7 @@ pub(crate) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
     }
 }
 
-fn open_ai(value: &Value) -> Result<Completion, LlmError> {
+fn open_ai(value: &Value) -> Result<Completion> {
     let choice = value.pointer("/choices/0").ok_or(LlmError::WrongShape("no choices"))?;
     let message = choice.get("message").ok_or(LlmError::WrongShape("no message"))?;
     let finish = choice["finish_reason"].as_str();
@@ -143,7 +144,7 @@ fn open_ai(value: &Value) -> Result<Completion, LlmError> {
     completion(&text, finish, "length")
 }
 
-fn anthropic(value: &Value) -> Result<Completion, LlmError> {
+fn anthropic(value: &Value) -> Result<Completion> {
     let blocks = value["content"].as_array().ok_or(LlmError::WrongShape("no content"))?;
     let finish = value["stop_reason"].as_str();
     if finish == Some("refusal") {
@@ -159,7 +160,7 @@ fn texts(parts: &[Value]) -> String {
 
 /// A text that can be a summary. `finish` is why the model stopped; `limit` is the API's word
 /// for "at `max_tokens`".
-fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion, LlmError> {
+fn completion(text: &str, finish: Option<&str>, limit: &str) -> Result<Completion> {
     let mut text = text.trim_start();
     // Some local servers leave the model's thoughts at the head of its text.
     if let Some(thoughts) = text.strip_prefix("<think>") {
