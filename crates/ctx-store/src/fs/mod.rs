@@ -223,34 +223,18 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     Ok(hex(&hasher.finalize()))
 }
 
-/// Recognizes bytes that this run has seen. The seed is random for each run, so nobody can write
-/// other bytes with the same fingerprint.
-#[derive(Clone)]
-pub(crate) struct Fingerprint(Xxh3);
+/// Begins a fingerprint, by which this run recognizes bytes that it has seen. The seed is random for
+/// each run, so nobody can write other bytes with the same fingerprint.
+pub(crate) fn fingerprint() -> Xxh3 {
+    static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
+    Xxh3::with_seed(*SEED)
+}
 
-impl Fingerprint {
-    /// The fingerprint of no bytes.
-    pub(crate) fn new() -> Self {
-        static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
-        Self(Xxh3::with_seed(*SEED))
-    }
-
-    /// Adds bytes to those before.
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// The fingerprint of all bytes so far.
-    pub(crate) fn value(&self) -> u128 {
-        self.0.digest128()
-    }
-
-    /// The fingerprint of the rest of `reader`.
-    pub(crate) fn of(reader: &mut impl Read) -> io::Result<u128> {
-        let mut fingerprint = Self::new();
-        read_through(reader, |bytes| fingerprint.update(bytes))?;
-        Ok(fingerprint.value())
-    }
+/// The fingerprint of what is left of `reader`.
+pub(crate) fn fingerprint_of(reader: &mut impl Read) -> io::Result<u128> {
+    let mut fingerprint = fingerprint();
+    read_through(reader, |bytes| fingerprint.update(bytes))?;
+    Ok(fingerprint.digest128())
 }
 
 /// Hashes what is left of `reader`; returns its length.

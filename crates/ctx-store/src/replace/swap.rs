@@ -8,11 +8,13 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use xxhash_rust::xxh3::Xxh3;
+
 use crate::error::{OrCannot, Result, Severity, StoreError};
 use crate::fs::atomic::{TempFile, TempName, inherit, take_the_place};
 use crate::fs::{
-    Fingerprint, begins_line, ends_line, file_id, hash, id_of, is_unchanged, open_plain, parent,
-    sync_dir,
+    begins_line, ends_line, file_id, fingerprint, fingerprint_of, hash, id_of, is_unchanged,
+    open_plain, parent, sync_dir,
 };
 use crate::os::{self, Lease, Writers, has_no_writer};
 use crate::replace::NewContent;
@@ -211,7 +213,7 @@ struct CarryOver<'a> {
     /// The length of the part of the old file that is in the snapshot or carried over.
     covered: u64,
     /// The fingerprint of the carried bytes, which are not in the snapshot.
-    carried: Fingerprint,
+    carried: Xxh3,
     /// Bytes carried over.
     late: u64,
 }
@@ -224,7 +226,7 @@ impl<'a> CarryOver<'a> {
             modified: (live.meta.mtime(), live.meta.mtime_nsec()),
             line: before.meta.bytes - before.meta.tail_bytes,
             covered: before.meta.bytes,
-            carried: Fingerprint::new(),
+            carried: fingerprint(),
             late: 0,
         }
     }
@@ -262,10 +264,10 @@ impl<'a> CarryOver<'a> {
         let before = self.before;
         let mut old = &self.live.file;
         old.rewind().or_cannot("read", path)?;
-        let of = |bytes| Fingerprint::of(&mut old.take(bytes)).or_cannot("read", path);
+        let of = |bytes| fingerprint_of(&mut old.take(bytes)).or_cannot("read", path);
         let saved = of(before.meta.bytes)?;
         let since = of(self.covered - before.meta.bytes)?;
-        Ok(saved == before.fingerprint && since == self.carried.value())
+        Ok(saved == before.fingerprint && since == self.carried.digest128())
     }
 
     /// Appends to `out` what the old file holds from there up to `to`.

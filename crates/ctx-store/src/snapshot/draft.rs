@@ -12,11 +12,12 @@ use std::path::Path;
 
 use ctx_format::{FromStart, Options, Records};
 use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::audit::Facts;
 use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::atomic::{TempFile, persist};
-use crate::fs::{Fingerprint, file_id, hex, open_plain, sync_name};
+use crate::fs::{file_id, fingerprint, fingerprint_of, hex, open_plain, sync_name};
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
 use crate::snapshot::Entry;
@@ -73,7 +74,7 @@ impl Snapshot {
 pub(crate) struct Measured {
     /// Has read all of them, also for the hash of what is to follow them.
     pub(crate) hasher: Sha256,
-    fingerprint: Fingerprint,
+    fingerprint: Xxh3,
     pub(crate) bytes: u64,
     newlines: u64,
     /// The bytes of a last line without its end.
@@ -117,7 +118,7 @@ impl Store {
     /// Begins a snapshot of all bytes of `input`; errors of reading call it `name`.
     pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>> {
         self.prepare()?;
-        let (hasher, fingerprint) = (Sha256::new(), Fingerprint::new());
+        let (hasher, fingerprint) = (Sha256::new(), fingerprint());
         let measured = Measured { hasher, fingerprint, bytes: 0, newlines: 0, tail: 0 };
         let mut tee = Tee { input, temp: self.temp("snapshot", 0o600)?, measured, failed: None };
         // The bytes that were read are in the file by then.
@@ -149,25 +150,23 @@ impl Store {
         source: Option<&str>,
         sha256: &str,
     ) -> Option<SnapshotId> {
-        let is_same = |meta: &Meta| {
-            let is_asked_for = meta.kind == SnapshotKind::Snapshot;
-            is_asked_for && meta.source.as_deref() == source && meta.sha256 == sha256
-        };
-        self.newest_if(session, is_same).map(|(id, ..)| id)
+        let (entry, _, meta) = self.newest_with(session, sha256)?;
+        let is_asked_for = meta.kind == SnapshotKind::Snapshot;
+        (is_asked_for && meta.source.as_deref() == source).then_some(entry.id)
     }
 
-    /// The newest snapshot of a session, if `is_it` accepts it and it is undamaged.
-    fn newest_if(
+    /// The newest snapshot of a session, if it has these bytes and is undamaged.
+    fn newest_with(
         &self,
         session: &SessionId,
-        is_it: impl Fn(&Meta) -> bool,
-    ) -> Option<(SnapshotId, SnapshotBytes, Meta)> {
+        sha256: &str,
+    ) -> Option<(Entry, SnapshotBytes, Meta)> {
         let entry = self.newest(session)?;
-        if !entry.meta.as_ref().is_ok_and(is_it) {
+        if entry.meta.as_ref().ok()?.sha256 != sha256 {
             return None;
         }
         let (bytes, meta) = self.open_verified(&entry).ok()?;
-        Some((entry.id, bytes, meta))
+        Some((entry, bytes, meta))
     }
 }
 
@@ -187,7 +186,7 @@ impl Draft<'_> {
 
     /// The fingerprint of the bytes, by which this run recognizes them.
     pub(crate) fn fingerprint(&self) -> u128 {
-        self.measured.fingerprint.value()
+        self.measured.fingerprint.digest128()
     }
 
     /// Makes it a snapshot: first the data, then meta.json, without which it is not one.
@@ -260,7 +259,7 @@ impl Draft<'_> {
     fn read_back(&self) -> Result<()> {
         let path = self.temp.path();
         let mut file = open_plain(path).or_cannot("read", path)?;
-        if Fingerprint::of(&mut file).or_cannot("read", path)? == self.fingerprint() {
+        if fingerprint_of(&mut file).or_cannot("read", path)? == self.fingerprint() {
             return Ok(());
         }
         Err(std::io::Error::other(OTHER_BYTES)).or_not_written(path)
@@ -344,8 +343,7 @@ impl Draft<'_> {
 
     /// The file of the newest snapshot, if it has these bytes.
     pub(crate) fn find_equal(&self, session: &SessionId) -> Option<EqualBytes> {
-        let is_same = |meta: &Meta| meta.sha256 == self.sha256;
-        let (id, bytes, meta) = self.store.newest_if(session, is_same)?;
+        let (Entry { id, .. }, bytes, meta) = self.store.newest_with(session, &self.sha256)?;
         let packed = if bytes.is_packed() { Some(meta.packed?) } else { None };
         Some(EqualBytes { id, packed })
     }

@@ -103,22 +103,16 @@ impl Store {
         let begun = facts(entries.iter().map(|entry| &entry.id));
         let operation = match self.begin("pack", &begun) {
             Ok(operation) => operation,
-            Err(error) => {
-                report.failed.push(error);
-                return report;
-            }
+            Err(error) => return PackReport { failed: vec![error], ..report },
         };
         let mut done = Done::new();
         for entry in entries {
             match self.pack_one(entry, &mut done) {
                 Ok(packing) => report.packed.extend(packing.map(|it| (entry.id.clone(), it))),
-                Err(error) => {
-                    let is_full = error.is_disk_full();
-                    report.failed.push(error);
-                    if is_full {
-                        break;
-                    }
-                }
+                Err(error) => report.failed.push(error),
+            }
+            if report.failed.last().is_some_and(StoreError::is_disk_full) {
+                break;
             }
         }
         let mut facts = facts(report.packed.iter().map(|(id, _)| id));
