@@ -23,8 +23,7 @@ use crate::fs::{
 };
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::os;
-use crate::snapshot::bytes::PACKED;
-use crate::snapshot::{SnapshotFile, snapshot_files};
+use crate::snapshot::{META, PACKED, PLAIN, SnapshotFile, snapshot_files};
 
 /// Tells the time: the system's, or a test's.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -173,17 +172,17 @@ impl Store {
 
     /// The bytes of a snapshot, until they are packed.
     pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
-        self.snapshots().join(data_name(id))
+        self.snapshots().join(format!("{id}{PLAIN}"))
     }
 
     /// The packed bytes of a snapshot.
     pub fn packed_path(&self, id: &SnapshotId) -> PathBuf {
-        self.snapshots().join(packed_name(id))
+        self.snapshots().join(format!("{id}{PACKED}"))
     }
 
     /// The commit record of a snapshot.
     pub fn meta_path(&self, id: &SnapshotId) -> PathBuf {
-        self.snapshots().join(meta_name(id))
+        self.snapshots().join(format!("{id}{META}"))
     }
 
     pub(crate) fn snapshots(&self) -> PathBuf {
@@ -316,21 +315,6 @@ pub fn is_store(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_dir();
     let is_whole = || has("locks") && has("memory/session-summaries");
     has("context") && (dir.join("FORMAT").is_file() || is_whole())
-}
-
-/// `{id}.jsonl`.
-pub(crate) fn data_name(id: &SnapshotId) -> String {
-    format!("{id}.jsonl")
-}
-
-/// `{id}.jsonl.zst`.
-pub(crate) fn packed_name(id: &SnapshotId) -> String {
-    data_name(id) + PACKED
-}
-
-/// `{id}.meta.json`.
-pub(crate) fn meta_name(id: &SnapshotId) -> String {
-    format!("{id}.meta.json")
 }
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.

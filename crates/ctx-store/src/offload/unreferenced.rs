@@ -16,8 +16,8 @@ use crate::id::SessionId;
 use crate::offload::write::read_sources;
 use crate::offload::{Folder, OffloadedFile};
 use crate::replace::session_file::SessionFile;
-use crate::snapshot::bytes::{PACKED, SnapshotBytes};
-use crate::snapshot::{Entry, snapshot_files};
+use crate::snapshot::bytes::SnapshotBytes;
+use crate::snapshot::{Entry, PACKED, snapshot_files};
 use crate::store::Store;
 use crate::trash::bins;
 use crate::trash::removal::{RemovalReport, StoreItem};
@@ -151,9 +151,7 @@ impl Store {
 /// A file that cannot be unpacked may name anything. A missing one was moved into the trash, which
 /// is searched as well, or it was packed.
 fn search_snapshot(search: &mut Search, path: &Path) -> Result<()> {
-    let mut packed = path.as_os_str().to_owned();
-    packed.push(PACKED);
-    for path in [path, Path::new(&packed)] {
+    for path in [path, &path.with_extension(&PACKED[1..])] {
         let bytes = SnapshotBytes::open(path, None).or_cannot("read", path);
         let Some(mut bytes) = if_there(bytes)? else {
             continue;

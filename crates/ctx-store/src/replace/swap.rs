@@ -276,25 +276,19 @@ impl<'a> CarryOver<'a> {
         if to <= self.covered {
             return Ok(());
         }
-        let mut bytes = Vec::new();
-        let from = if self.late > 0 || self.goes_on(out).or_cannot("read", path)? {
-            self.covered
-        } else {
+        let (mut begin, mut from) = (&b""[..], self.covered);
+        if self.late == 0 && !self.goes_on(out).or_cannot("read", path)? {
             if !ends_line(out).or_cannot("read", path)? {
-                bytes.push(b'\n');
+                begin = b"\n";
             }
             // A line that was unfinished when the snapshot was taken is copied from its start.
-            self.line
-        };
-        let start = bytes.len();
-        let mut old = &self.live.file;
-        old.seek(SeekFrom::Start(from)).or_cannot("read", path)?;
-        old.take(to - from).read_to_end(&mut bytes).or_cannot("read", path)?;
+            from = self.line;
+        }
+        let bytes = self.read_old(from, to)?;
         let known = usize::try_from(self.covered - from).unwrap_or(usize::MAX);
-        let read = bytes.get(start.saturating_add(known)..);
-        self.carried.update(read.unwrap_or_default());
+        self.carried.update(bytes.get(known..).unwrap_or_default());
         // One write, so that a line which an agent appends at this moment stays whole.
-        out.write_all(&bytes).or_cannot("write", path)?;
+        out.write_all(&[begin, &bytes].concat()).or_cannot("write", path)?;
         self.late += to - from;
         self.covered = to;
         Ok(())
@@ -353,15 +347,18 @@ impl<'a> CarryOver<'a> {
 
     /// Where the last line ends before `to`, among those that are not carried over.
     fn last_line_end(&self, to: u64) -> Result<u64> {
-        let mut old = &self.live.file;
-        let mut bytes = Vec::new();
-        let read = old.seek(SeekFrom::Start(self.covered)).and_then(|from| {
-            let mut rest = old.take(to.saturating_sub(from));
-            rest.read_to_end(&mut bytes)
-        });
-        read.or_cannot("read", &self.live.path)?;
+        let bytes = self.read_old(self.covered, to)?;
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
         Ok(self.covered + end as u64)
+    }
+
+    fn read_old(&self, from: u64, to: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut old = &self.live.file;
+        let found = old.seek(SeekFrom::Start(from));
+        let read = found.and_then(|_| old.take(to.saturating_sub(from)).read_to_end(&mut bytes));
+        read.or_cannot("read", &self.live.path)?;
+        Ok(bytes)
     }
 
     /// At the end: whether all bytes of the old file are saved and no process can write to it. Late

@@ -14,11 +14,8 @@ use crate::error::{OrCannot, Result};
 use crate::fs::{hash, if_there, open_plain};
 use crate::id::SnapshotId;
 use crate::snapshot::meta::Meta;
-use crate::snapshot::{Entry, Flaw};
+use crate::snapshot::{Entry, Flaw, PACKED};
 use crate::store::Store;
-
-/// How the name of packed bytes ends.
-pub(crate) const PACKED: &str = ".zst";
 
 /// Packing here needs a window of 2^24 bytes; more than `zstdcat` accepts by default is refused.
 const LARGEST_WINDOW: u32 = 27;

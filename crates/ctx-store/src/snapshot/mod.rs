@@ -21,9 +21,8 @@ use crate::error::{OrCannot, Result, StoreError};
 use crate::fs::{file_names, if_there, is_there, open_plain};
 use crate::id::{SessionId, SnapshotId};
 use crate::os::is_link_error;
-use crate::snapshot::bytes::PACKED;
 use crate::snapshot::meta::Meta;
-use crate::store::{Store, meta_name};
+use crate::store::Store;
 
 /// The snapshots of a store, in the order in which they were taken.
 #[derive(Debug, Default)]
@@ -139,7 +138,7 @@ impl Store {
     /// Reads a commit record; its bytes may be missing.
     pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let bytes = bytes_of_meta(&self.meta_path(id))
-            .map_err(|error| Flaw::of(&error, format!("{}: {error}", meta_name(id))))?;
+            .map_err(|error| Flaw::of(&error, format!("{id}{META}: {error}")))?;
         Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
     }
 
@@ -181,6 +180,13 @@ impl Store {
     }
 }
 
+/// How the name of a commit record ends.
+pub(crate) const META: &str = ".meta.json";
+/// How the name of plain bytes ends.
+pub(crate) const PLAIN: &str = ".jsonl";
+/// How the name of packed bytes ends.
+pub(crate) const PACKED: &str = ".jsonl.zst";
+
 /// One of the files of a snapshot.
 pub(crate) struct SnapshotFile {
     pub(crate) id: SnapshotId,
@@ -192,13 +198,9 @@ pub(crate) struct SnapshotFile {
 /// The files in `dir` that are named as those of snapshots are.
 pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>> {
     let file = |name: String| {
-        let (stem, is_meta) = if let Some(stem) = name.strip_suffix(".meta.json") {
-            (stem, true)
-        } else {
-            let plain = name.strip_suffix(PACKED).unwrap_or(&name);
-            (plain.strip_suffix(".jsonl")?, false)
-        };
-        Some(SnapshotFile { id: SnapshotId::parse(stem)?, is_meta, path: dir.join(&name) })
+        let stem = [META, PACKED, PLAIN].iter().find_map(|ending| name.strip_suffix(ending))?;
+        let (id, is_meta) = (SnapshotId::parse(stem)?, name.ends_with(META));
+        Some(SnapshotFile { id, is_meta, path: dir.join(name) })
     };
     Ok(file_names(dir)?.into_iter().filter_map(file).collect())
 }

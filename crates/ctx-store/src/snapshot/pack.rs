@@ -25,8 +25,8 @@ use crate::os;
 use crate::snapshot::bytes::open_checked;
 use crate::snapshot::draft::EqualBytes;
 use crate::snapshot::meta::{FileHash, Meta};
-use crate::snapshot::{Entry, bytes_of_meta};
-use crate::store::{Store, data_name};
+use crate::snapshot::{Entry, PLAIN, bytes_of_meta};
+use crate::store::Store;
 use crate::trash::{remove, sync_removal};
 
 /// Sessions repeat themselves: above this level nothing gets much smaller, only slower. The
@@ -88,7 +88,7 @@ impl Store {
         let names: BTreeSet<String> = file_names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
             let is_old = entry.id.stamp.time <= before;
-            is_old && entry.meta.is_ok() && names.contains(&data_name(&entry.id))
+            is_old && entry.meta.is_ok() && names.contains(&format!("{}{PLAIN}", entry.id))
         });
         Ok(entries)
     }

@@ -17,8 +17,8 @@ use crate::fs::folder::make_dirs;
 use crate::fs::{file_names, if_there, is_there, sync_dir};
 use crate::id::{SessionId, SnapshotId, Stamp};
 use crate::offload::{OffloadName, OffloadedFile};
-use crate::snapshot::{Flaw, snapshot_files};
-use crate::store::{Store, data_name, meta_name, packed_name};
+use crate::snapshot::{Flaw, META, PACKED, PLAIN, snapshot_files};
+use crate::store::Store;
 use crate::trash::removal::{Removal, RemovalReport, StoreItem};
 
 /// The folder of offloaded files in a folder of the trash.
@@ -196,7 +196,7 @@ impl Store {
 
 /// The names of the files that a snapshot has or may have, its commit record first.
 fn names_of(id: &SnapshotId) -> [String; 3] {
-    [meta_name(id), data_name(id), packed_name(id)]
+    [META, PLAIN, PACKED].map(|ending| format!("{id}{ending}"))
 }
 
 /// The folders of the trash, the oldest first.
