@@ -82,8 +82,7 @@ impl Event {
         let is_of =
             |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
         self.snapshots.retain(is_of);
-        let named = self.session.as_ref().and_then(|id| id.parse().ok());
-        let is_named = named.is_some_and(|id: SessionId| sessions.contains(&id));
+        let is_named = sessions.iter().any(|id| self.session.as_deref() == Some(id.as_str()));
         (is_named || !self.snapshots.is_empty()).then_some(self)
     }
 }

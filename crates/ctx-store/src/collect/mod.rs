@@ -235,11 +235,10 @@ impl<'a> Collector<'a> {
             return self.purge(Some(self.store.now()));
         }
         let removed = self.events.iter().filter_map(|event| match event {
-            Event::Done(Action::Discard(_), item) => Some(Event::Done(Action::Purge, item.clone())),
+            Event::Done(Action::Discard(_), item) => Some(item.clone()),
             _ => None,
         });
-        let removed: Vec<Event> = removed.collect();
-        self.events.extend(removed);
+        self.tell(&Action::Purge, removed.collect::<Vec<_>>());
         Ok(())
     }
 

@@ -432,3 +432,21 @@ fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<()>
     };
     replacement.commit(&mut new).map(drop)
 }
+
+#[cfg(test)]
+mod note_tests {
+    use std::time::Duration;
+
+    use super::Head;
+
+    /// Older versions of the tools wrote seconds and nanoseconds as a list.
+    #[test]
+    fn notes_of_older_versions_are_read() {
+        let note = br#"{"snapshot":"x","modified":[7,8]}"#;
+        let head: Head = serde_json::from_slice(note).expect("a note");
+        assert_eq!(head.modified, Some(Duration::new(7, 8)));
+        let now = serde_json::to_vec(&head).expect("JSON");
+        let head: Head = serde_json::from_slice(&now).expect("a note");
+        assert_eq!(head.modified, Some(Duration::new(7, 8)));
+    }
+}

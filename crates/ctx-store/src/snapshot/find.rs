@@ -39,14 +39,10 @@ impl Store {
 
     /// A snapshot of any session that has this number, or this id.
     fn elsewhere(&self, wanted: &str) -> Option<String> {
-        let number = Query::new(wanted).number();
-        let entries = self.catalog(None).ok()?.entries;
-        let mut ids = entries.into_iter().map(|entry| entry.id);
-        let is_it = |id: &crate::SnapshotId| match number {
-            Some(number) => id.stamp.sequence == number,
-            None => id.to_string() == wanted,
-        };
-        ids.find(is_it).map(|id| id.to_string())
+        let query = Query::new(wanted);
+        let mut ids = self.catalog(None).ok()?.entries.into_iter().map(|entry| entry.id);
+        let found = ids.find(|id| query.is_number_of(id) || id.to_string() == wanted);
+        found.map(|id| id.to_string())
     }
 
     /// Refuses a session of which there are no snapshots, no bytes of one and no offloaded

@@ -153,8 +153,7 @@ fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, RecentSnapshots> {
         let recent = all.entry(id.session.clone()).or_default();
         if let Ok(meta) = &meta {
             recent.add(&id, meta);
-            let link = meta.retained_paths().map(|(_, link)| link);
-            if link.is_none_or(|link| link.symlink_metadata().is_err()) {
+            if !meta.has_retained() {
                 recent.retained.retain(|known| *known != meta.id);
             }
         }
