@@ -62,8 +62,7 @@ impl When {
 
     fn lasting(start: DateTime<Utc>, length: TimeDelta) -> Option<Self> {
         let end = start.checked_add_signed(length - TimeDelta::microseconds(1))?;
-        let moment = Self::moment(start);
-        Some(Self { end, ..moment })
+        Some(Self { end, ..Self::moment(start) })
     }
 }
 

@@ -89,10 +89,18 @@ impl ProfilePass {
     ) -> Result<Profile, PassError> {
         self.timeline.begin(replaced);
         let dialect = session.dialect();
-        let mut now = CurrentSession::new(self.counter, dialect, plan);
-        if let Err(error) = session.refuse_document_of_log("pruned") {
-            now.prune = Err(error);
-        }
+        let prune = session.refuse_document_of_log("pruned");
+        let mut now = CurrentSession {
+            walk: dialect.map(|dialect| Walk::new(self.counter, dialect)),
+            tally: Tally::default(),
+            names: CallNames::default(),
+            calls: Calls::default(),
+            largest: Largest::default(),
+            fate: RecordedCompaction::default(),
+            prune: prune.map(|()| PrunePass::new(plan, dialect, true)),
+            model: None,
+        };
+        now.tally.begin();
         session.each(|record| now.push(record, &mut self.timeline))?;
         self.timeline.settle();
         Ok(now.finish(self.timeline))
@@ -130,22 +138,7 @@ struct CurrentSession<'p> {
     model: Option<String>,
 }
 
-impl<'p> CurrentSession<'p> {
-    fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>, plan: &'p Plan) -> Self {
-        let mut tally = Tally::default();
-        tally.begin();
-        Self {
-            walk: dialect.map(|dialect| Walk::new(counter, dialect)),
-            tally,
-            names: CallNames::default(),
-            calls: Calls::default(),
-            largest: Largest::default(),
-            fate: RecordedCompaction::default(),
-            prune: Ok(PrunePass::new(plan, dialect, true)),
-            model: None,
-        }
-    }
-
+impl CurrentSession<'_> {
     fn push(&mut self, record: &Record<'_>, timeline: &mut Timeline) -> Result<(), PassError> {
         if let Ok(prune) = &mut self.prune
             && let Err(error) = prune.push(record)

@@ -70,8 +70,7 @@ impl Gap {
     }
 
     fn longest(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> TimeDelta {
-        let gaps = Self::all(times, from, to).into_iter();
-        gaps.map(|gap| gap.length()).max().unwrap_or_default()
+        Self::all(times, from, to).iter().map(Self::length).max().unwrap_or_default()
     }
 }
 

@@ -161,7 +161,7 @@ impl Store {
 
 /// What the bytes of an offloaded file are: the text of a result, and how the
 /// record had written it, or the JSON value as it stood.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Form(u8);
 
 /// A way to write a text as JSON.
@@ -210,12 +210,6 @@ impl Form {
     /// `None` for the JSON value itself.
     fn spelling(self) -> Option<&'static Spelling> {
         SPELLINGS.get(usize::from(self.0))
-    }
-}
-
-impl std::fmt::Debug for Form {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.suffix())
     }
 }
 

@@ -23,8 +23,6 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The replaced files of a store after a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Removed: their bytes are in snapshots.
-    pub removed: u64,
     /// Left alone: open for writing, or changed a short time ago.
     pub busy: Vec<(SnapshotId, PathBuf)>,
     /// Snapshots of what was written to them after they had been replaced.
@@ -41,14 +39,14 @@ impl Store {
         let mut names: BTreeMap<PathBuf, HashSet<OsString>> = BTreeMap::new();
         for entry in self.catalog(session)?.entries {
             let Ok(meta) = &entry.meta else { continue };
-            if let Some((live, _)) = meta.retained_paths() {
+            if let Some((live, retained)) = meta.retained_paths() {
                 let name = live.file_name().unwrap_or_default().to_owned();
                 names.entry(parent(&live).to_owned()).or_default().insert(name);
                 if meta.has_retained() {
                     // A run may be exchanging these very files.
                     match self.lock_session(&entry.id.session) {
                         Ok(_lock) => self.sweep_one(&entry.id, meta, &mut swept)?,
-                        Err(StoreError::Busy(_)) => swept.leave(&entry.id, meta),
+                        Err(StoreError::Busy(_)) => swept.busy.push((entry.id, retained)),
                         Err(error) => return Err(error),
                     }
                 }
@@ -110,7 +108,7 @@ impl Store {
                 Writers::Some(_) => false,
             };
             if !is_quiet {
-                swept.leave(id, meta);
+                swept.busy.push((id.clone(), retained.to_owned()));
                 return Ok(());
             }
             let found = hash(&mut file).or_cannot("read", retained)?;
@@ -124,12 +122,10 @@ impl Store {
         // A process that found the file under its earlier name may have written while it was read.
         let now = file.metadata().or_cannot("read", retained)?;
         if matches!(Writers::of(&file), Writers::Some(_)) || !is_unchanged(&now, &old) {
-            swept.leave(id, meta);
+            swept.busy.push((id.clone(), retained.to_owned()));
             return Ok(());
         }
-        fs::remove_file(retained).or_cannot("remove", retained)?;
-        swept.removed += 1;
-        Ok(())
+        fs::remove_file(retained).or_cannot("remove", retained)
     }
 
     /// Takes a snapshot of what others have written to a file that takes, or took, the place of the
@@ -145,13 +141,5 @@ impl Store {
         let mut draft = self.draft(file, name)?;
         draft.source = Some(live.to_string_lossy().into_owned());
         Ok(draft.commit(session, SnapshotKind::Late)?.id)
-    }
-}
-
-impl SweepReport {
-    /// A replaced file stays for now.
-    fn leave(&mut self, id: &SnapshotId, meta: &Meta) {
-        let retained = meta.retained_paths().map(|(_, retained)| retained);
-        self.busy.extend(retained.map(|retained| (id.clone(), retained)));
     }
 }
