@@ -1,16 +1,15 @@
-//! The chart of the context: kinds stacked over each other, cuts, the window; with its legend, its
-//! readout and all its figures. Drawn here, so that it is there without a script; a script walks its
-//! points.
+//! The geometry of the chart of the context: kinds stacked over each other, cuts, the window. Drawn
+//! here, so that it is there without a script; a script walks its points.
 
 use std::fmt::Write;
 
 use chrono::{DateTime, Utc};
 use ctx_cli::short_count;
-use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, TokensByKind};
+use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, Profile, TokensByKind};
+use minijinja::context;
+use minijinja::value::Value;
 
-use super::label;
-use super::subject::Subject;
-use super::tables::{Table, number as grouped, text, tokens};
+use super::section::label;
 
 /// The units of the drawing. It is stretched to the room that there is, and so has no text.
 const WIDTH: f64 = 1000.0;
@@ -19,31 +18,92 @@ const HEIGHT: f64 = 300.0;
 /// Names of marks are in this many rows above the drawing.
 const ROWS: i32 = 3;
 
-/// The content of the chart.
+/// The chart of a session; `None` if it has no message.
+pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
+    let (first, last) = (profile.points.first()?, profile.points.last()?);
+    let chart = Chart { points: &profile.points, first: first.at, last: last.at };
+    let scale = chart.scale(window);
+    let corners = chart.corners();
+    let kinds = chart.kinds();
+    let band = |kind: &ContentKind| {
+        let (word, path) = (kind.as_str(), band(&corners, *kind, scale));
+        context! { word, label => label(*kind), path }
+    };
+    let point = |point: &Point| {
+        let tokens: Vec<u64> = kinds.iter().map(|kind| point.kinds.of(*kind)).collect();
+        context! {
+            at => point.at,
+            line => point.line,
+            time => point.time.map(time),
+            all => point.kinds.total(),
+            kinds => tokens,
+            recorded => point.recorded,
+            anew => point.anew,
+        }
+    };
+    let line = |step| {
+        let tokens = step * scale.step;
+        context! { y => scale.y(tokens), label => short_count(tokens) }
+    };
+    let is_shown = window > 0 && window <= scale.top();
+    let window = is_shown.then(|| context! { y => scale.y(window), label => short_count(window) });
+    let (marks, rows) = chart.marks(&profile.marks);
+    Some(context! {
+        first => first.at,
+        last => last.at,
+        now => last.kinds.total(),
+        top => scale.top(),
+        lines => (0..=scale.steps).map(line).collect::<Vec<_>>(),
+        kinds => kinds.iter().map(band).collect::<Vec<_>>(),
+        recorded => chart.recorded(scale),
+        window,
+        marks,
+        rows,
+        points => profile.points.iter().map(point).collect::<Vec<_>>(),
+    })
+}
+
+/// The table of compactions and rollbacks.
+pub(super) fn marks(marks: &[Mark]) -> Vec<Value> {
+    let row = |(name, mark): (String, &Mark)| {
+        context! {
+            name,
+            cut => mark.cut.as_str(),
+            tool => &mark.tool,
+            line => mark.line,
+            time => mark.time.map(time),
+            before => mark.before,
+            after => mark.after,
+        }
+    };
+    named(marks).map(row).collect()
+}
+
+fn time(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The points, and the records that the first and the last of them are.
 struct Chart<'a> {
     points: &'a [Point],
-    marks: &'a [Mark],
-    window: u64,
+    first: u64,
+    last: u64,
 }
 
 impl Chart<'_> {
-    fn scale(&self) -> Scale {
+    fn scale(&self, window: u64) -> Scale {
         let totals = self.points.iter().map(|point| point.kinds.total());
         let recorded = self.points.iter().filter_map(|point| point.recorded);
         let most = totals.chain(recorded).max().unwrap_or_default();
         // Far below the window there would be nothing but the window to see.
-        let shows_window = self.window <= most.saturating_mul(4);
-        Scale::up_to(if shows_window { most.max(self.window) } else { most })
+        let shows_window = window <= most.saturating_mul(4);
+        Scale::up_to(if shows_window { most.max(window) } else { most })
     }
 
     /// The horizontal position of the record `at`, from 0 to 1.
     fn place(&self, at: u64) -> f64 {
-        let ends = |point: Option<&Point>| point.map_or(1, |point| point.at);
-        let (first, last) = (ends(self.points.first()), ends(self.points.last()));
-        if last == first {
-            return 0.0;
-        }
-        at.saturating_sub(first) as f64 / (last - first) as f64
+        let length = self.last - self.first;
+        if length == 0 { 0.0 } else { at.saturating_sub(self.first) as f64 / length as f64 }
     }
 
     /// The corners of the curve: at a cut it falls, and does not slope.
@@ -69,61 +129,7 @@ impl Chart<'_> {
         kinds
     }
 
-    /// The figure; `number` is that of the session in the page.
-    fn figure(&self, number: usize, described: &str) -> String {
-        let scale = self.scale();
-        let corners = self.corners();
-        let bands = self.kinds().into_iter().map(|kind| {
-            let (word, path) = (kind.as_str(), band(&corners, kind, scale));
-            format!(
-                "<path class=\"band\" data-kind=\"{word}\" fill=\"url(#fill-{word})\" d=\"{path}\"/>"
-            )
-        });
-        let bands: String = bands.collect();
-        let labels = (0..=scale.steps).rev().map(|step| short_count(step * scale.step));
-        let labels = labels.collect::<Vec<_>>().join("</span><span>");
-        let window = self.window_line(scale);
-        let (marks, rows) = self.mark_lines();
-        let recorded = self.recorded(scale);
-        let lines = (0..=scale.steps).map(|step| {
-            let y = scale.y(step * scale.step);
-            format!("<path class=\"grid\" d=\"M0 {y:.1}H{WIDTH}\"/>")
-        });
-        let lines: String = lines.collect();
-        let top = scale.top();
-        format!(
-            "<div class=\"chart rows{rows}\"><div class=\"ticks\" aria-hidden=\"true\"><span>{labels}</span></div>\
-             <div class=\"plot\" id=\"s{number}-plot\" role=\"img\" aria-labelledby=\"s{number}-curve-title s{number}-curve-desc\" data-top=\"{top}\">\
-             <svg width=\"100%\" height=\"{HEIGHT}\">\
-             <title id=\"s{number}-curve-title\">Tokens of the context over the session, by kind</title>\
-             <desc id=\"s{number}-curve-desc\">{described}</desc>\
-             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" height=\"{HEIGHT}\" preserveAspectRatio=\"none\">{lines}{bands}{recorded}</svg>\
-             {window}{marks}\
-             <line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"0\" y2=\"100%\" visibility=\"hidden\"/>\
-             </svg></div></div>",
-        )
-    }
-
-    fn window_line(&self, scale: Scale) -> String {
-        if self.window == 0 || self.window > scale.top() {
-            return String::new();
-        }
-        let y = scale.y(self.window);
-        // The label is above the line if it fits, else below it.
-        let text = if y > 20.0 { y - 5.0 } else { y + 14.0 };
-        format!(
-            "<line class=\"window\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-             <text class=\"label\" x=\"4\" y=\"{text:.1}\">the window: {}</text>",
-            short_count(self.window)
-        )
-    }
-
-    /// Whether the agent recorded any usage.
-    fn has_recorded(&self) -> bool {
-        self.points.iter().any(|point| point.recorded.is_some())
-    }
-
-    /// The API's counts as a line that each cut interrupts.
+    /// The API's counts as a line that each cut interrupts; empty if the agent recorded none.
     fn recorded(&self, scale: Scale) -> String {
         let (mut path, mut letter) = (String::new(), 'M');
         for point in self.points {
@@ -136,31 +142,22 @@ impl Chart<'_> {
                 letter = 'L';
             }
         }
-        if path.is_empty() {
-            return path;
-        }
-        format!("<path class=\"recorded\" d=\"{path}\"/>")
+        path
     }
 
-    /// The marks, and how many rows their names take.
-    fn mark_lines(&self) -> (String, i32) {
-        let (mut lines, mut rows) = (String::new(), 0);
-        let (mut row, mut last) = (0, -100.0);
-        for (name, mark) in named(self.marks) {
+    /// The marks in percent of the width, and how many rows their names take.
+    fn marks(&self, marks: &[Mark]) -> (Vec<Value>, i32) {
+        let (mut rows, mut row, mut before) = (0, 0, -100.0);
+        let marks = named(marks).map(|(name, mark)| {
             let x = self.place(mark.at) * 100.0;
-            let cut = mark.cut.as_str();
             // Neighbours are above each other.
-            row = if x - last < 8.0 { (row + 1) % ROWS } else { 0 };
-            last = x;
+            row = if x - before < 8.0 { (row + 1) % ROWS } else { 0 };
+            before = x;
             rows = rows.max(row + 1);
-            let _ = write!(
-                lines,
-                "<line class=\"mark {cut}\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"-4\" y2=\"100%\"/>\
-                 <text class=\"label\" x=\"{x:.2}%\" y=\"{y}\" text-anchor=\"middle\">{name}</text>",
-                y = -7 - 13 * row,
-            );
-        }
-        (lines, rows)
+            context! { name, cut => mark.cut.as_str(), x, y => -7 - 13 * row }
+        });
+        let marks = marks.collect();
+        (marks, rows)
     }
 }
 
@@ -236,113 +233,6 @@ impl Scale {
         let share = tokens as f64 / self.top() as f64;
         HEIGHT - share.min(1.0) * HEIGHT
     }
-}
-
-/// The part of the page for session `number`; empty if it has no message.
-pub(super) fn curve(number: usize, subject: &Subject) -> String {
-    let profile = &subject.profile;
-    let Some(last) = profile.points.last() else {
-        return String::new();
-    };
-    let chart =
-        Chart { points: &profile.points, marks: &profile.marks, window: subject.status.window() };
-    let described = format!(
-        "{} now; {}. All figures are in the table below it.",
-        tokens(last.kinds.total()),
-        match profile.marks.len() {
-            0 => "no compaction or rollback".to_owned(),
-            1 => "one compaction or rollback".to_owned(),
-            times => format!("{times} compactions and rollbacks"),
-        }
-    );
-    let buttons: String = chart.kinds().into_iter().map(button).collect();
-    let recorded = if chart.has_recorded() {
-        format!(
-            "<span class=\"key\"><svg width=\"24\" height=\"16\" aria-hidden=\"true\"><path class=\"recorded\" d=\"M0 8H24\"/></svg>{RECORDED}</span>"
-        )
-    } else {
-        String::new()
-    };
-    format!(
-        "<h3>The context over the session</h3>\n\
-         <div class=\"legend\" role=\"group\" aria-label=\"Kinds: show or hide\">{buttons}{recorded}</div>\n\
-         {figure}\
-         <div class=\"axis\" aria-hidden=\"true\"><span>record {first}</span><span>record {last}</span></div>\n\
-         <p class=\"readout\" id=\"s{number}-readout\" role=\"status\" aria-live=\"polite\"></p>\n\
-         {marks}{figures}",
-        figure = chart.figure(number, &described),
-        first = grouped(profile.points.first().map_or(1, |point| point.at)),
-        last = grouped(last.at),
-        marks = marks(&profile.marks),
-        figures = figures(number, subject, &chart),
-    )
-}
-
-fn button(kind: ContentKind) -> String {
-    let word = kind.as_str();
-    format!(
-        "<button type=\"button\" class=\"kind\" data-kind=\"{word}\" aria-pressed=\"true\" disabled>\
-         <svg width=\"16\" height=\"16\" aria-hidden=\"true\"><rect width=\"16\" height=\"16\" fill=\"url(#fill-{word})\"/></svg>{}</button>",
-        label(kind)
-    )
-}
-
-fn marks(marks: &[Mark]) -> String {
-    let heading = "Mark|What|By|>Line|Time (UTC)|>Before|>After";
-    let mut table = Table::new("Compactions and rollbacks", heading);
-    let known = |value: Option<u64>| value.map_or_else(|| "not known".to_owned(), grouped);
-    for (name, mark) in named(marks) {
-        table.push(&[
-            name,
-            mark.cut.as_str().to_owned(),
-            match (&mark.tool, mark.before) {
-                (Some(tool), _) => text(tool),
-                (None, Some(_)) => "the agent".to_owned(),
-                (None, None) => "not known".to_owned(),
-            },
-            mark.line.map_or_else(String::new, grouped),
-            mark.time.map_or_else(String::new, time),
-            known(mark.before),
-            grouped(mark.after),
-        ]);
-    }
-    table.unless_empty("", "")
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.format("<time>%Y-%m-%d %H:%M:%S</time>").to_string()
-}
-
-/// The label of the line of recorded usage.
-const RECORDED: &str = "as the API counted";
-
-/// The points of the chart, which the script reads, too.
-fn figures(number: usize, subject: &Subject, chart: &Chart<'_>) -> String {
-    let (kinds, has_recorded) = (chart.kinds(), chart.has_recorded());
-    let mut heading = ">Record|>Line|Time (UTC)|>All".to_owned();
-    let labels = kinds.iter().map(|kind| label(*kind));
-    for name in labels.chain(has_recorded.then_some(RECORDED)) {
-        heading += "|>";
-        heading += name;
-    }
-    let mut table = Table::new("The figures of the chart", &heading);
-    for point in &subject.profile.points {
-        let mut cells = vec![
-            grouped(point.at),
-            grouped(point.line),
-            point.time.map_or_else(String::new, time),
-            grouped(point.kinds.total()),
-        ];
-        cells.extend(kinds.iter().map(|kind| grouped(point.kinds.of(*kind))));
-        let recorded = || point.recorded.map_or_else(String::new, grouped);
-        cells.extend(has_recorded.then(recorded));
-        let anew = if point.anew { " data-anew" } else { "" };
-        table.push_with(anew, &cells);
-    }
-    format!(
-        "<details id=\"s{number}-figures\"><summary>The figures of the chart</summary>\n{}</details>\n",
-        table.html("points")
-    )
 }
 
 #[cfg(test)]

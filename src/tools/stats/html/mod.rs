@@ -2,28 +2,24 @@
 //!
 //! The page needs nothing but itself, and says so to the browser: its policy lets no other
 //! style and no other script in than the two that are in it, by their hashes, and loads nothing.
-//! All text that is not ours is escaped. What never changes is in
-//! `page.html`.
+//! Its markup is in `page.html`, a template into which all text is written escaped.
 
 mod chart;
+mod section;
 mod subject;
-mod tables;
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ctx_cli::{Failure, percent, shell_word};
-use ctx_metrics::profile::ContentKind;
-use ctx_policy::trigger::Step;
+use ctx_cli::{Failure, percent, printable, xml};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{Environment, UndefinedBehavior, context};
 use sha2::{Digest, Sha256};
 
-use self::chart::curve;
+use self::section::section;
 use self::subject::Subject;
-use self::tables::{
-    UNRECORDED, commands, fate, groups, kinds, largest, number, text, tokens, tools, unrecorded,
-};
 use super::status::StatusRequest;
 
 const STYLE: &str = include_str!("style.css");
@@ -34,221 +30,97 @@ pub(super) fn page(
     operands: &[PathBuf],
     request: StatusRequest<'_>,
 ) -> (Option<String>, Vec<Failure>) {
-    let (mut subjects, mut failures) = (Vec::new(), Vec::new());
+    let (mut sections, mut failures) = (Vec::new(), Vec::new());
     for operand in operands {
         match Subject::look_at(operand, request) {
-            Ok(subject) => subjects.push(subject),
+            Ok(subject) => sections.push(section(&subject)),
             Err(failure) => failures.push(failure),
         }
     }
-    let page = (!subjects.is_empty()).then(|| whole(&subjects));
+    let page = (!sections.is_empty()).then(|| rendered(sections));
     (page, failures)
 }
 
-fn whole(subjects: &[Subject]) -> String {
-    let (title, contents) = match subjects {
-        [one] => (format!("{}: where its window goes", text(&short_name(one))), String::new()),
-        several => {
-            let title = format!("Where the windows of {} sessions go", several.len());
-            (title, contents(several))
-        }
-    };
-    let sections: String =
-        (1..).zip(subjects).map(|(number, subject)| section(number, subject)).collect();
-    format!(
-        include_str!("page.html"),
-        policy = policy(),
-        title = title,
-        style = STYLE,
-        fills = fills(),
-        contents = contents,
-        sections = sections,
-        script = SCRIPT,
-    )
-}
-
-/// Nothing is loaded, and nothing runs but what is in the page and ours.
-fn policy() -> String {
+fn rendered(sections: Vec<Value>) -> String {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
-    )
-}
-
-fn contents(subjects: &[Subject]) -> String {
-    let mut entries = String::new();
-    for (number, subject) in (1..).zip(subjects) {
-        let (name, used) = (text(&subject.name), used(subject));
-        let _ = write!(entries, "<li><a href=\"#s{number}\">{name}</a>: {used}</li>");
-    }
-    format!("<nav aria-label=\"Sessions\"><ol>{entries}</ol></nav>")
-}
-
-/// What each kind is filled with: a colour and a pattern, so that none is known by its colour
-/// alone.
-fn fills() -> String {
-    let fill = |kind: ContentKind| {
-        let word = kind.as_str();
-        let pattern = match kind {
-            ContentKind::System => "",
-            ContentKind::Summary => "<path d=\"M0 4H8M4 0V8\"/>",
-            ContentKind::User => "<path d=\"M0 2H8M0 6H8\"/>",
-            ContentKind::Assistant => "<path d=\"M2 0V8M6 0V8\"/>",
-            ContentKind::Reasoning => "<path d=\"M1 2H3M5 6H7\"/>",
-            ContentKind::Calls => "<path d=\"M-2 2L2 -2M0 8L8 0M6 10L10 6\"/>",
-            ContentKind::Results => "<path d=\"M-2 6L2 10M0 0L8 8M6 -2L10 2\"/>",
-        };
-        format!(
-            "<pattern id=\"fill-{word}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\"><rect class=\"{word}\" width=\"8\" height=\"8\"/>{pattern}</pattern>"
-        )
+    let page = context! {
+        style => STYLE,
+        style_hash => hash(STYLE),
+        script => SCRIPT,
+        script_hash => hash(SCRIPT),
+        sections,
     };
-    ContentKind::ALL.into_iter().map(fill).collect()
+    let page = environment().render_named_str("page.html", include_str!("page.html"), page);
+    page.expect("tests render every part of the template")
 }
 
-/// The section; `number` is that of the session in the page, from 1.
-fn section(number: usize, subject: &Subject) -> String {
-    let profile = &subject.profile;
-    let name = text(&short_name(subject));
-    let parts = [
-        first_screen(subject),
-        commands(subject),
-        curve(number, subject),
-        kinds(subject),
-        tools(profile),
-        largest(profile),
-        groups(profile),
-        fate(subject),
-    ];
-    format!(
-        "<section id=\"s{number}\" aria-labelledby=\"s{number}-name\">\n<h2 id=\"s{number}-name\">{name}</h2>\n{}</section>\n",
-        parts.concat()
-    )
-}
-
-/// `30,282 of 128,000 tokens (23.7%)`
-fn used(subject: &Subject) -> String {
-    let (used, window) = (subject.status.tokens(), subject.status.window());
-    format!("{} of {} ({})", number(used), tokens(window), percent(used, window))
-}
-
-/// The last part of a path; the whole path is shown below.
-fn short_name(subject: &Subject) -> String {
-    let name = subject.path.as_ref().and_then(|path| path.file_name());
-    name.map_or_else(|| subject.name.clone(), |name| name.to_string_lossy().into_owned())
-}
-
-fn first_screen(subject: &Subject) -> String {
-    let status = &subject.status;
-    let mut facts = Vec::new();
-    let path = subject.path.as_ref();
-    facts.extend(path.map(|path| text(&path.display().to_string())));
-    facts.extend(subject.dialect.map(|dialect| format!("format {dialect}")));
-    let model = subject.profile.model.as_deref();
-    facts.extend(model.map(|model| format!("model {}", text(model))));
-    let window = format!("window of {}", tokens(status.window()));
-    facts.push(if status.window_is_known {
-        window
-    } else {
-        format!("{window}, since nothing tells it: {}", window_flag(model))
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    // Lines that only have tags leave nothing in the page.
+    environment.set_syntax(
+        SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .keep_trailing_newline(true)
+            .build()
+            .expect("valid"),
+    );
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_formatter(|out, _, value| {
+        let shown = value.to_string();
+        out.write_str(&if value.is_safe() { shown } else { text(&shown) })?;
+        Ok(())
     });
-    let snapshot = subject.snapshot.as_deref();
-    facts.extend(snapshot.map(|id| format!("as in the snapshot {}", text(id))));
-    format!(
-        "<p class=\"facts\">{}</p>\n<p class=\"lead\"><strong>The window is {} full</strong>: {} of {}. {}</p>\n{}<p>{}</p>\n",
-        facts.join(" · "),
-        percent(status.tokens(), status.window()),
-        number(status.tokens()),
-        tokens(status.window()),
-        due(subject),
-        bar(subject),
-        filled(subject),
-    )
+    environment.add_filter("n", number);
+    environment.add_filter("counted", counted);
+    environment.add_filter("percent", percent);
+    environment.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
+    environment
 }
 
-/// The flag that tells the window.
-fn window_flag(model: Option<&str>) -> String {
-    let flag = match model.filter(|model| ctx_tokens::model(model).is_some()) {
-        Some(model) => format!("--model {}", shell_word(model)),
-        None => "--window N".to_owned(),
-    };
-    format!("<code>{}</code> does", text(&flag))
+/// Text that is not ours, for an element or an attribute: whatever it holds, it is text, and no
+/// control character is left in it.
+fn text(text: &str) -> String {
+    xml(&printable(text))
 }
 
-/// Whether a compaction is due, and what made it so.
-fn due(subject: &Subject) -> String {
-    let due = &subject.status.due;
-    let fired = due.fired().map(|reading| {
-        let (value, limit) = (number(reading.value), number(reading.limit));
-        format!("{} {value} of {limit}", reading.trigger.as_str())
-    });
-    let fired: Vec<String> = fired.collect();
-    match due.step {
-        Step::Compact => format!("A compaction is due: {}.", fired.join(", ")),
-        Step::Flush => "A compaction is not due yet, but a flush is.".to_owned(),
-        Step::None => "No compaction is due.".to_owned(),
+/// `30,282`
+fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
     }
+    grouped
 }
 
-/// How much of the window each kind takes.
-fn bar(subject: &Subject) -> String {
-    let context = &subject.profile.context;
-    let unrecorded = unrecorded(subject);
-    let whole = subject.status.window().max(context.total() + unrecorded).max(1);
-    let share = |tokens: u64| tokens as f64 * 100.0 / whole as f64;
-    let (mut rects, mut x) = (String::new(), 0.0);
-    for (kind, tokens) in context.rows().filter(|(_, tokens)| *tokens > 0) {
-        let (word, width) = (kind.as_str(), share(tokens));
-        let _ = write!(
-            rects,
-            "<rect x=\"{x:.3}%\" width=\"{width:.3}%\" height=\"100%\" fill=\"url(#fill-{word})\"/>"
+/// `1 token`, `30,282 tokens`
+fn counted(count: u64, one: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", number(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, number, text};
+
+    /// No text of a transcript becomes an element, ends an attribute or reorders the page.
+    #[test]
+    fn whatever_a_text_holds_it_is_text() {
+        assert_eq!(
+            text("</title><script>alert(\"1\")</script>&amp;"),
+            "&lt;/title&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;amp;"
         );
-        x += width;
+        assert_eq!(text("a\0\u{1b}[2J\u{202e}b\n"), "a\\u{0}\\u{1b}[2J\\u{202e}b\\n");
     }
-    if unrecorded > 0 {
-        let width = share(unrecorded);
-        let _ = write!(
-            rects,
-            "<rect class=\"unrecorded\" x=\"{x:.3}%\" width=\"{width:.3}%\" height=\"100%\"/>"
-        );
-    }
-    format!(
-        "<svg class=\"bar\" width=\"100%\" height=\"24\" role=\"img\" aria-label=\"{} of the window\">{rects}</svg>\n",
-        percent(subject.status.tokens(), subject.status.window())
-    )
-}
 
-/// What takes most of the context: tools, and the kinds outside tools.
-fn filled(subject: &Subject) -> String {
-    let profile = &subject.profile;
-    let unrecorded = unrecorded(subject);
-    let all = profile.context.total() + unrecorded;
-    if all == 0 {
-        return "There is no message in it.".to_owned();
-    }
-    let tool = |(name, share): &(String, ctx_engine::count::Share)| {
-        (share.tokens, format!("calls and results of {}", text(name)))
-    };
-    let kind = |(kind, tokens): (ContentKind, u64)| (tokens, label(kind).to_owned());
-    let own =
-        |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);
-    let mut parts: Vec<(u64, String)> = profile.tools.iter().map(tool).collect();
-    parts.extend(profile.context.rows().filter(own).map(kind));
-    parts.push((unrecorded, UNRECORDED.to_owned()));
-    parts.retain(|(tokens, _)| *tokens > 0);
-    parts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let parts = parts.iter().take(3);
-    let parts: Vec<String> =
-        parts.map(|(tokens, what)| format!("{what} <b>{}</b>", percent(*tokens, all))).collect();
-    format!("Most of it: {}.", parts.join(", "))
-}
-
-/// A kind, as people read it.
-fn label(kind: ContentKind) -> &'static str {
-    match kind {
-        ContentKind::Calls => "tool calls",
-        ContentKind::Results => "tool results",
-        other => other.as_str(),
+    #[test]
+    fn numbers_are_read_at_a_glance() {
+        let grouped = [0, 999, 1_000, 123_456, 1_234_567].map(number);
+        assert_eq!(grouped, ["0", "999", "1,000", "123,456", "1,234,567"]);
+        assert_eq!([1, 2].map(|count| counted(count, "token")), ["1 token", "2 tokens"]);
     }
 }

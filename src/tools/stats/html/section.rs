@@ -1,0 +1,181 @@
+//! The figures of one session, as the template of the page takes them.
+
+use ctx_cli::shell_word;
+use ctx_engine::prune::Sum;
+use ctx_metrics::profile::{CompactionScore, ContentKind, Profile, Savings};
+use ctx_store::ClassCounts;
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::chart::{chart, marks};
+use super::subject::Subject;
+
+/// So many tools are listed.
+const MOST_TOOLS: usize = 30;
+
+/// So many things that take most of the context are named.
+const MOST_NAMED: usize = 3;
+
+/// All that the page shows of a session.
+pub(super) fn section(subject: &Subject) -> Value {
+    let (status, profile) = (&subject.status, &subject.profile);
+    let path = subject.path.as_deref();
+    let name = path.and_then(|path| path.file_name());
+    let name =
+        name.map_or_else(|| subject.name.clone(), |name| name.to_string_lossy().into_owned());
+    let path = path.map(|path| path.display().to_string());
+    // Else it would be a flag.
+    let file = path.as_deref().map(|path| {
+        shell_word(&if path.starts_with('-') { format!("./{path}") } else { path.to_owned() })
+    });
+    let fired: Vec<Value> = status
+        .due
+        .fired()
+        .map(|it| context! { trigger => it.trigger.as_str(), value => it.value, limit => it.limit })
+        .collect();
+    // An agent's own system prompt and tools, and what its API counts more, are in no message.
+    let unrecorded = status.tokens().saturating_sub(profile.context.total());
+    context! {
+        name,
+        operand => &subject.name,
+        path,
+        file => file.unwrap_or_else(|| "FILE".to_owned()),
+        dialect => subject.dialect,
+        model => &profile.model,
+        snapshot => &subject.snapshot,
+        used => status.tokens(),
+        window => status.window(),
+        window_flag => (!status.window_is_known).then(|| window_flag(profile.model.as_deref())),
+        step => status.due.step.as_str(),
+        fired,
+        messages => profile.context.total(),
+        unrecorded,
+        kinds => kinds(profile),
+        bar => bar(profile, unrecorded, status.window()),
+        most => most(profile, unrecorded),
+        tools => tools(profile),
+        largest => largest(profile),
+        marks => marks(&profile.marks),
+        chart => chart(profile, status.window()),
+        savings => profile.savings.as_ref().ok().map(savings),
+        refusal => profile.savings.as_ref().err(),
+        offload => subject.offload.map(|(results, freed)| context! { results, freed }),
+        score => subject.fate.as_ref().map(score),
+    }
+}
+
+/// The flag that tells the window.
+fn window_flag(model: Option<&str>) -> String {
+    match model.filter(|model| ctx_tokens::model(model).is_some()) {
+        Some(model) => format!("--model {}", shell_word(model)),
+        None => "--window N".to_owned(),
+    }
+}
+
+/// A kind, as people read it.
+pub(super) fn label(kind: ContentKind) -> &'static str {
+    match kind {
+        ContentKind::Calls => "tool calls",
+        ContentKind::Results => "tool results",
+        other => other.as_str(),
+    }
+}
+
+/// The kinds that are in the context.
+fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
+    profile.context.rows().filter(|(_, tokens)| *tokens > 0)
+}
+
+fn kinds(profile: &Profile) -> Vec<Value> {
+    present(profile).map(|(kind, tokens)| context! { label => label(kind), tokens }).collect()
+}
+
+/// How much of the window each kind takes, in percent.
+fn bar(profile: &Profile, unrecorded: u64, window: u64) -> Vec<Value> {
+    let whole = window.max(profile.context.total() + unrecorded).max(1);
+    let kinds = present(profile).map(|(kind, tokens)| (Some(kind.as_str()), tokens));
+    let rest = (unrecorded > 0).then_some((None, unrecorded));
+    let mut x = 0.0;
+    let part = |(word, tokens): (Option<&str>, u64)| {
+        let width = tokens as f64 * 100.0 / whole as f64;
+        x += width;
+        context! { word, x => x - width, width }
+    };
+    kinds.chain(rest).map(part).collect()
+}
+
+/// What takes most of the context: tools, and the kinds outside tools. What no message has is
+/// named by the template.
+fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
+    let is_outside_tools =
+        |(kind, _): &(ContentKind, u64)| !matches!(kind, ContentKind::Calls | ContentKind::Results);
+    let kinds = present(profile).filter(is_outside_tools);
+    let tools = profile.tools.iter();
+    let mut parts: Vec<(u64, String)> = tools
+        .map(|(name, share)| (share.tokens, format!("calls and results of {name}")))
+        .chain(kinds.map(|(kind, tokens)| (tokens, label(kind).to_owned())))
+        .chain([(unrecorded, String::new())])
+        .filter(|(tokens, _)| *tokens > 0)
+        .collect();
+    parts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let parts = parts.into_iter().take(MOST_NAMED);
+    parts.map(|(tokens, what)| context! { what, tokens }).collect()
+}
+
+fn tools(profile: &Profile) -> Vec<Value> {
+    let tools = profile.tools.iter().take(MOST_TOOLS);
+    tools
+        .map(|(name, share)| context! { name, calls => share.count, tokens => share.tokens })
+        .collect()
+}
+
+fn largest(profile: &Profile) -> Vec<Value> {
+    let item = |item: &ctx_metrics::profile::Item| {
+        context! {
+            line => item.line,
+            kind => label(item.kind),
+            tokens => item.tokens,
+            call => &item.call,
+            text => &item.text,
+        }
+    };
+    profile.largest.iter().map(item).collect()
+}
+
+/// What pruning would free; the last of the rules is the total.
+fn savings(savings: &Savings) -> Value {
+    let rule = |(what, sum): (&str, Sum)| {
+        let Sum { changes, before, after } = sum;
+        context! { what, changes, before, after, gain => sum.gain() }
+    };
+    let rules = savings.rules.iter().map(|(rule, sum)| (rule.as_str(), *sum));
+    let rules: Vec<Value> = rules.chain([("total", savings.total)]).map(rule).collect();
+    let group = |group: &ctx_metrics::profile::Group| {
+        context! {
+            call => &group.call,
+            rule => group.rule.as_str(),
+            results => group.sum.changes,
+            line => group.line,
+            before => group.sum.before,
+            gain => group.sum.gain(),
+        }
+    };
+    let groups: Vec<Value> = savings.groups.iter().map(group).collect();
+    context! { gain => savings.total.gain(), rules, groups, more => savings.more }
+}
+
+/// What the last compaction kept and lost; the last of the classes is the total.
+fn score(score: &CompactionScore) -> Value {
+    let class = |(what, counts): (&str, ClassCounts)| {
+        let ClassCounts { retained, recoverable, lost } = counts;
+        context! { what, retained, recoverable, lost }
+    };
+    let total = score.total();
+    let classes = score.classes.iter().map(|(class, counts)| (class.as_str(), *counts));
+    let classes: Vec<Value> = classes.chain([("all", total)]).map(class).collect();
+    let items = score.lost.iter().map(|(class, line, words)| {
+        context! { class => class.as_str(), line => *line, words }
+    });
+    let items: Vec<Value> = items.collect();
+    context! { kept => score.kept * 100.0, classes, lost => total.lost, items }
+}
