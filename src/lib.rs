@@ -10,6 +10,7 @@ pub mod output;
 pub mod passes;
 pub mod session;
 pub mod store;
+pub mod template;
 
 /// Flags that several tools share, and the options they turn into.
 pub mod args {

@@ -3,12 +3,16 @@
 use std::fmt::Write;
 
 use ctx_cli::{
-    Listing, github_message, github_property, json_failure, json_line, json_name, printable, xml,
+    Failure, Listing, github_message, github_property, json_failure, json_line, json_name,
+    printable, xml,
 };
 use ctx_engine::check::{Fault, Finding, Report};
 use ctx_policy::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
+use minijinja::context;
+use minijinja::value::Value;
 
 use super::{Args, Format, Results};
+use crate::template::filled;
 
 pub(super) fn text(args: &Args, results: &Results) -> String {
     let mut out = String::new();
@@ -64,74 +68,29 @@ pub(super) fn json(args: &Args, results: &Results) -> String {
 /// One `::error` command for each finding, as GitHub's documentation describes
 /// workflow commands.
 pub(super) fn github(args: &Args, results: &Results) -> String {
-    let mut out = String::new();
-    let mut error = |name: &str, line: Option<u64>, title: &str, message: &str| {
-        let file = github_property(name);
-        let line = line.map_or(String::new(), |line| format!(",line={line}"));
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "::error file={file}{line},title={}::{}",
-            github_property(title),
-            github_message(message)
-        );
-    };
-    for (name, result) in results {
-        match result {
-            Ok(report) => {
-                for finding in report.shown(args.all) {
-                    error(name, finding.line, finding.rule, &finding.message);
-                }
-            }
-            Err(failure) => error(name, None, "unreadable", &failure.to_string()),
-        }
-    }
-    out
+    let values = context! { files => files(args, results, github_property) };
+    filled(include_str!("github.txt"), github_message, values)
 }
 
 /// A test case for each file.
 pub(super) fn junit(args: &Args, results: &Results) -> String {
-    let is_bad = |report: &Report| !report.findings.is_empty();
-    let failures = results.iter().filter(|(_, result)| result.as_ref().is_ok_and(is_bad));
-    let errors = results.iter().filter(|(_, result)| result.is_err());
-    let counts = format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
-        results.len(),
-        failures.count(),
-        errors.count()
-    );
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"ctx-check\" {counts}>\n"
-    );
-    for (name, result) in results {
-        let problem = match result {
-            Ok(report) => failure(name, report, args.all),
-            Err(failure) => {
-                let message = xml(&failure.to_string());
-                Some(format!("<error type=\"unreadable\" message=\"{message}\"/>"))
-            }
-        };
-        let case = format!("<testcase classname=\"ctx-check\" name=\"{}\"", xml(name));
-        let _ = match problem {
-            None => writeln!(out, "    {case}/>"),
-            Some(problem) => writeln!(out, "    {case}>\n      {problem}\n    </testcase>"),
-        };
-    }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
+    filled(include_str!("junit.xml"), xml, context! { files => files(args, results, xml) })
 }
 
-/// The first finding as the message, all that are shown as the text.
-fn failure(name: &str, report: &Report, all: bool) -> Option<String> {
-    let first = report.findings.first()?;
-    let lines: Vec<String> =
-        report.shown(all).map(|finding| xml(&format!("{name}{}", finding_line(finding)))).collect();
-    Some(format!(
-        "<failure type=\"{}\" message=\"{}\">{}</failure>",
-        first.rule,
-        xml(&first.message),
-        lines.join("\n")
-    ))
+/// What the templates print of the files, with their names escaped.
+fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Value> {
+    let finding = |finding: &Finding| {
+        let (rule, message) = (finding.rule, &finding.message);
+        context! { line => finding.line, rule, message, text => finding_line(finding) }
+    };
+    let file = |(name, result): &(String, Result<Report, Failure>)| {
+        let (findings, error) = match result {
+            Ok(report) => (report.shown(args.all).map(finding).collect(), None),
+            Err(failure) => (Vec::new(), Some(failure.to_string())),
+        };
+        context! { name => Value::from_safe_string(escaped(name)), findings, error }
+    };
+    results.iter().map(file).collect()
 }
 
 /// The output, and whether a compaction is due for any file.

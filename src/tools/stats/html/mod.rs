@@ -12,15 +12,15 @@ use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ctx_cli::{Failure, percent, printable, xml};
-use minijinja::syntax::SyntaxConfig;
+use ctx_cli::{Failure, printable, xml};
+use minijinja::context;
 use minijinja::value::Value;
-use minijinja::{Environment, UndefinedBehavior, context};
 use sha2::{Digest, Sha256};
 
 use self::section::section;
 use self::subject::Subject;
 use super::status::StatusRequest;
+use crate::template::filled;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -50,32 +50,7 @@ fn rendered(sections: Vec<Value>) -> String {
         script_hash => hash(SCRIPT),
         sections,
     };
-    let page = environment().render_named_str("page.html", include_str!("page.html"), page);
-    page.expect("tests render every part of the template")
-}
-
-fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    // Lines that only have tags leave nothing in the page.
-    environment.set_syntax(
-        SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .keep_trailing_newline(true)
-            .build()
-            .expect("valid"),
-    );
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_formatter(|out, _, value| {
-        let shown = value.to_string();
-        out.write_str(&if value.is_safe() { shown } else { text(&shown) })?;
-        Ok(())
-    });
-    environment.add_filter("n", number);
-    environment.add_filter("counted", counted);
-    environment.add_filter("percent", percent);
-    environment.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
-    environment
+    filled(include_str!("page.html"), text, page)
 }
 
 /// Text that is not ours, for an element or an attribute: whatever it holds, it is text, and no
@@ -84,28 +59,9 @@ fn text(text: &str) -> String {
     xml(&printable(text))
 }
 
-/// `30,282`
-fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// `1 token`, `30,282 tokens`
-fn counted(count: u64, one: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {one}{plural}", number(count))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{counted, number, text};
+    use super::text;
 
     /// No text of a transcript becomes an element, ends an attribute or reorders the page.
     #[test]
@@ -115,12 +71,5 @@ mod tests {
             "&lt;/title&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;amp;"
         );
         assert_eq!(text("a\0\u{1b}[2J\u{202e}b\n"), "a\\u{0}\\u{1b}[2J\\u{202e}b\\n");
-    }
-
-    #[test]
-    fn numbers_are_read_at_a_glance() {
-        let grouped = [0, 999, 1_000, 123_456, 1_234_567].map(number);
-        assert_eq!(grouped, ["0", "999", "1,000", "123,456", "1,234,567"]);
-        assert_eq!([1, 2].map(|count| counted(count, "token")), ["1 token", "2 tokens"]);
     }
 }

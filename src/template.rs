@@ -1,0 +1,69 @@
+//! Templates of what the tools print: a page, metrics, formats of other programs.
+
+use ctx_cli::{percent, short_bytes};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+
+/// The template, filled. `escape` is how a text is written that may be foreign.
+pub fn filled(template: &str, escape: fn(&str) -> String, values: Value) -> String {
+    let filled = environment(escape).and_then(|it| it.render_str(template, values));
+    filled.expect("tests fill every part of a template")
+}
+
+fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    // Lines that only have tags leave nothing in the output.
+    let mut syntax = SyntaxConfig::builder();
+    syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+    environment.set_syntax(syntax.build()?);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // What a macro returns was escaped when it was written.
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(move |out, _, value| {
+        let shown = match f64::try_from(value.clone()) {
+            // Without a point where there is nothing behind it.
+            Ok(number) if value.is_number() => number.to_string(),
+            _ if value.is_safe() => value.to_string(),
+            _ => escape(&value.to_string()),
+        };
+        Ok(out.write_str(&shown)?)
+    });
+    environment.add_filter("n", number);
+    environment.add_filter("counted", counted);
+    environment.add_filter("percent", percent);
+    environment.add_filter("bytes", short_bytes);
+    environment.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
+    Ok(environment)
+}
+
+/// `30,282`
+fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 token`, `30,282 tokens`
+fn counted(count: u64, one: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", number(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, number};
+
+    #[test]
+    fn numbers_are_read_at_a_glance() {
+        let grouped = [0, 999, 1_000, 123_456, 1_234_567].map(number);
+        assert_eq!(grouped, ["0", "999", "1,000", "123,456", "1,234,567"]);
+        assert_eq!([1, 2].map(|count| counted(count, "token")), ["1 token", "2 tokens"]);
+    }
+}
