@@ -9,12 +9,14 @@ mod man;
 pub mod picture;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ctx_cli::{ExitStatus, Shell, Tool};
+use ctx_tools::template::filled;
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 
 /// Path within the repository → content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -57,20 +59,15 @@ pub fn generated() -> io::Result<Files> {
 
 /// `docs/exit-status.md`: the one table, and what the tools add to it.
 fn exit_status(tools: &[&Tool]) -> Vec<u8> {
-    let (mut statuses, mut meanings) = (String::new(), String::new());
-    for (status, meaning) in ExitStatus::TABLE {
-        let _ = writeln!(statuses, "| {} | {meaning} |", status.code());
-    }
-    for tool in tools {
-        for (code, meaning) in &tool.page().exit_status {
-            let meaning = meaning.replace('|', "\\|");
-            let _ = writeln!(meanings, "| `{}` | {code} | {meaning} |", tool.name);
-        }
-    }
-    include_str!("exit-status.md.in")
-        .replace("@STATUSES@\n", &statuses)
-        .replace("@TOOLS@\n", &meanings)
-        .into_bytes()
+    let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
+    let of_tool = |tool: &&Tool| (tool.name, tool.page().exit_status);
+    let tools: Vec<(&str, Vec<(u8, String)>)> = tools.iter().map(of_tool).collect();
+    let values = context! {
+        statuses => Value::from(Serde(statuses)),
+        tools => Value::from(Serde(tools)),
+    };
+    let escaped = |text: &str| text.replace('|', "\\|");
+    filled(include_str!("exit-status.md.in"), escaped, values).into_bytes()
 }
 
 /// Files under `root` that differ, are missing, or belong to no tool any more.

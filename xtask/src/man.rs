@@ -1,33 +1,47 @@
 //! Manual pages: clap's sections, and those that clap knows nothing of.
 
-use std::fmt::Write as _;
 use std::io;
 
 use clap_mangen::Man;
-use ctx_cli::{ExitStatus, Page, Tool};
+use ctx_cli::{ExitStatus, Tool};
+use ctx_tools::template::filled;
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const MANUAL: &str = "ctx-tools manual";
 
 /// `man/ctx-NAME.1`.
 pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     let man = Man::new(whole(tool.full_command()));
-    let mut page = String::from(APOSTROPHE);
-    // Written here: roff reads the empty date that `clap_mangen` writes as no argument.
-    let title = tool.name.to_uppercase();
-    let _ = writeln!(page, ".TH \"{title}\" \"1\" \"\" \"ctx-tools {VERSION}\" \"{MANUAL}\"");
-    page += &section_of(|to| man.render_name_section(to))?;
-    synopsis(tool, &mut page);
-    page += &section_of(|to| man.render_description_section(to))?;
-    page += &group_options(&section_of(|to| man.render_options_section(to))?);
-    commands(tool, &mut page)?;
-    let more = tool.page();
-    exit_status(&more, &mut page);
-    pairs("ENVIRONMENT", &more.environment, &mut page);
-    pairs("FILES", &more.files, &mut page);
-    examples(&more, &mut page);
-    see_also(tool, &mut page);
-    Ok(page.into_bytes())
+    let page = tool.page();
+    let meaning = |(status, meaning): (ExitStatus, &'static str)| {
+        let here = page.exit_status.iter().find(|(code, _)| *code == status.code());
+        // A tool that never says "no" has no 1.
+        if status == ExitStatus::No && here.is_none() {
+            return None;
+        }
+        let meaning = here.map_or_else(|| meaning.to_owned(), |(_, meaning)| meaning.clone());
+        Some((status.code(), meaning))
+    };
+    let statuses: Vec<(u8, String)> = ExitStatus::TABLE.into_iter().filter_map(meaning).collect();
+    let tools: Vec<&str> = crate::tools().iter().map(|tool| tool.name).collect();
+    let values = context! {
+        name => tool.name,
+        version => VERSION,
+        head => section_of(|to| man.render_name_section(to))?,
+        usages => usages(tool),
+        description => section_of(|to| man.render_description_section(to))?,
+        options => group_options(&section_of(|to| man.render_options_section(to))?),
+        commands => commands(tool)?,
+        statuses => Value::from(Serde(statuses)),
+        page => context! {
+            environment => Value::from(Serde(&page.environment)),
+            files => Value::from(Serde(&page.files)),
+            examples => Value::from(Serde(&page.examples)),
+        },
+        tools,
+    };
+    Ok(filled(include_str!("man.1.in"), roff, values).into_bytes())
 }
 
 /// Makes `\*(Aq` an apostrophe in every roff.
@@ -42,21 +56,18 @@ fn section_of(render: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::
 
 /// `man/ctx.7`: the record format and the idea of the pipeline.
 pub(crate) fn overview() -> Vec<u8> {
-    let mut tools = String::new();
-    for tool in crate::tools() {
+    let tool = |tool: &Tool| {
         let about = tool.full_command().get_about().map(ToString::to_string);
-        item(&format!("\\fB{}\\fR(1)", roff(tool.name)), &about.unwrap_or_default(), &mut tools);
-    }
-    let mut statuses = String::new();
-    for (status, meaning) in ExitStatus::TABLE {
-        item(&format!("\\fB{}\\fR", status.code()), meaning, &mut statuses);
-    }
-    include_str!("ctx.7.in")
-        .replace("@VERSION@", VERSION)
-        .replace("@MANUAL@", MANUAL)
-        .replace("@TOOLS@\n", &tools)
-        .replace("@STATUSES@\n", &statuses)
-        .into_bytes()
+        (tool.name, about.unwrap_or_default())
+    };
+    let tools: Vec<(&str, String)> = crate::tools().into_iter().map(tool).collect();
+    let statuses = ExitStatus::TABLE.map(|(status, meaning)| (status.code(), meaning));
+    let values = context! {
+        version => VERSION,
+        tools => Value::from(Serde(tools)),
+        statuses => Value::from(Serde(statuses)),
+    };
+    filled(include_str!("ctx.7.in"), roff, values).into_bytes()
 }
 
 /// With what `-h` leaves out: `clap_mangen` would leave out its text, too.
@@ -64,36 +75,28 @@ fn whole(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| arg.hide_short_help(false))
 }
 
-/// As `-h` has it; `clap_mangen` would list every flag.
-fn synopsis(tool: &Tool, page: &mut String) {
-    section("SYNOPSIS", page);
+/// What stands behind the name, as `-h` has it; `clap_mangen` would list every flag.
+fn usages(tool: &Tool) -> Vec<String> {
     let usage = tool.full_command().render_usage().to_string();
-    for usage in usage.trim_start_matches("Usage:").lines() {
-        let rest = usage.trim().trim_start_matches(tool.name);
-        let _ = writeln!(page, "\\fB{}\\fR{}\n.br", roff(tool.name), roff(rest));
-    }
-    page.truncate(page.trim_end_matches(".br\n").len());
+    let usages = usage.trim_start_matches("Usage:").lines();
+    usages.map(|usage| usage.trim().trim_start_matches(tool.name).to_owned()).collect()
 }
 
 /// Each command of a tool that has several, with what it does and its own options.
-fn commands(tool: &Tool, page: &mut String) -> io::Result<()> {
-    let command = tool.full_command();
-    if !command.has_subcommands() {
-        return Ok(());
-    }
-    section("COMMANDS", page);
-    for command in command.get_subcommands() {
+fn commands(tool: &Tool) -> io::Result<Vec<Value>> {
+    let mut commands = Vec::new();
+    for command in tool.full_command().get_subcommands() {
         // The examples have their own section.
         let command = command.clone().after_long_help("");
-        let mut usage = command.clone().bin_name(command.get_name().to_owned());
-        let usage = usage.render_usage().to_string();
-        let usage = usage.trim_start_matches("Usage:").trim();
-        let _ = writeln!(page, ".SS \"{}\"", roff(usage));
+        let usage =
+            command.clone().bin_name(command.get_name().to_owned()).render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage:").trim().to_owned();
         let man = Man::new(whole(command));
-        *page += &unheaded(&section_of(|to| man.render_description_section(to))?);
-        *page += &unheaded(&section_of(|to| man.render_options_section(to))?);
+        let text = unheaded(&section_of(|to| man.render_description_section(to))?)
+            + &unheaded(&section_of(|to| man.render_options_section(to))?);
+        commands.push(context! { usage, text });
     }
-    Ok(())
+    Ok(commands)
 }
 
 /// A section as a part of another one: its heading goes, and those of groups of options are
@@ -134,75 +137,6 @@ fn sentence_case(heading: &str) -> String {
     first.to_uppercase() + rest
 }
 
-fn exit_status(more: &Page, page: &mut String) {
-    section("EXIT STATUS", page);
-    for (status, meaning) in ExitStatus::TABLE {
-        let here = more.exit_status.iter().find(|(code, _)| *code == status.code());
-        // A tool that never says "no" has no 1.
-        if status == ExitStatus::No && here.is_none() {
-            continue;
-        }
-        let meaning = here.map_or(meaning, |(_, meaning)| meaning.as_str());
-        item(&format!("\\fB{}\\fR", status.code()), meaning, page);
-    }
-}
-
-fn pairs(title: &str, pairs: &[(String, String)], page: &mut String) {
-    if pairs.is_empty() {
-        return;
-    }
-    section(title, page);
-    for (name, meaning) in pairs {
-        item(&format!("\\fB{}\\fR", roff(name)), meaning, page);
-    }
-}
-
-fn examples(more: &Page, page: &mut String) {
-    if more.examples.is_empty() {
-        return;
-    }
-    section("EXAMPLES", page);
-    for (command, what) in &more.examples {
-        page.push_str(".PP\n");
-        line(&format!("{what}:"), page);
-        page.push_str(".PP\n.RS 4\n.nf\n");
-        for text in command.lines() {
-            line(text, page);
-        }
-        page.push_str(".fi\n.RE\n");
-    }
-}
-
-fn see_also(tool: &Tool, page: &mut String) {
-    section("SEE ALSO", page);
-    let others = crate::tools()
-        .into_iter()
-        .filter(|other| other.name != tool.name)
-        .map(|other| format!("\\fB{}\\fR(1)", roff(other.name)));
-    let names: Vec<String> = others.chain(std::iter::once("\\fBctx\\fR(7)".to_owned())).collect();
-    page.push_str(&names.join(",\n"));
-    page.push('\n');
-}
-
-fn section(title: &str, page: &mut String) {
-    let _ = writeln!(page, ".SH \"{title}\"");
-}
-
-fn item(head: &str, text: &str, page: &mut String) {
-    let _ = writeln!(page, ".TP\n{head}");
-    line(text, page);
-}
-
-/// One line of text; a leading `.` or `'` would be a request to roff.
-fn line(text: &str, page: &mut String) {
-    let text = roff(text);
-    if text.starts_with(['.', '\'']) {
-        page.push_str("\\&");
-    }
-    page.push_str(&text);
-    page.push('\n');
-}
-
 /// Escapes what roff would read: commands are copied out of manuals, so `-`,
 /// `'`, `` ` ``, `^` and `~` must stay the ASCII characters.
 fn roff(text: &str) -> String {
@@ -218,6 +152,7 @@ mod tests {
     use super::{group_options, page, roff};
     use clap::{Arg, ArgAction, Command};
     use ctx_cli::{ExitStatus, Tool};
+    use ctx_tools::template::filled;
 
     const SAMPLE: Tool = Tool {
         name: "ctx-sample",
