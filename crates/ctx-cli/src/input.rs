@@ -11,7 +11,7 @@ use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use walkdir::{DirEntry, WalkDir};
 
-use crate::{Failure, Progress};
+use crate::{Failure, Progress, shell_word};
 
 /// The name of stdin in messages.
 pub const STDIN_NAME: &str = "<stdin>";
@@ -57,7 +57,7 @@ impl Input {
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
         let meta = file.metadata().ok();
         if meta.as_ref().is_some_and(Metadata::is_dir) {
-            let find = format!("find {} -name '*.jsonl'", word(&name));
+            let find = format!("find {} -name '*.jsonl'", shell_word(&name));
             let failure = Failure::new("is a directory").at(&name, None);
             return Err(failure.hint(format!("name session files: {find} lists them")));
         }
@@ -102,16 +102,6 @@ fn stdin_file() -> io::Result<File> {
 /// Whether an operand is stdin.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
-}
-
-/// A path as one word of a shell's command line.
-fn word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
 }
 
 fn cannot_read(name: &str, error: &io::Error) -> Failure {
@@ -185,7 +175,7 @@ impl FolderArgs {
             } else {
                 let hint = format!(
                     "-r takes the session files in it: -r {}",
-                    word(&path.display().to_string())
+                    shell_word(&path.display().to_string())
                 );
                 found.fail(path, Failure::new("is a directory").hint(hint));
             }
@@ -254,7 +244,7 @@ fn pattern(text: &str) -> Result<Glob, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, inputs, word};
+    use super::{Input, inputs};
     use std::path::{Path, PathBuf};
 
     #[test]
@@ -262,13 +252,6 @@ mod tests {
         let twice = [PathBuf::from("-"), PathBuf::from("-")];
         let failure = inputs(&twice).expect_err("twice");
         assert_eq!(failure.to_string(), "stdin (-) is named twice; name it once");
-    }
-
-    /// A suggested command can be pasted into a shell.
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(word("a/.b-c"), "a/.b-c");
-        assert_eq!(word("my work; it's"), r"'my work; it'\''s'");
     }
 
     #[test]

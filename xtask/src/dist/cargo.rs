@@ -1,6 +1,6 @@
 //! What cargo knows, and the build.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,15 +15,13 @@ pub(super) const PACKAGE: &str = "ctx-all";
 /// The part of `cargo metadata` that is needed here.
 #[derive(Deserialize)]
 pub(super) struct Metadata {
-    pub(super) packages: Vec<Package>,
+    packages: Vec<Package>,
     pub(super) target_directory: PathBuf,
-    resolve: Resolve,
 }
 
 /// A package, ours or another's.
 #[derive(Deserialize)]
 pub(super) struct Package {
-    id: String,
     pub(super) name: String,
     pub(super) version: String,
     pub(super) license: Option<String>,
@@ -32,54 +30,33 @@ pub(super) struct Package {
     pub(super) source: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    pkg: String,
-    dep_kinds: Vec<BTreeMap<String, Option<String>>>,
-}
-
 impl Metadata {
-    pub(super) fn read(root: &Path, triple: &str) -> anyhow::Result<Self> {
+    pub(super) fn read(root: &Path) -> anyhow::Result<Self> {
         let mut cargo = command();
-        cargo.args(["metadata", "--format-version=1", "--locked"]);
-        cargo.args(["--filter-platform", triple]).current_dir(root);
+        cargo.args(["metadata", "--format-version=1", "--locked"]).current_dir(root);
         serde_json::from_str(&output(&mut cargo)?).context("cannot read what cargo metadata prints")
     }
 
-    /// What is built into the program, or makes what is built in (the vocabularies): all but what
-    /// tests alone need. By name and version.
-    pub(super) fn built_in(&self) -> Vec<&Package> {
-        let nodes: BTreeMap<&str, &Node> =
-            self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
-        let is_root = |package: &&Package| package.name == PACKAGE;
-        let root = self.packages.iter().find(is_root);
-        let mut waiting: Vec<&str> = root.map(|root| root.id.as_str()).into_iter().collect();
-        let mut seen: BTreeSet<&str> = waiting.iter().copied().collect();
-        while let Some(node) = waiting.pop().and_then(|id| nodes.get(id)) {
-            for dependency in &node.deps {
-                let mut kinds = dependency.dep_kinds.iter();
-                let is_built = kinds.any(|kind| kind["kind"].as_deref() != Some("dev"));
-                if is_built && seen.insert(&dependency.pkg) {
-                    waiting.push(&dependency.pkg);
-                }
-            }
-        }
-        let packages = self.packages.iter();
-        let mut packages: Vec<&Package> =
-            packages.filter(|package| seen.contains(package.id.as_str())).collect();
+    /// The packages of others that are built into the program, or make what is built in (the
+    /// vocabularies), by name and version.
+    pub(super) fn of_others(&self, root: &Path, triple: &str) -> anyhow::Result<Vec<&Package>> {
+        let mut cargo = command();
+        cargo.args(["tree", "--locked", "--package", PACKAGE, "--target", triple]);
+        cargo.args(["--edges=normal,build", "--prefix=none"]).current_dir(root);
+        let tree = output(&mut cargo)?;
+        // `serde v1.0.0 (proc-macro) (*)`
+        let built_in: BTreeSet<(&str, &str)> = tree
+            .lines()
+            .filter_map(|line| line.split_once(" v"))
+            .map(|(name, rest)| (name, rest.split(' ').next().unwrap_or(rest)))
+            .collect();
+        let is_built_in = |package: &&Package| {
+            let Package { name, version, source, .. } = package;
+            source.is_some() && built_in.contains(&(name.as_str(), version.as_str()))
+        };
+        let mut packages: Vec<&Package> = self.packages.iter().filter(is_built_in).collect();
         packages.sort_by_key(|package| (&package.name, &package.version));
-        packages
+        Ok(packages)
     }
 }
 

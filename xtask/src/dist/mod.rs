@@ -50,7 +50,7 @@ impl Dist {
                 "cargo-deb is not installed: cargo install --locked cargo-deb; --no-deb makes the tarball alone",
             )?;
         }
-        let metadata = Metadata::read(root, triple)?;
+        let metadata = Metadata::read(root)?;
         let mut built = metadata.target_directory.clone();
         built.extend(self.target.as_deref());
         let places = Places {
@@ -61,7 +61,7 @@ impl Dist {
             epoch: epoch(root)?,
         };
         cargo::build(root, self.target.as_deref())?;
-        let licences = licence_texts(&metadata);
+        let licences = licence_texts(&metadata.of_others(root, triple)?);
         let mut packages = vec![stage::tarball(&places, &licences)?];
         if deb {
             packages.push(stage::deb(&places, self.target.as_deref(), &licences)?);
@@ -114,12 +114,10 @@ that its authors chose, then come the texts that are in these packages, each onc
 ";
 
 /// A page of all of them.
-fn licence_texts(metadata: &Metadata) -> String {
-    let built_in = metadata.built_in();
-    let others = built_in.iter().filter(|package| package.source.is_some());
+fn licence_texts(packages: &[&Package]) -> String {
     let mut page = HEAD.to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for package in others {
+    for package in packages {
         let Package { name, version, .. } = package;
         let licence = package.license.as_deref().unwrap_or("see its text below");
         let _ = writeln!(page, "{name} {version}: {licence}");

@@ -35,29 +35,30 @@ fn links(bin: &Path) -> anyhow::Result<()> {
 }
 
 /// What does not depend on the machine, under the names that man and the shells look for.
+const SHARED: [(&str, &str); 6] = [
+    ("completions/bash", "bash-completion/completions"),
+    ("completions/zsh", "zsh/site-functions"),
+    ("completions/fish", "fish/vendor_completions.d"),
+    ("man/ctx.7", "man/man7/ctx.7"),
+    ("presets", "ctx-tools/presets"),
+    ("prompts", "ctx-tools/prompts"),
+];
+
 fn shared(share: &Path, root: &Path) -> anyhow::Result<()> {
-    let completions = root.join("completions");
-    put(&completions.join("bash"), &share.join("bash-completion/completions"))?;
-    put(&completions.join("zsh"), &share.join("zsh/site-functions"))?;
-    put(&completions.join("fish"), &share.join("fish/vendor_completions.d"))?;
+    for (from, to) in SHARED {
+        put(&root.join(from), &share.join(to))?;
+    }
     for tool in crate::tools() {
         let page = format!("{}.1", tool.name);
         put(&root.join("man").join(&page), &share.join("man/man1").join(&page))?;
-    }
-    put(&root.join("man/ctx.7"), &share.join("man/man7/ctx.7"))?;
-    for folder in ["presets", "prompts"] {
-        put(&root.join(folder), &share.join("ctx-tools").join(folder))?;
     }
     Ok(())
 }
 
 /// What is there to read.
 fn documents(doc: &Path, root: &Path, licences: &str) -> anyhow::Result<()> {
-    for name in ["README.md", "CHANGELOG.md", "SECURITY.md"] {
+    for name in ["README.md", "CHANGELOG.md", "SECURITY.md", "docs", "examples"] {
         put(&root.join(name), &doc.join(name))?;
-    }
-    for folder in ["docs", "examples"] {
-        put(&root.join(folder), &doc.join(folder))?;
     }
     write(&doc.join("THIRD-PARTY-LICENSES.txt"), licences.as_bytes())
 }
