@@ -16,6 +16,12 @@ use ctx_summary::{Template, USUAL_PERCENT};
 
 use ctx_engine::summarize::{Model, ModelSource, Window, Writer};
 
+/// The length of a summary in tokens if neither a flag nor the user's template sets one.
+const SUMMARY_TOKENS: u64 = 500;
+
+/// How long to wait for a connection; `--llm-timeout` is about the answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// The model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Language model")]
@@ -85,10 +91,6 @@ pub struct LlmArgs {
     #[arg(long, value_enum, value_name = "HOW")]
     pub on_failure: Option<Fallback>,
 }
-
-/// The length of a summary in tokens if neither a flag nor the user's template sets one.
-const DEFAULT_TARGET: u64 = 500;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
     /// Whether a server is named, or its answers are on file.
@@ -197,7 +199,7 @@ impl LlmArgs {
         let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
         writer.model = Some(Model {
             is_default,
-            target: target.or((!is_default).then_some(DEFAULT_TARGET)),
+            target: target.or((!is_default).then_some(SUMMARY_TOKENS)),
             template,
             instructions: instructions.into_owned(),
             most_percent: USUAL_PERCENT,

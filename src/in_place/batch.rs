@@ -3,27 +3,15 @@
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use ctx_cli::Failure;
 use ctx_engine::compact::{BatchLine, BatchPass, Outcome, Report, TakeLine, temporary};
 use ctx_engine::{Notes, PassError, Session};
 use ctx_format::Options;
-use ctx_store::{NewContent, ReplaceOutcome, SnapshotKind, StoreError, hash};
+use ctx_store::{NewContent, ReplaceOutcome, SnapshotKind, hash};
 
-use super::{OPERATION, SessionFile, daily_entry, figures};
+use super::{FileReport, OPERATION, SessionFile, daily_entry, figures};
 use crate::store::{self, unchanged};
-
-/// What became of the file.
-#[derive(Debug, Default)]
-pub struct BatchEnd {
-    /// The snapshot of what was replaced; `None` where nothing was.
-    pub snapshot: Option<String>,
-    /// The old file, where another process still has it open.
-    pub retained: Option<PathBuf>,
-    /// Why the log of the day misses the change.
-    pub late_error: Option<StoreError>,
-}
 
 impl SessionFile<'_> {
     /// Compacts the conversation in each line, `jobs` at a time, or reports what would be done.
@@ -32,7 +20,7 @@ impl SessionFile<'_> {
         jobs: NonZeroUsize,
         take: &mut TakeLine<'_>,
         notes: &mut Notes,
-    ) -> Result<BatchEnd, Failure> {
+    ) -> Result<FileReport, Failure> {
         let failure = |error| self.failure(error);
         if self.options.dry_run {
             let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;
@@ -41,7 +29,7 @@ impl SessionFile<'_> {
             is_idle.map_err(unchanged)?;
             let file = look.file().map_err(unchanged)?;
             self.lines(file, jobs, take, notes).map_err(failure)?;
-            return Ok(BatchEnd::default());
+            return Ok(FileReport::default());
         }
         let (replacement, file) = self.claim()?;
         let mut all = Report {
@@ -73,11 +61,11 @@ impl SessionFile<'_> {
             figures: figures(&all),
         });
         let ReplaceOutcome::New { before, retained, .. } = replaced.map_err(store::failure)? else {
-            return Ok(BatchEnd::default());
+            return Ok(FileReport::default());
         };
         all.snapshot = Some(before.id.to_string());
-        let logged = daily_entry(self.session, &all, &[]).log(self.store);
-        Ok(BatchEnd { snapshot: all.snapshot, retained, late_error: logged.err() })
+        let late_error = daily_entry(self.session, &all, &[]).log(self.store).err();
+        Ok(FileReport { report: all, retained, late_error, ..FileReport::default() })
     }
 
     fn lines(

@@ -36,8 +36,6 @@ use self::offloading::Offloading;
 use crate::passes;
 use crate::store::{self, merge_failure, unchanged};
 
-pub use batch::BatchEnd;
-
 /// What the audit log calls a compaction.
 const OPERATION: &str = "compact";
 

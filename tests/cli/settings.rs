@@ -217,6 +217,57 @@ fn every_setting_changes_what_is_done() {
     }
 }
 
+/// Defaults that are no settings, each where it stands, and nowhere else: beside its flag, or where
+/// the library decides by it.
+const DEFAULTS: [(&str, &str, &str); 14] = [
+    ("ctx-gc --keep-days", "src/tools/gc/mod.rs", "const KEEP_DAYS: u32 = 7;"),
+    ("ctx-gc --grace-days", "src/tools/gc/mod.rs", "const GRACE_DAYS: u32 = 7;"),
+    ("ctx-split --keep-messages", "src/tools/split/mod.rs", "const KEEP_MESSAGES: u64 = 20;"),
+    ("ctx-offload --min-tokens", "src/tools/offload/mod.rs", "const MIN_TOKENS: u64 = 2000;"),
+    ("ctx-prune --protect-last", "src/tools/prune/mod.rs", "default_value = \"3\","),
+    ("--llm-timeout", "src/args/llm.rs", "default_value_t = 300,"),
+    (
+        "connecting to a model",
+        "src/args/llm.rs",
+        "CONNECT_TIMEOUT: Duration = Duration::from_secs(15);",
+    ),
+    ("a model's summary by a template", "src/args/llm.rs", "const SUMMARY_TOKENS: u64 = 500;"),
+    (
+        "any other summary",
+        "crates/ctx-engine/src/compact/options.rs",
+        "const SUMMARY_TOKENS: u64 = 2_000;",
+    ),
+    ("--window", "crates/ctx-policy/src/trigger.rs", "const DEFAULT_WINDOW: u64 = 128_000;"),
+    (
+        "a trigger",
+        "crates/ctx-policy/src/trigger.rs",
+        "DEFAULT_SHARE: Share = Share::of_percent(80);",
+    ),
+    (
+        "--min-idle",
+        "crates/ctx-store/src/replace/session_file.rs",
+        "const OF_AGENTS: Duration = Duration::from_secs(10 * 60);",
+    ),
+    (
+        "how long a replaced file must be quiet",
+        "crates/ctx-store/src/replace/retained.rs",
+        "const SILENCE: Duration = Duration::from_secs(600);",
+    ),
+    (
+        "ctx-compact --score",
+        "crates/ctx-engine/src/score/mod.rs",
+        "const MOST_SCORED_BYTES: u64 = 64 << 20;",
+    ),
+];
+
+#[test]
+fn each_default_stands_in_one_place() {
+    for (what, file, line) in DEFAULTS {
+        let text = fs::read_to_string(xtask::root().join(file)).expect(file);
+        assert_eq!(text.matches(line).count(), 1, "{what}: {file} has no {line}");
+    }
+}
+
 /// A difference between two values means something only if there is none between two runs.
 #[test]
 fn the_same_policy_does_the_same() {

@@ -14,16 +14,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     let man = Man::new(whole(tool.full_command()));
     let page = tool.page();
-    let meaning = |(status, meaning): (ExitStatus, &'static str)| {
-        let here = page.exit_status.iter().find(|(code, _)| *code == status.code());
-        // A tool that never says "no" has no 1.
-        if status == ExitStatus::No && here.is_none() {
-            return None;
-        }
-        let meaning = here.map_or_else(|| meaning.to_owned(), |(_, meaning)| meaning.clone());
-        Some((status.code(), meaning))
-    };
-    let statuses: Vec<(u8, String)> = ExitStatus::TABLE.into_iter().filter_map(meaning).collect();
+    let statuses: Vec<(u8, &str)> = page.statuses().collect();
     let tools: Vec<&str> = crate::tools().iter().map(|tool| tool.name).collect();
     let values = context! {
         name => tool.name,

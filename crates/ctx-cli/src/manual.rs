@@ -1,6 +1,6 @@
 //! `--man` and `--completions`: the manual and the completions inside the binary, for a tool that
-//! was installed without these files. On a terminal without `man` a page is plain text; only the
-//! requests that our own pages use are understood.
+//! was installed without these files. On a terminal without `man` the manual is what clap prints of
+//! all flags, and the other sections of the page.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
 
-use crate::Binary;
 use crate::completing::Shell;
+use crate::{Binary, Tool, help};
 
 /// A request that needs no operands.
 enum ManualRequest {
@@ -21,7 +21,7 @@ enum ManualRequest {
 /// operands.
 pub(crate) fn answer(binary: &Binary) -> Option<io::Result<()>> {
     Some(match request_in(std::env::args_os().skip(1))? {
-        ManualRequest::Manual => show(binary.manual),
+        ManualRequest::Manual => show(binary),
         ManualRequest::Completions(shell) => to_stdout(&shell.script(binary.tool.name)),
     })
 }
@@ -52,14 +52,15 @@ fn to_stdout(text: &str) -> io::Result<()> {
 }
 
 /// On a terminal as `man` shows a page, else the page itself.
-fn show(manual: &str) -> io::Result<()> {
+fn show(binary: &Binary) -> io::Result<()> {
+    let page = binary.manual;
     if !io::stdout().is_terminal() {
-        return to_stdout(manual);
+        return to_stdout(page);
     }
-    if piped("man", &["-l", "-"], manual) || piped("mandoc", &["-a"], manual) {
+    if piped("man", &["-l", "-"], page) || piped("mandoc", &["-a"], page) {
         return Ok(());
     }
-    let text = plain(manual);
+    let text = plain(binary.tool);
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if piped(&pager, &[], &text) {
         return Ok(());
@@ -81,130 +82,29 @@ fn piped(program: &str, args: &[&str], text: &str) -> bool {
     child.wait().is_ok_and(|status| status.success())
 }
 
-/// The text of a page, a paragraph a line at most as wide as a terminal is.
-pub(crate) fn plain(roff: &str) -> String {
-    let mut page = Page::default();
-    for line in roff.lines() {
-        match line.strip_prefix('.') {
-            Some(request) => page.request(request),
-            None => page.text(line),
+/// The manual as plain text.
+fn plain(tool: &Tool) -> String {
+    let mut command = tool.full_command().term_width(help::WIDTH);
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("\nNAME\n  {} - {about}\n\n{}", tool.name, command.render_long_help());
+    for command in command.get_subcommands_mut() {
+        text += &format!("\n{}", command.render_long_help());
+    }
+    let page = tool.page();
+    let statuses = page.statuses().map(|(code, meaning)| (code.to_string(), meaning.to_owned()));
+    for (title, rows) in [
+        ("EXIT STATUS", statuses.collect()),
+        ("ENVIRONMENT", page.environment),
+        ("FILES", page.files),
+        ("EXAMPLES", page.examples),
+    ] {
+        let rows: String =
+            rows.iter().map(|(term, what)| format!("  {term}\n          {what}\n")).collect();
+        if !rows.is_empty() {
+            text += &format!("\n{title}\n{rows}");
         }
     }
-    page.end_paragraph();
-    page.out
-}
-
-/// The width of a page.
-const WIDTH: usize = 78;
-/// The left margin.
-const INDENT: usize = 4;
-
-#[derive(Default)]
-struct Page {
-    out: String,
-    paragraph: String,
-    /// The indentation, in steps.
-    depth: usize,
-    /// Whether the next line is the term of a definition.
-    is_term: bool,
-    is_verbatim: bool,
-    /// The text before the next paragraph.
-    mark: String,
-}
-
-impl Page {
-    fn request(&mut self, request: &str) {
-        let (name, rest) = request.split_once(' ').unwrap_or((request, ""));
-        let rest = unescaped(rest.trim_matches('"'));
-        match name {
-            "SH" | "SS" => {
-                self.end_paragraph();
-                let indent = if name == "SH" { "" } else { "  " };
-                self.out += &["\n", indent, &rest, "\n"].concat();
-                self.depth = 1;
-            }
-            "PP" | "TP" => {
-                self.gap();
-                (self.depth, self.is_term) = (1, name == "TP");
-            }
-            "IP" => {
-                self.end_paragraph();
-                self.mark = String::from("- ");
-            }
-            "RS" | "RE" | "br" | "nf" | "fi" => {
-                self.end_paragraph();
-                match name {
-                    "RS" => self.depth += 1,
-                    "RE" => self.depth = self.depth.saturating_sub(1),
-                    "br" => {}
-                    _ => self.is_verbatim = name == "nf",
-                }
-            }
-            // The title, and requests for other programs.
-            _ => {}
-        }
-    }
-
-    fn text(&mut self, line: &str) {
-        let line = unescaped(line);
-        if !self.paragraph.is_empty() {
-            self.paragraph.push(' ');
-        }
-        self.paragraph += &line;
-        if self.is_term || self.is_verbatim {
-            self.end_paragraph();
-            self.depth += usize::from(std::mem::take(&mut self.is_term));
-        }
-    }
-
-    fn gap(&mut self) {
-        self.end_paragraph();
-        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
-            self.out.push('\n');
-        }
-    }
-
-    fn end_paragraph(&mut self) {
-        let indent = " ".repeat(INDENT * self.depth);
-        let mark = std::mem::take(&mut self.mark);
-        let paragraph = std::mem::take(&mut self.paragraph);
-        let (mut line, mut is_first) = (indent.clone() + &mark, true);
-        for word in paragraph.split(' ').filter(|_| !paragraph.is_empty()) {
-            let is_full = line.chars().count() + word.chars().count() >= WIDTH;
-            if !is_first && is_full && !self.is_verbatim {
-                self.out += &(line.trim_end().to_owned() + "\n");
-                line = indent.clone() + &" ".repeat(mark.len());
-            }
-            line += word;
-            line.push(' ');
-            is_first = false;
-        }
-        if !is_first {
-            self.out += &(line.trim_end().to_owned() + "\n");
-        }
-    }
-}
-
-/// Fonts and other escapes of which nothing is shown.
-const HIDDEN: [&str; 6] = ["fB", "fI", "fR", "fP", "&", "(bu"];
-/// Escapes and the characters that they stand for.
-const SHOWN: [(&str, &str); 6] =
-    [("*(Aq", "'"), ("(aq", "'"), ("(ga", "`"), ("(ha", "^"), ("(ti", "~"), ("e", "\\")];
-
-/// A line without its fonts and escapes.
-fn unescaped(line: &str) -> String {
-    let mut text = String::new();
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once('\\') {
-        text += before;
-        let mut known = HIDDEN.map(|name| (name, "")).into_iter().chain(SHOWN);
-        let found = known.find(|(name, _)| after.starts_with(name));
-        let (name, shown) = found.unwrap_or(("", ""));
-        text += shown;
-        // An escaped character stands for itself.
-        rest = &after[name.len()..];
-    }
-    text + rest
+    text + "\nSEE ALSO\n  ctx(7)\n"
 }
 
 #[cfg(test)]
@@ -234,29 +134,5 @@ mod tests {
         for wrong in [&["--completions"][..], &["--completions", "tcsh"], &["x"]] {
             assert_eq!(asked(wrong), "nothing");
         }
-    }
-}
-
-#[cfg(test)]
-mod plain_roff_tests {
-    use super::plain;
-
-    /// Without `man` a page can still be read.
-    #[test]
-    fn a_page_is_plain_text() {
-        let page = ".ie \\n(.g .ds Aq \\(aq\n.TH \"X\" \"1\"\n.SH \"SYNOPSIS\"\n\\fBctx\\-x\\fR [FILE]\n.SH OPTIONS\n.TP\n\\fB\\-q\\fR, \\fB\\-\\-quiet\\fR\nSay the tool\\*(Aqs errors\nonly\n.br\n\n.br\n.RS 14\n.IP \\(bu 2\nauto: One\n.RE\n.PP\n.nf\na   b \\e\n.fi\n";
-        assert_eq!(
-            plain(page),
-            "\nSYNOPSIS\n    ctx-x [FILE]\n\nOPTIONS\n\n    -q, --quiet\n        Say the tool's errors only\n            - auto: One\n\n    a   b \\\n"
-        );
-    }
-
-    /// Long lines are broken between words.
-    #[test]
-    fn paragraphs_fit_the_terminal() {
-        let text = plain(&format!(".SH A\n{}\n", "word ".repeat(60)));
-        assert!(text.lines().all(|line| line.len() <= 78));
-        assert_eq!(text.matches("word").count(), 60);
-        assert!(text.lines().count() > 4);
     }
 }

@@ -145,6 +145,19 @@ impl Page {
         toml::from_str(text).expect("a page is valid TOML: a test reads each")
     }
 
+    /// The statuses of the tool, each with what it means there. A tool that never says "no" has no 1.
+    pub fn statuses(&self) -> impl Iterator<Item = (u8, &str)> {
+        ExitStatus::TABLE.into_iter().filter_map(|(status, meaning)| {
+            let here = self.exit_status.iter().find(|(code, _)| *code == status.code());
+            let meaning = match here {
+                Some((_, here)) => here,
+                None if status == ExitStatus::No => return None,
+                None => meaning,
+            };
+            Some((status.code(), meaning))
+        })
+    }
+
     /// Words from other tools, each with an answer. A word is a flag, a flag with its value, the
     /// first operand, or `FILE` for any superfluous operand. The answer is flags to use instead, or
     /// a sentence of advice.

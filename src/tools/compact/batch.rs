@@ -19,7 +19,7 @@ use super::{Args, report, session};
 use crate::output::{self, Target, no_temporary};
 use crate::passes;
 use crate::session::Session;
-use crate::store::{LazyStore, failure, session_of, warn_retained};
+use crate::store::{LazyStore, session_of};
 
 /// The results of all conversations.
 #[derive(Default)]
@@ -104,15 +104,9 @@ pub(super) fn in_place(
     };
     let ended = file.run_batch(jobs(args, setup), &mut take, &mut notes);
     passes::telling(&name, io, |said| said.append(notes));
-    let end = ended?;
-    if let Some(retained) = &end.retained {
-        warn_retained(retained, io);
-    }
-    if end.snapshot.is_some() {
+    let done = session::warn(ended?, io)?;
+    if done.report.snapshot.is_some() {
         io.committed(format_args!("{name} is compacted"));
-    }
-    if let Some(error) = end.late_error {
-        return Err(failure(error).status(ExitStatus::Uncertain));
     }
     Ok(tally)
 }

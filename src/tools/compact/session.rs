@@ -50,18 +50,24 @@ pub(super) fn in_place(
     let name = path.display().to_string();
     let session = session_of(args.session.as_ref(), path)?;
     let file = session_file(args, setup, path, &session, store);
-    let mut done = passes::telling(&name, io, |notes| file.run(notes))?;
-    if let Some(retained) = &done.retained {
-        warn_retained(retained, io);
-    }
-    warn_edits(&done.edits, io);
-    if let Some(error) = done.late_error.take() {
-        return Err(failure(error).status(ExitStatus::Uncertain));
-    }
+    let done = passes::telling(&name, io, |notes| file.run(notes))?;
+    let done = warn(done, io)?;
     for error in &done.not_deleted {
         io.warn(format_args!("{name}: not deleted: {error}"));
     }
     Ok(done)
+}
+
+/// Warns of files that are left over; fails where the log misses what was done.
+pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport, Failure> {
+    if let Some(retained) = &done.retained {
+        warn_retained(retained, io);
+    }
+    warn_edits(&done.edits, io);
+    match done.late_error.take() {
+        Some(error) => Err(failure(error).status(ExitStatus::Uncertain)),
+        None => Ok(done),
+    }
 }
 
 /// Opens input and destination; a preview changes neither.

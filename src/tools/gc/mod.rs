@@ -10,10 +10,13 @@ use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
 
 use crate::args::policy::PolicyArgs;
-use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
+use crate::store::{StoreArgs, failure, list_trash, session_id};
 
-/// The default retention of snapshots in days.
-const DEFAULT_DAYS: u32 = 7;
+/// The default of `--keep-days`.
+const KEEP_DAYS: u32 = 7;
+
+/// The default of `--grace-days`, which lists of the trash assume, too.
+pub const GRACE_DAYS: u32 = 7;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -247,7 +250,7 @@ impl Args {
         };
         if policy.check().is_err() {
             let days = keep_days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));
-            policy.days = Some(days.unwrap_or(DEFAULT_DAYS));
+            policy.days = Some(days.unwrap_or(KEEP_DAYS));
         }
         policy
     }

@@ -17,6 +17,9 @@ use crate::output::{OutputArgs, ReportArgs, Source, Target};
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
 
+/// The default of `--keep-messages` where no other flag says what to keep.
+const KEEP_MESSAGES: u64 = 20;
+
 /// Mark which records of a session are old and which are kept
 ///
 /// Each record is passed on unchanged, with a member `_ctx` in front that names its zone: `system`,
@@ -173,9 +176,6 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
     Ok(ExitStatus::Done)
 }
 
-/// How many messages stay if no flag says what to keep.
-const DEFAULT_KEEP_MESSAGES: u64 = 20;
-
 impl Args {
     fn plan(&self) -> Result<Plan, Failure> {
         let counting = self.counting.resolve()?;
@@ -191,7 +191,7 @@ impl Args {
         let tokens = [self.keep.tokens, share].into_iter().flatten().max();
         let alone = tokens.is_none() && self.keep.turns.is_none();
         let keep = Keep {
-            messages: self.keep.messages.or(alone.then_some(DEFAULT_KEEP_MESSAGES)),
+            messages: self.keep.messages.or(alone.then_some(KEEP_MESSAGES)),
             turns: self.keep.turns,
             tokens,
         };
