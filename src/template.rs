@@ -1,6 +1,6 @@
 //! Templates of what the tools print: a page, metrics, formats of other programs.
 
-use ctx_cli::{percent, short_bytes};
+use ctx_cli::{Listing, aligned, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
@@ -33,8 +33,21 @@ fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error
     environment.add_filter("counted", counted);
     environment.add_filter("percent", percent);
     environment.add_filter("bytes", short_bytes);
+    environment
+        .add_filter("aligned", |text: &str| Value::from_safe_string(aligned(rows(text).collect())));
+    environment.add_filter("listing", |text: &str, heading: &str| {
+        let mut listing = Listing::new(heading);
+        rows(text).for_each(|row| listing.push(row));
+        Value::from_safe_string(listing.text(None))
+    });
     environment.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
     Ok(environment)
+}
+
+/// The cells of each line, with `|` between them; the last one may hold some itself.
+fn rows(text: &str) -> impl Iterator<Item = Vec<String>> {
+    let columns = text.lines().next().map_or(0, |line| line.split('|').count());
+    text.lines().map(move |line| line.splitn(columns, '|').map(str::to_owned).collect())
 }
 
 /// `30,282`

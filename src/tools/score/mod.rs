@@ -1,29 +1,31 @@
 //! `ctx-score`: what survived of a session.
 
-use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Progress, Statuses, Tool, aligned, input_name, inputs,
-    jobs_of, json_failure, json_line, json_name, percent, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Progress, Statuses, Tool, input_name, inputs, jobs_of,
+    json_failure, json_line, json_name, printable,
 };
 use ctx_engine::PassError;
 use ctx_engine::score::{
-    BatchScore, BatchScoreJson, Exam, Further, Later, Listed, Mark, Measure, ScoreJson, Side,
-    Sided, measures, read_after, read_before, recall, score_batch, shortfalls,
+    BatchScore, BatchScoreJson, Exam, Further, Later, Listed, Mark, Measure, Recall, ScoreJson,
+    Side, Sided, measures, read_after, read_before, recall, score_batch, shortfalls,
 };
 use ctx_format::counted;
 use ctx_policy::parse_fraction;
 use ctx_store::{HashingReader, SessionId, Store};
 use ctx_summary::ledger::score::{Needed, Row, Score, Scorer};
+use minijinja::context;
+use minijinja::value::Value;
 
 use crate::offload::referred;
 use crate::output::ReportOutputArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
+use crate::template::filled;
 
 /// Score what is left of a session after a compaction
 ///
@@ -337,67 +339,42 @@ impl Args {
 /// The classes with items and the share that was kept; then the values needed later, and the
 /// questions.
 fn table(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
-    let mut shown = of_rows(&score.rows(), score.items_kept());
-    if let Some(needed) = needed {
-        shown.push('\n');
-        shown.push_str(&of_needed(needed));
-    }
-    if let Some(marks) = marks {
-        shown.push('\n');
-        shown.push_str(&of_marks(marks));
-    }
-    shown
+    let needed = needed.map(|needed| {
+        let rows = measures(needed).into_iter();
+        rows.map(|Measure { name, needed, kept, .. }| context! { name, needed, kept }).collect()
+    });
+    let recall = marks.map(|marks| {
+        let row = |row: Recall<'_>| {
+            let Recall { category, questions, answerable, kept, .. } = row;
+            context! { category, questions, answerable, kept }
+        };
+        recall(marks).into_iter().map(row).collect()
+    });
+    shown(&score.rows(), score.items_kept(), needed, recall, None)
 }
 
 /// The table of a batch: sums, means, and the conversation with the lowest score.
 fn batch_table(score: &BatchScore) -> String {
-    let mut shown = of_rows(&score.rows(), score.items_kept());
-    let _ = write!(shown, "\n{} scored", counted(score.scored, "conversation"));
-    if let Some((line, kept)) = score.least {
-        let _ = write!(shown, ", the least kept is {kept:.3}, in line {line}");
-    }
-    if score.failed > 0 {
-        let _ = write!(shown, "; {} could not be scored", score.failed);
-    }
-    shown.push('\n');
-    shown
+    let scored = counted(score.scored, "conversation");
+    let least = score.least.map(|(line, kept)| context! { line, kept });
+    let batch = context! { scored, least, failed => score.failed };
+    shown(&score.rows(), score.items_kept(), None, None, Some(batch))
 }
 
-fn of_rows(classes: &[Row; 8], items_kept: f64) -> String {
-    let mut rows = vec![heading("total retained recoverable lost score class")];
-    let mut sums = [0; 4];
-    for row in classes.iter().filter(|row| row.total > 0) {
-        let counts = [row.total, row.retained, row.recoverable, row.lost];
-        for (sum, count) in sums.iter_mut().zip(counts) {
-            *sum += count;
-        }
-        rows.push(table_line(counts, row.score, row.class.as_str()));
-    }
-    rows.push(table_line(sums, Some(items_kept), "items kept"));
-    aligned(rows)
-}
-
-fn of_needed(needed: Needed) -> String {
-    let mut rows = vec![heading("needed kept share measure")];
-    for Measure { name, needed, kept, .. } in measures(needed) {
-        let (share, name) = (percent(kept, needed), name.to_owned());
-        rows.push(vec![needed.to_string(), kept.to_string(), share, name]);
-    }
-    aligned(rows)
-}
-
-fn of_marks(marks: &[Mark<'_>]) -> String {
-    let mut rows = vec![heading("questions answerable kept share category")];
-    for row in recall(marks) {
-        rows.push(vec![
-            row.questions.to_string(),
-            row.answerable.to_string(),
-            row.kept.to_string(),
-            percent(row.kept, row.answerable),
-            row.category.map_or("evidence recall".to_owned(), printable),
-        ]);
-    }
-    aligned(rows)
+fn shown(
+    rows: &[Row; 8],
+    items_kept: f64,
+    needed: Option<Vec<Value>>,
+    recall: Option<Vec<Value>>,
+    batch: Option<Value>,
+) -> String {
+    let rows = rows.iter().filter(|row| row.total > 0).map(|row| {
+        let Row { total, retained, recoverable, lost, score, class, .. } = *row;
+        context! { total, retained, recoverable, lost, score, class => class.as_str() }
+    });
+    let rows: Vec<Value> = rows.collect();
+    let values = context! { rows, items_kept, needed, recall, batch };
+    filled(include_str!("score.txt"), printable, values)
 }
 
 /// Mark, id, category and question, with tabs between.
@@ -409,15 +386,6 @@ fn question_list(marks: &[Mark<'_>]) -> String {
         format!("{}\t{id}\t{category}\t{words}\n", mark.sign())
     };
     marks.iter().map(line).collect()
-}
-
-fn heading(words: &str) -> Vec<String> {
-    words.split(' ').map(str::to_owned).collect()
-}
-
-fn table_line(counts: [u64; 4], score: Option<f64>, name: &str) -> Vec<String> {
-    let score = score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"));
-    counts.map(|count| count.to_string()).into_iter().chain([score, name.to_owned()]).collect()
 }
 
 /// Class, line and text of each item, with tabs between.

@@ -5,7 +5,6 @@ mod metrics;
 #[cfg(test)]
 mod rules;
 mod status;
-mod table;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +13,8 @@ use std::time::SystemTime;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures,
+    ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, printable,
+    report_failures,
 };
 use ctx_engine::counter::MessageCounter;
 use ctx_metrics::{Acceptance, ShareHistogram, Stats, Tally};
@@ -22,6 +22,8 @@ use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Index, Query, Question};
 use ctx_store::{Store, StoreError, Usage};
 use ctx_tokens::Encoding;
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use self::status::StatusRequest;
@@ -29,6 +31,7 @@ use crate::args::counting::{CountingArgs, TriggerArgs};
 use crate::args::policy::PolicyArgs;
 use crate::output::ReportOutputArgs;
 use crate::store::{StoreArgs, failure, time_of};
+use crate::template::filled;
 
 /// Show what compactions have done, and how full sessions are
 ///
@@ -135,7 +138,11 @@ impl Args {
         } else if self.prometheus {
             metrics::of_all(&overview)
         } else {
-            table::text(&overview)
+            filled(
+                include_str!("overview.txt"),
+                printable,
+                context! { overview => Value::from(Serde(&overview)) },
+            )
         })
     }
 
