@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ctx_format::{Call, Dialect, Edits, Message, Object, Part, Record, ToolResult};
 use ctx_policy::Rule;
 use ctx_policy::trigger::Size;
+use serde::Serialize;
 
 use super::Options;
 use super::decide::{Decisions, Verdict};
@@ -196,7 +197,7 @@ pub struct Freed {
 }
 
 /// The sum of several changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sum {
     /// The number of changes.
     pub changes: u64,

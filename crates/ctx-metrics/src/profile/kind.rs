@@ -4,9 +4,11 @@ use std::ops::AddAssign;
 
 use ctx_engine::counter::{ByKind, MessageCounter};
 use ctx_format::{Message, Part, Role};
+use serde::Serialize;
 
 /// A kind of content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ContentKind {
     /// System and developer messages.
     System,

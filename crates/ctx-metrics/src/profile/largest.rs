@@ -8,6 +8,7 @@ use ctx_format::{Message, Part};
 use ctx_policy::Rule;
 use ctx_redact::redact;
 use ctx_text::{first_chars, one_line};
+use serde::Serialize;
 
 use super::kind::{ContentKind, Counted};
 
@@ -18,7 +19,7 @@ pub const MOST_ITEMS: usize = 20;
 const SHOWN_CHARS: usize = 120;
 
 /// A part of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
     /// Its kind.
     pub kind: ContentKind,

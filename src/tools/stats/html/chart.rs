@@ -9,8 +9,6 @@ use ctx_metrics::profile::{ContentKind, Cut, Mark, Point, Profile, TokensByKind}
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::section::label;
-
 /// The units of the drawing. It is stretched to the room that there is, and so has no text.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 300.0;
@@ -27,7 +25,7 @@ pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
     let kinds = chart.kinds();
     let band = |kind: &ContentKind| {
         let (word, path) = (kind.as_str(), band(&corners, *kind, scale));
-        context! { word, label => label(*kind), path }
+        context! { word, path }
     };
     let point = |point: &Point| {
         let tokens: Vec<u64> = kinds.iter().map(|kind| point.kinds.of(*kind)).collect();
@@ -61,22 +59,6 @@ pub(super) fn chart(profile: &Profile, window: u64) -> Option<Value> {
         rows,
         points => profile.points.iter().map(point).collect::<Vec<_>>(),
     })
-}
-
-/// The table of compactions and rollbacks.
-pub(super) fn marks(marks: &[Mark]) -> Vec<Value> {
-    let row = |(name, mark): (String, &Mark)| {
-        context! {
-            name,
-            cut => mark.cut.as_str(),
-            tool => &mark.tool,
-            line => mark.line,
-            time => mark.time.map(time),
-            before => mark.before,
-            after => mark.after,
-        }
-    };
-    named(marks).map(row).collect()
 }
 
 fn time(time: DateTime<Utc>) -> String {
@@ -154,7 +136,17 @@ impl Chart<'_> {
             row = if x - before < 8.0 { (row + 1) % ROWS } else { 0 };
             before = x;
             rows = rows.max(row + 1);
-            context! { name, cut => mark.cut.as_str(), x, y => -7 - 13 * row }
+            context! {
+                name,
+                cut => mark.cut.as_str(),
+                tool => &mark.tool,
+                line => mark.line,
+                time => mark.time.map(time),
+                before => mark.before,
+                after => mark.after,
+                x,
+                y => -7 - 13 * row,
+            }
         });
         let marks = marks.collect();
         (marks, rows)

@@ -5,13 +5,10 @@ use ctx_engine::prune::Sum;
 use ctx_metrics::profile::{CompactionScore, ContentKind, Profile, Savings};
 use ctx_store::ClassCounts;
 use minijinja::context;
-use minijinja::value::Value;
+use minijinja::value::{Serde, Value};
 
-use super::chart::{chart, marks};
+use super::chart::chart;
 use super::subject::Subject;
-
-/// So many tools are listed.
-const MOST_TOOLS: usize = 30;
 
 /// So many things that take most of the context are named.
 const MOST_NAMED: usize = 3;
@@ -53,9 +50,8 @@ pub(super) fn section(subject: &Subject) -> Value {
         kinds => kinds(profile),
         bar => bar(profile, unrecorded, status.window()),
         most => most(profile, unrecorded),
-        tools => tools(profile),
-        largest => largest(profile),
-        marks => marks(&profile.marks),
+        tools => Value::from(Serde(&profile.tools)),
+        largest => Value::from(Serde(&profile.largest)),
         chart => chart(profile, status.window()),
         savings => profile.savings.as_ref().ok().map(savings),
         refusal => profile.savings.as_ref().err(),
@@ -72,22 +68,13 @@ fn window_flag(model: Option<&str>) -> String {
     }
 }
 
-/// A kind, as people read it.
-pub(super) fn label(kind: ContentKind) -> &'static str {
-    match kind {
-        ContentKind::Calls => "tool calls",
-        ContentKind::Results => "tool results",
-        other => other.as_str(),
-    }
-}
-
 /// The kinds that are in the context.
 fn present(profile: &Profile) -> impl Iterator<Item = (ContentKind, u64)> {
     profile.context.rows().filter(|(_, tokens)| *tokens > 0)
 }
 
 fn kinds(profile: &Profile) -> Vec<Value> {
-    present(profile).map(|(kind, tokens)| context! { label => label(kind), tokens }).collect()
+    present(profile).map(|(kind, tokens)| context! { word => kind.as_str(), tokens }).collect()
 }
 
 /// How much of the window each kind takes, in percent.
@@ -113,7 +100,7 @@ fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     let tools = profile.tools.iter();
     let mut parts: Vec<(u64, String)> = tools
         .map(|(name, share)| (share.tokens, format!("calls and results of {name}")))
-        .chain(kinds.map(|(kind, tokens)| (tokens, label(kind).to_owned())))
+        .chain(kinds.map(|(kind, tokens)| (tokens, kind.as_str().to_owned())))
         .chain([(unrecorded, String::new())])
         .filter(|(tokens, _)| *tokens > 0)
         .collect();
@@ -122,46 +109,21 @@ fn most(profile: &Profile, unrecorded: u64) -> Vec<Value> {
     parts.map(|(tokens, what)| context! { what, tokens }).collect()
 }
 
-fn tools(profile: &Profile) -> Vec<Value> {
-    let tools = profile.tools.iter().take(MOST_TOOLS);
-    tools
-        .map(|(name, share)| context! { name, calls => share.count, tokens => share.tokens })
-        .collect()
-}
-
-fn largest(profile: &Profile) -> Vec<Value> {
-    let item = |item: &ctx_metrics::profile::Item| {
-        context! {
-            line => item.line,
-            kind => label(item.kind),
-            tokens => item.tokens,
-            call => &item.call,
-            text => &item.text,
-        }
-    };
-    profile.largest.iter().map(item).collect()
-}
-
-/// What pruning would free; the last of the rules is the total.
+/// What pruning would free.
 fn savings(savings: &Savings) -> Value {
-    let rule = |(what, sum): (&str, Sum)| {
-        let Sum { changes, before, after } = sum;
-        context! { what, changes, before, after, gain => sum.gain() }
-    };
-    let rules = savings.rules.iter().map(|(rule, sum)| (rule.as_str(), *sum));
-    let rules: Vec<Value> = rules.chain([("total", savings.total)]).map(rule).collect();
-    let group = |group: &ctx_metrics::profile::Group| {
-        context! {
-            call => &group.call,
-            rule => group.rule.as_str(),
-            results => group.sum.changes,
-            line => group.line,
-            before => group.sum.before,
-            gain => group.sum.gain(),
-        }
-    };
-    let groups: Vec<Value> = savings.groups.iter().map(group).collect();
-    context! { gain => savings.total.gain(), rules, groups, more => savings.more }
+    let sum = |sum: &Sum| Value::from(Serde(*sum));
+    let rules = savings.rules.iter();
+    let rules = rules.map(|(rule, freed)| context! { rule => rule.as_str(), sum => sum(freed) });
+    let groups = savings.groups.iter().map(|group| {
+        let rule = group.rule.as_str();
+        context! { call => &group.call, rule, line => group.line, sum => sum(&group.sum) }
+    });
+    context! {
+        rules => rules.collect::<Vec<_>>(),
+        total => sum(&savings.total),
+        groups => groups.collect::<Vec<_>>(),
+        more => savings.more,
+    }
 }
 
 /// What the last compaction kept and lost; the last of the classes is the total.
