@@ -1,6 +1,6 @@
 //! Templates of what the tools print: a page, metrics, formats of other programs.
 
-use ctx_cli::{Listing, aligned, percent, short_bytes};
+use ctx_cli::{Listing, aligned, labelled, percent, short_bytes};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
@@ -35,6 +35,12 @@ fn environment(escape: fn(&str) -> String) -> Result<Environment<'static>, Error
     environment.add_filter("bytes", short_bytes);
     environment
         .add_filter("aligned", |text: &str| Value::from_safe_string(aligned(rows(text).collect())));
+    environment.add_filter("labelled", |text: &str| {
+        let rows = text.lines().filter_map(|line| line.split_once('|'));
+        let rows: Vec<(&str, String)> =
+            rows.map(|(label, value)| (label, value.to_owned())).collect();
+        Value::from_safe_string(labelled(&rows))
+    });
     environment.add_filter("listing", |text: &str, heading: &str| {
         let mut listing = Listing::new(heading);
         rows(text).for_each(|row| listing.push(row));

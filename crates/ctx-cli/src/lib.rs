@@ -26,7 +26,7 @@ pub use input::{
 };
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity, json_failure, json_line, json_name};
 pub use listing::{
-    Cell, Listing, Portion, aligned, bar, columns, cut_to_width, labelled, percent, short_bytes,
+    Cell, Listing, Portion, aligned, bar, cut_to_width, labelled, percent, short_bytes,
     short_count, short_time,
 };
 pub use parallel::{Statuses, in_parallel, jobs_of, of_each, report_failures};

@@ -16,24 +16,18 @@ pub struct Listing {
     gap: usize,
 }
 
-/// The columns of a heading: their names with `|` between them, and `>` before those of numbers,
-/// which are aligned to the right.
-pub fn columns(heading: &str) -> impl Iterator<Item = (&str, bool)> {
-    heading.split('|').map(|name| match name.strip_prefix('>') {
-        Some(name) => (name, true),
-        None => (name, false),
-    })
-}
-
 /// A text and its colour, if any.
 pub type Cell = (String, Option<Paint>);
 
 impl Listing {
-    /// No rows yet but the heading, as [`columns`] reads it.
+    /// No rows yet but the heading: the names of the columns with `|` between them, and `>` before
+    /// those of numbers, which are aligned to the right.
     pub fn new(heading: &str) -> Self {
-        let (names, is_right) = columns(heading)
-            .map(|(name, is_right)| ((name.to_owned(), Some(Paint::Bold)), is_right))
-            .unzip();
+        let column = |name: &str| {
+            let text = name.trim_start_matches('>');
+            ((text.to_owned(), Some(Paint::Bold)), text != name)
+        };
+        let (names, is_right) = heading.split('|').map(column).unzip();
         Self { is_right, rows: vec![names], gap: 2 }
     }
 

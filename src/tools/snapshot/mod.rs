@@ -18,7 +18,6 @@ use ctx_engine::counter::MessageCounter;
 use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
 use list::Scope;
 use serde::Serialize;
-use verify::Verification;
 
 use crate::args::counting::CountingArgs;
 use crate::passes;
@@ -156,7 +155,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return list::show(&store, session, id, io);
     }
     if args.verify {
-        return Verification { args: &args, store: &store }.run(io);
+        return args.verify(&store, io);
     }
     if let Some(names) = &args.diff {
         return args.diff(names, &store, io);

@@ -8,12 +8,6 @@ use super::Args;
 use super::list::warn_uncommitted;
 use crate::store::failure;
 
-/// A check of the store.
-pub(super) struct Verification<'a> {
-    pub(super) args: &'a Args,
-    pub(super) store: &'a Store,
-}
-
 /// The verdict on one item, for programs. The keys are a contract: none is ever removed.
 #[derive(Serialize)]
 struct VerifyReport<'a> {
@@ -26,31 +20,31 @@ struct VerifyReport<'a> {
     why: Option<&'a str>,
 }
 
-impl Verification<'_> {
-    /// Tells of each thing.
-    pub(super) fn run(&self, io: &mut Io) -> Outcome {
-        if let Some(session) = &self.args.session {
-            self.store.require_session(session).map_err(failure)?;
+impl Args {
+    /// Checks the store, and tells of each thing.
+    pub(super) fn verify(&self, store: &Store, io: &mut Io) -> Outcome {
+        if let Some(session) = &self.session {
+            store.require_session(session).map_err(failure)?;
         }
         let mut all = Verdicts::default();
-        let is_repaired = self.args.repair && !self.args.dry_run;
-        all.damaged += usize::from(is_repaired && self.repair(io)?);
-        all += self.snapshots(io)?;
-        if self.args.read_data {
-            all += self.results(io)?;
+        let is_repaired = self.repair && !self.dry_run;
+        all.damaged += usize::from(is_repaired && self.repair_store(store, io)?);
+        all += self.verify_snapshots(store, io)?;
+        if self.read_data {
+            all += self.verify_results(store, io)?;
         }
-        if self.args.session.is_none() {
-            all += self.audit_log(io)?;
+        if self.session.is_none() {
+            all += self.verify_audit_log(store, io)?;
         }
         Ok(status(all))
     }
 
-    fn snapshots(&self, io: &mut Io) -> Result<Verdicts, Failure> {
-        let catalog = self.store.catalog(self.args.session.as_ref()).map_err(failure)?;
+    fn verify_snapshots(&self, store: &Store, io: &mut Io) -> Result<Verdicts, Failure> {
+        let catalog = store.catalog(self.session.as_ref()).map_err(failure)?;
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
-            let verdict = self.store.verify(entry, self.args.read_data).map_err(Flaw::of_check);
-            self.print("snapshot", &entry.id.to_string(), None, &verdict, io)?;
+            let verdict = store.verify(entry, self.read_data).map_err(Flaw::of_check);
+            self.print_verdict("snapshot", &entry.id.to_string(), None, &verdict, io)?;
             count.add(&verdict);
         }
         warn_uncommitted(&catalog, io);
@@ -58,14 +52,14 @@ impl Verification<'_> {
         Ok(count)
     }
 
-    fn results(&self, io: &mut Io) -> Result<Verdicts, Failure> {
+    fn verify_results(&self, store: &Store, io: &mut Io) -> Result<Verdicts, Failure> {
         let mut count = Verdicts::default();
-        match self.store.all_offloaded(self.args.session.as_ref()) {
+        match store.all_offloaded(self.session.as_ref()) {
             Ok(files) => {
                 for file in &files {
-                    let read = self.store.read_offloaded(file).map(drop);
+                    let read = store.read_offloaded(file).map(drop);
                     let verdict = read.map_err(Flaw::of_check);
-                    self.print("offloaded", &file.to_string(), None, &verdict, io)?;
+                    self.print_verdict("offloaded", &file.to_string(), None, &verdict, io)?;
                     count.add(&verdict);
                 }
             }
@@ -78,7 +72,7 @@ impl Verification<'_> {
         Ok(count)
     }
 
-    fn print(
+    fn print_verdict(
         &self,
         kind: &'static str,
         id: &str,
@@ -86,7 +80,7 @@ impl Verification<'_> {
         verdict: &Result<(), Flaw>,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        if !self.args.json {
+        if !self.json {
             // Under cron, intact items are not worth a mail, as with `sha256sum --check --quiet`.
             let text = match verdict {
                 Ok(()) if io.verbosity() == Verbosity::Quiet => return Ok(()),
@@ -108,9 +102,9 @@ impl Verification<'_> {
     }
 
     /// Silent where all is well: it is one file, and no snapshot.
-    fn audit_log(&self, io: &mut Io) -> Result<Verdicts, Failure> {
+    fn verify_audit_log(&self, store: &Store, io: &mut Io) -> Result<Verdicts, Failure> {
         let mut count = Verdicts::default();
-        let broken = match self.store.check_audit_log() {
+        let broken = match store.check_audit_log() {
             Ok(broken) => broken,
             Err(error) => {
                 io.report(&failure(error));
@@ -118,10 +112,16 @@ impl Verification<'_> {
                 return Ok(count);
             }
         };
-        let log = self.store.audit_log().display().to_string();
+        let log = store.audit_log().display().to_string();
         let is_sound = broken.is_empty();
         for BrokenLink { line, why } in broken {
-            self.print("audit-log", &log, Some(line), &Err(Flaw::Damaged(why.to_owned())), io)?;
+            self.print_verdict(
+                "audit-log",
+                &log,
+                Some(line),
+                &Err(Flaw::Damaged(why.to_owned())),
+                io,
+            )?;
         }
         if is_sound {
             count.sound = 1;
@@ -133,8 +133,8 @@ impl Verification<'_> {
     }
 
     /// Repairs the store and reports it; `true` if something stays damaged.
-    fn repair(&self, io: &mut Io) -> Result<bool, Failure> {
-        let done = self.store.repair(self.args.session.as_ref(), self.args.read_data);
+    fn repair_store(&self, store: &Store, io: &mut Io) -> Result<bool, Failure> {
+        let done = store.repair(self.session.as_ref(), self.read_data);
         let mut is_damaged = false;
         for repaired in done.map_err(failure)? {
             is_damaged |= matches!(repaired, Repaired::SetAside(..) | Repaired::LogSetAside(_));

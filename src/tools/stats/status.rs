@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_cli::{Failure, Input, is_stdin, json_name, labelled, percent};
+use ctx_cli::{Failure, Input, is_stdin, json_name, printable};
 use ctx_engine::check::{DueJson, Plan, Report};
-use ctx_policy::trigger::{Due, Reading, Step, Trigger, Triggers};
+use ctx_policy::trigger::{Due, Step, Triggers};
 use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use crate::args::counting::Counting;
 use crate::session::ReadArgs;
 use crate::store::failure;
+use crate::template::filled;
 
 /// What there is to tell of a session.
 pub(super) struct Status {
@@ -158,32 +161,14 @@ impl Status {
 
     /// For people.
     pub(super) fn text(&self) -> String {
-        let (tokens, window) = (self.tokens(), self.window());
-        let due = match self.due.step {
-            Step::None => "no",
-            Step::Flush => "no, but a flush is",
-            Step::Compact => "yes",
+        let values = context! {
+            name => &self.name,
+            tokens => self.tokens(),
+            report => Value::from(Serde(&self.report())),
+            newest => self.newest.as_ref().map(compaction),
         };
-        let used = format!("{tokens} of {window} tokens ({})", percent(tokens, window));
-        let snapshot = self.snapshot.as_ref();
-        let snapshot = snapshot.map_or_else(|| "none".to_owned(), |meta| meta.id.clone());
-        let mut rows = vec![("window".to_owned(), used), ("due".to_owned(), due.to_owned())];
-        rows.extend(self.due.readings.iter().map(row));
-        rows.push(("compactions".to_owned(), self.compactions.to_string()));
-        rows.extend(self.newest.iter().map(|event| ("last one".to_owned(), compaction(event))));
-        rows.push(("last snapshot".to_owned(), snapshot));
-        format!("{}\n{}", ctx_cli::printable(&self.name), labelled(&rows))
+        filled(include_str!("status.txt"), printable, values)
     }
-}
-
-/// `trigger share  30282 of 102400 (29.6%)`
-fn row(reading: &Reading) -> (String, String) {
-    let what = format!("trigger {}", reading.trigger.as_str());
-    let (value, limit) = (reading.value, reading.limit);
-    if reading.trigger == Trigger::Overflow {
-        return (what, "reported".to_owned());
-    }
-    (what, format!("{value} of {limit} ({})", percent(value, limit)))
 }
 
 fn compaction(event: &Event) -> String {
