@@ -189,15 +189,9 @@ struct Stage {
     pass_begun: Instant,
 }
 
-/// The content of the progress line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Snapshot {
-    what: String,
-    /// The progress as a part of a whole.
-    share: Option<(u64, u64)>,
-    /// The figures as text: bytes, rate, time.
-    figures: String,
-}
+/// The content of the line: what is done, how much of how much, and the figures as text (bytes,
+/// rate, time).
+type Line = (String, Option<(u64, u64)>, String);
 
 impl Counts {
     fn new(tool: &str) -> Self {
@@ -229,7 +223,7 @@ impl Counts {
     }
 
     /// The content of the line at `now`.
-    fn snapshot(&self, now: Instant) -> Snapshot {
+    fn line(&self, now: Instant) -> Line {
         let stage = self.locked();
         let bytes = self.bytes.load(Relaxed);
         let records = self.records.load(Relaxed);
@@ -256,7 +250,7 @@ impl Counts {
             };
             (stage.what.clone() + &again, is_known.then_some((bytes, stage.bytes)))
         };
-        Snapshot { what, share, figures: figures.join(", ") }
+        (what, share, figures.join(", "))
     }
 }
 
@@ -322,7 +316,7 @@ impl Shown {
                 while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                     wait = TICK;
                     is_drawn.store(true, Ordering::SeqCst);
-                    draw(&bar, &counts.snapshot(Instant::now()), colour);
+                    draw(&bar, counts.line(Instant::now()), colour);
                 }
                 if is_drawn.load(Ordering::SeqCst) {
                     bar.finish_and_clear();
@@ -349,10 +343,10 @@ impl Shown {
     }
 }
 
-fn draw(bar: &ProgressBar, snapshot: &Snapshot, colour: bool) {
+fn draw(bar: &ProgressBar, (what, share, figures): Line, colour: bool) {
     let columns = rustix::termios::tcgetwinsize(std::io::stderr());
     let has_room = columns.is_ok_and(|size| size.ws_col >= LEAST_FOR_BAR);
-    let template = match snapshot.share {
+    let template = match share {
         Some(_) if has_room && colour => "{msg} {wide_bar:.cyan} {prefix}",
         Some(_) if has_room => "{msg} {wide_bar} {prefix}",
         _ => "{spinner} {wide_msg}",
@@ -360,12 +354,11 @@ fn draw(bar: &ProgressBar, snapshot: &Snapshot, colour: bool) {
     let style = ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█░"));
-    let Snapshot { what, share, figures } = snapshot;
     if share.is_some() && has_room {
-        bar.set_prefix(figures.clone());
-        bar.set_message(what.clone());
+        bar.set_prefix(figures);
+        bar.set_message(what);
     } else if figures.is_empty() {
-        bar.set_message(what.clone());
+        bar.set_message(what);
     } else {
         bar.set_message(format!("{what}: {figures}"));
     }
@@ -383,8 +376,7 @@ mod tests {
     use super::{Counts, time};
 
     fn after(counts: &Counts, seconds: u64) -> (String, Option<(u64, u64)>, String) {
-        let snapshot = counts.snapshot(Instant::now() + Duration::from_secs(seconds));
-        (snapshot.what, snapshot.share, snapshot.figures)
+        counts.line(Instant::now() + Duration::from_secs(seconds))
     }
 
     /// For a file of known size: the share, the rate and the time left.
