@@ -9,7 +9,8 @@ use ctx_engine::split::{Plan, SplitPass, ZoneCounts};
 use ctx_engine::{Invalid, PassError, Pin};
 use ctx_format::{Dialect, Options, Zone, ZoneReader};
 use ctx_policy::keep::Keep;
-use ctx_policy::{parse_count, parse_fraction};
+use ctx_policy::parse_count;
+use ctx_policy::share::Share;
 use ctx_store::Growth;
 
 use crate::args::counting::CountingArgs;
@@ -38,8 +39,8 @@ struct Args {
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
     /// Keep the last messages that fill this share of --window, as 0.3
-    #[arg(long, value_name = "SHARE", value_parser = parse_fraction, help_heading = "What is kept")]
-    keep_share: Option<f64>,
+    #[arg(long, value_name = "SHARE", help_heading = "What is kept")]
+    keep_share: Option<Share>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
     /// Can be repeated; a record that one of them selects is kept.
@@ -186,7 +187,7 @@ impl Args {
                 return Err(Failure::new("--keep-share is a share of nothing")
                     .hint("add --window or --model"));
             }
-            (Some(share), Some(window)) => Some(share_of(window, share)),
+            (Some(share), Some(window)) => Some(share.of(window)),
         };
         let tokens = [self.keep.tokens, share].into_iter().flatten().max();
         let alone = tokens.is_none() && self.keep.turns.is_none();
@@ -203,10 +204,4 @@ impl Args {
             temp: std::env::temp_dir(),
         })
     }
-}
-
-/// Windows are far below 2^52 tokens, where this is exact.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn share_of(window: u64, share: f64) -> u64 {
-    (window as f64 * share).floor() as u64
 }

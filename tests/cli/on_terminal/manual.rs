@@ -74,8 +74,8 @@ fn man_shows_the_page_where_there_is_one() {
 fn without_man_the_page_is_plain_text() {
     for pager in ["/bin/cat", "/no/such/pager"] {
         let page = shown("/nowhere", pager);
-        assert!(page.contains("\nNAME\n    ctx-count - Count the messages"), "{page}");
-        assert!(page.contains("\n    -j, --jobs <N>\n"), "{page}");
+        assert!(page.contains("\nNAME\n  ctx-count - Count the messages"), "{page}");
+        assert!(page.contains("\n  -j, --jobs <N>\n"), "{page}");
         assert!(page.contains("\nEXIT STATUS\n"), "{page}");
         assert!(!page.contains(['\\', '\u{1b}']), "{page}");
         assert!(!page.lines().any(|line| line.starts_with('.')), "{page}");
