@@ -11,8 +11,7 @@ use ctx_format::convert::Converter;
 use ctx_format::{Dialect, dialect};
 use ctx_store::{Growth, SessionId};
 
-use crate::output;
-use crate::output::{OutputArgs, ReportArgs};
+use crate::output::{self, OutputArgs, ReportArgs};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 

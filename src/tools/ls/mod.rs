@@ -11,9 +11,7 @@ use ctx_sessions::{Form, Index, Query, Question};
 use ctx_store::Store;
 use ctx_tokens::Encoding;
 
-use crate::args::counting::Counting;
-use crate::args::counting::ModelArgs;
-use crate::args::counting::TriggerArgs;
+use crate::args::counting::{Counting, ModelArgs, TriggerArgs};
 use crate::args::policy::PolicyArgs;
 use crate::store::StoreArgs;
 
