@@ -65,10 +65,13 @@ pub(crate) fn failure(tool: &Tool, args: &[OsString], error: &clap::Error) -> Fa
 /// report a missing file.
 pub(crate) fn no_file(tool: &Tool, args: &[OsString]) -> Option<Failure> {
     let word = args.first()?.to_str()?;
-    let is_word = |key: &str| key == word && !key.starts_with('-') && key != ANY;
+    // The page is only read where no file is named: that takes longer than to parse the flags.
+    if word.starts_with('-') || word == ANY || Path::new(word).symlink_metadata().is_ok() {
+        return None;
+    }
     let page = tool.page();
-    let (_, suggestion) = page.guesses().find(|(key, _)| is_word(key))?;
-    if Path::new(word).symlink_metadata().is_ok() || tool.full_command().has_subcommands() {
+    let (_, suggestion) = page.guesses().find(|(key, _)| *key == word)?;
+    if tool.full_command().has_subcommands() {
         return None;
     }
     let hint = if suggestion.starts_with('-') {

@@ -127,7 +127,12 @@ impl<R: Read> Lines<R> {
         }
         if self.end == self.buffer.len() {
             let size = (self.buffer.len() * 2).clamp(FIRST_BUFFER, self.max_line.max(FIRST_BUFFER));
-            self.buffer.resize(size.max(self.end + 1), 0);
+            if self.buffer.is_empty() {
+                // The pages that a short input does not fill are never touched.
+                self.buffer = vec![0; size];
+            } else {
+                self.buffer.resize(size.max(self.end + 1), 0);
+            }
         }
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {
