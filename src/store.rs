@@ -101,6 +101,9 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
+/// The default of `ctx-gc --grace-days`, which lists of the trash assume, too.
+pub const GRACE_DAYS: u32 = 7;
+
 /// Prints the list, where the grace has so many days; what was removed last comes first.
 pub fn list_trash(
     store: &Store,

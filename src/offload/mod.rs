@@ -21,6 +21,9 @@ use crate::store::failure;
 
 pub use original::{OriginalError, OriginalQuery, Referred, original, referred};
 
+/// The default of `ctx-offload --min-tokens`.
+pub const MIN_TOKENS: u64 = 2000;
+
 /// Which results are offloaded, and what replaces them.
 #[derive(Clone)]
 pub struct Plan {

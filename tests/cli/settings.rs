@@ -217,13 +217,13 @@ fn every_setting_changes_what_is_done() {
     }
 }
 
-/// Defaults that are no settings, each where it stands, and nowhere else: beside its flag, or where
-/// the library decides by it.
+/// Defaults that are no settings, each where it stands, and nowhere else: beside its flag, where
+/// several tools share it, or where the library decides by it.
 const DEFAULTS: [(&str, &str, &str); 14] = [
     ("ctx-gc --keep-days", "src/tools/gc/mod.rs", "const KEEP_DAYS: u32 = 7;"),
-    ("ctx-gc --grace-days", "src/tools/gc/mod.rs", "const GRACE_DAYS: u32 = 7;"),
+    ("ctx-gc --grace-days", "src/store.rs", "const GRACE_DAYS: u32 = 7;"),
     ("ctx-split --keep-messages", "src/tools/split/mod.rs", "const KEEP_MESSAGES: u64 = 20;"),
-    ("ctx-offload --min-tokens", "src/tools/offload/mod.rs", "const MIN_TOKENS: u64 = 2000;"),
+    ("ctx-offload --min-tokens", "src/offload/mod.rs", "const MIN_TOKENS: u64 = 2000;"),
     ("ctx-prune --protect-last", "src/tools/prune/mod.rs", "default_value = \"3\","),
     ("--llm-timeout", "src/args/llm.rs", "default_value_t = 300,"),
     (

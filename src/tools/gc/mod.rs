@@ -10,13 +10,10 @@ use ctx_store::retention::{Floor, Period, Policy, Span};
 use ctx_store::{SessionId, Severity, Store, StoreError, StoreItem};
 
 use crate::args::policy::PolicyArgs;
-use crate::store::{StoreArgs, failure, list_trash, session_id};
+use crate::store::{GRACE_DAYS, StoreArgs, failure, list_trash, session_id};
 
 /// The default of `--keep-days`.
 const KEEP_DAYS: u32 = 7;
-
-/// The default of `--grace-days`, which lists of the trash assume, too.
-pub const GRACE_DAYS: u32 = 7;
 
 /// The tool.
 pub const TOOL: Tool = Tool {

@@ -16,7 +16,7 @@ use ctx_store::{Growth, SessionId, Severity, Store};
 
 use crate::args::counting::CountingArgs;
 use crate::offload::{
-    self, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
+    self, MIN_TOKENS, MissingReference, OffloadReport, OffloadedResult, Offloader, OriginalError,
     OriginalQuery, Reference, RestoreReport, Restorer, Run, original, transcripts,
 };
 use crate::output::{self, InPlaceArgs, Output, OutputArgs, ReportArgs};
@@ -341,9 +341,6 @@ fn pass<'a, C: Change>(
     let (change, records) = done.map_err(|error| session.failure(error))?;
     Ok((session, change, records.zip(output), notes))
 }
-
-/// The default of `--min-tokens`.
-pub const MIN_TOKENS: u64 = 2000;
 
 /// Which results are offloaded, and what replaces them.
 #[derive(clap::Args, Clone, Debug)]

@@ -14,8 +14,7 @@ use ctx_store::{
     Catalog, Event, Flaw, Meta, SessionId, SnapshotId, SnapshotKind, Store, When, real_path,
 };
 
-use crate::store::{copy_out, failure, list_trash, since};
-use crate::tools::gc::GRACE_DAYS;
+use crate::store::{GRACE_DAYS, copy_out, failure, list_trash, since};
 
 /// `--list`: the newest come first.
 pub(super) fn list(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> Outcome {

@@ -14,11 +14,10 @@ use ctx_metrics::profile::{CompactionScore, Cut, Mark, Profile, ProfilePass, Rep
 use ctx_store::{Entry, Event, Meta, SessionId, SnapshotBytes, Store, hash};
 
 use super::super::status::{Status, StatusRequest, StoredHistory};
-use crate::offload::{Offloader, Plan as Offloading};
+use crate::offload::{MIN_TOKENS, Offloader, Plan as Offloading};
 use crate::output::no_temporary;
 use crate::session::ReadArgs;
 use crate::store::failure;
-use crate::tools::offload::MIN_TOKENS;
 
 /// What is shown of a session.
 pub(super) struct Subject {
