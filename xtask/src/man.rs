@@ -143,7 +143,6 @@ mod tests {
     use super::{group_options, page, roff};
     use clap::{Arg, ArgAction, Command};
     use ctx_cli::{ExitStatus, Tool};
-    use ctx_tools::template::filled;
 
     const SAMPLE: Tool = Tool {
         name: "ctx-sample",

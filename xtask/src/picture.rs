@@ -99,7 +99,7 @@ const MARGIN: f64 = 20.0;
 
 /// Draws what a terminal shows, on as many columns as the longest line takes.
 fn draw(shown: &str, theme: &str) -> String {
-    let mut style = String::new();
+    let mut style: Vec<String> = Vec::new();
     let (mut drawn, mut rows, mut columns) = (String::new(), 0.0, 0);
     for line in shown.lines() {
         let mut column = 0;
@@ -108,11 +108,11 @@ fn draw(shown: &str, theme: &str) -> String {
             for code in codes.split(';').filter(|code| !code.is_empty()) {
                 match code {
                     "0" => style.clear(),
-                    code => style = format!("{style} sgr{code}").trim_start().to_owned(),
+                    code => style.push(format!("sgr{code}")),
                 }
             }
             if !run.trim().is_empty() {
-                text(&mut drawn, run, &style, (column, rows));
+                text(&mut drawn, run, &style.join(" "), (column, rows));
             }
             column += run.width();
         }

@@ -86,10 +86,11 @@ fn piped(program: &str, args: &[&str], text: &str) -> bool {
 fn plain(tool: &Tool) -> String {
     let mut command = tool.full_command().term_width(help::WIDTH);
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("\nNAME\n  {} - {about}\n\n{}", tool.name, command.render_long_help());
-    for command in command.get_subcommands_mut() {
-        text += &format!("\n{}", command.render_long_help());
-    }
+    let mut parts = vec![
+        format!("\nNAME\n  {} - {about}\n", tool.name),
+        command.render_long_help().to_string(),
+    ];
+    parts.extend(command.get_subcommands_mut().map(|it| it.render_long_help().to_string()));
     let page = tool.page();
     let statuses = page.statuses().map(|(code, meaning)| (code.to_string(), meaning.to_owned()));
     for (title, rows) in [
@@ -98,13 +99,14 @@ fn plain(tool: &Tool) -> String {
         ("FILES", page.files),
         ("EXAMPLES", page.examples),
     ] {
-        let rows: String =
-            rows.iter().map(|(term, what)| format!("  {term}\n          {what}\n")).collect();
         if !rows.is_empty() {
-            text += &format!("\n{title}\n{rows}");
+            let row = |(term, what): &(String, String)| format!("  {term}\n          {what}");
+            let rows: Vec<String> = rows.iter().map(row).collect();
+            parts.push(format!("{title}\n{}\n", rows.join("\n")));
         }
     }
-    text + "\nSEE ALSO\n  ctx(7)\n"
+    parts.push("SEE ALSO\n  ctx(7)\n".to_owned());
+    parts.join("\n")
 }
 
 #[cfg(test)]
