@@ -12,6 +12,8 @@ pub use hash::{hash, hash_lowercase, hash_pair};
 pub use line::{
     comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
 };
-pub use pattern::{HintedMatcher, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries};
+pub use pattern::{
+    HintedMatcher, Lists, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries,
+};
 pub use prose::{has_word, is_joining, is_prose};
 pub use words::{is_cjk, is_han, is_unspaced, words, words_and_pairs};

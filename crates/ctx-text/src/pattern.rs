@@ -1,6 +1,7 @@
 //! Regular expressions that are part of the program: each is compiled by a test, so none fails
 //! when it is used.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -41,6 +42,43 @@ pub fn with_ascii_boundaries(pattern: &str) -> String {
 pub fn bytes_regex(pattern: &str) -> bytes::Regex {
     let regex = bytes::RegexBuilder::new(pattern).unicode(false).build();
     regex.expect("a constant pattern")
+}
+
+/// Lists of words and patterns, in a text file that is part of the program. `[NAME]` begins a list,
+/// and each line of it is an entry. A line that begins with `#` is a comment. `␣` stands for a blank
+/// and `\#` for `#`.
+pub struct Lists(&'static str);
+
+impl Lists {
+    /// The lists of a file.
+    pub const fn new(file: &'static str) -> Self {
+        Self(file)
+    }
+
+    /// The entries of a list that is in the file.
+    pub fn entries(&self, name: &str) -> Vec<String> {
+        let is_heading = |line: &str| line.starts_with('[') && line.ends_with(']');
+        let heading = format!("[{name}]");
+        let below = self.0.lines().skip_while(|line| *line != heading).skip(1);
+        let entries: Vec<String> = below
+            .take_while(|line| !is_heading(line))
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .map(|line| line.replace('␣', " ").replace("\\#", "#"))
+            .collect();
+        assert!(!entries.is_empty(), "no list {name}");
+        entries
+    }
+
+    /// A pattern that has the entries of a list as alternatives.
+    pub fn pattern(&self, name: &str) -> String {
+        self.entries(name).join("|")
+    }
+
+    /// The words of a list, with blanks between them.
+    pub fn words(&self, name: &str) -> HashSet<String> {
+        let entries = self.entries(name);
+        entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
+    }
 }
 
 /// A pattern that is only asked whether it matches.
@@ -115,7 +153,15 @@ impl HintedMatcher {
 
 #[cfg(test)]
 mod tests {
-    use super::{HintedMatcher, Matcher, ascii_regex};
+    use super::{HintedMatcher, Lists, Matcher, ascii_regex};
+
+    #[test]
+    fn lists_have_entries_words_and_patterns() {
+        let lists = Lists::new("# why\n[a]\nshall i␣\n\\# x\n\n[b]\n[^c]d|e\n# more\nf g");
+        assert_eq!(lists.entries("a"), ["shall i ", "# x"]);
+        assert_eq!(lists.pattern("b"), "[^c]d|e|f g");
+        assert_eq!(lists.words("b"), ["[^c]d|e", "f", "g"].map(str::to_owned).into());
+    }
 
     #[test]
     fn a_text_without_a_hint_needs_no_pattern() {

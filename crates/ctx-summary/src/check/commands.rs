@@ -11,9 +11,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Area;
 use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pieces, words};
+use super::{Area, LISTS};
 use ctx_text::regex;
 
 /// What happens to an unsupported command.
@@ -36,43 +36,15 @@ enum Force {
 
 /// How commands begin, the strongest first.
 static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
-    [
-        (
-            Force::Address,
-            beginning(
-                "you must|you should|you need to|you have to|you are now|you will now|your task|\
-        your new task|your job|from now on|act as|pretend|new instructions|reveal|do not tell|don't tell|\
-        (?:ignore|disregard|forget) .*(?:earlier|previous|prior|above|before|rules?|instructions?|\
-        everything|anything|user|you)",
-                "system:|你必须|你应该|你需要|你现在|你的任务|从现在起|从现在开始|扮演|不要告诉|系统：|新的指令|\
-        (?:忽略|无视|忘记).*(?:之前|以前|前面|上面|上述|此前|规则|指令|要求|一切|用户)",
-            ),
-        ),
-        (
-            Force::Danger,
-            beginning(
-                "ignore|disregard|forget|delete|remove|drop|erase|wipe|destroy|overwrite|kill|run|execute|eval|send|upload|post|\
-        email|download|install|fetch|visit|transfer|pay|push|deploy|publish|disable|grant|\
-        approve|reply|respond|print|output|call|click|open|immediately",
-                "请立即|立即|马上|忽略|无视|忘记|删除|移除|清空|销毁|覆盖|运行|执行|发送|上传|下载|安装|访问|转账|支付|推送|部署|发布|禁用|授权|回复|输出|调用|点击|打开",
-            ),
-        ),
-        (
-            Force::Work,
-            beginning(
-                "please|make sure|ensure|always|never|do not|don't|add|fix|implement|create|update|write|\
-        use|test|check|verify|change|rename|move|replace|refactor|continue|stop|commit|follow|\
-        must|answer",
-                // 请求 is the request, not a command.
-                "请[^求]|务必|确保|不要|禁止|必须|添加|增加|修复|实现|创建|更新|编写|使用|检查|修改|继续|停止|提交",
-            ),
-        ),
-    ]
+    [(Force::Address, "address"), (Force::Danger, "danger"), (Force::Work, "work")]
+        .map(|(force, list)| (force, beginning(list)))
 });
 
-/// Matches a text that begins with one of `words`, or with one of `others`, which need no word
-/// boundary after them. `请删除` is as strong as `删除`, `please delete` as `delete`.
-fn beginning(words: &str, others: &str) -> Regex {
+/// Matches a text that begins with an entry of a list, or of its second list, which needs no word
+/// boundary after it. `请删除` is as strong as `删除`, `please delete` as `delete`.
+fn beginning(list: &str) -> Regex {
+    let words = LISTS.pattern(list);
+    let others = LISTS.pattern(&format!("{list}, whatever follows"));
     let polite = format!(r"(?:please |请)\s*(?:{words}|{others})");
     // `Runtime` is not `run`.
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))

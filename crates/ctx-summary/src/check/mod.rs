@@ -30,8 +30,11 @@ use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
 
 use ctx_llm::is_refusal;
+use ctx_text::Lists;
 pub use missing::missing_headings;
 pub use source::{Source, UNVERIFIED};
+
+static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 /// The requirements for an answer.
 #[derive(Clone, Copy)]

@@ -6,51 +6,23 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Area;
 use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
 use super::words::{has_chinese, lower};
+use super::{Area, LISTS};
 use ctx_text::{one_line, regex};
 
-/// Words of headings over what users want.
-static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        "goal|request|ask|pending|open|todo|next|user|preference|constraint|目标|待|请求|需求|偏好|约束|下一步",
-    )
-});
-/// Words of headings over what happened, and over how things are.
-static DONE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        "done|complete|change|current|status|state|debug|decision|overview|technical|detail|finding|\
-         place|已完成|决策|结论|变更|状态|发现|位置|细节",
-    )
-});
-/// Lines of a conversation: the markup of calls, and the labels of the record.
-static CONVERSATION: LazyLock<Regex> = LazyLock::new(|| {
-    regex(concat!(
-        r#"^(?:<(?:tool_call|tool_use|function|invoke|\|(?:im_start|start_header_id|eot_id)\|>)|```tool|"#,
-        r#"\{"(?:name|tool)":|\[(?:tool_calls\]|inst\]|user\]|assistant\]|system\]|"#,
-        r"tool result|tool error|assistant calls))",
-    ))
-});
-/// Lines of a chat.
-static TURN: LazyLock<Regex> =
-    LazyLock::new(|| regex("^(?:user:|human:|assistant:|user：|assistant：|用户：|助手：)"));
-/// The first words of one who answers instead of summing up.
-static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        "^(?:sure|certainly|of course|absolutely|i'll |i will |let me |i'd be happy|\
-         i would be happy|great question|hello|hi!|hi,|hi there|thank you|thanks for|no problem|\
-         how can i|好的|当然|没问题|让我|我来|我会|你好|您好|谢谢)",
-    )
-});
-/// The usual offer at the end of an answer.
-static OFFER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        "^(?:let me know|would you like|do you want me|is there anything|feel free to|i hope this|\
-         if you need|if you have any|shall i |如果您|如果你需要|如需|需要我|希望这|请告诉我)",
-    )
-});
+static REQUESTS: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("requests")));
+static DONE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("done")));
+static CONVERSATION: LazyLock<Regex> = LazyLock::new(|| beginning("conversation"));
+static TURN: LazyLock<Regex> = LazyLock::new(|| beginning("turn"));
+static ANSWER: LazyLock<Regex> = LazyLock::new(|| beginning("answer"));
+static OFFER: LazyLock<Regex> = LazyLock::new(|| beginning("offer"));
+
+/// Matches a text that begins with an entry of a list.
+fn beginning(list: &str) -> Regex {
+    regex(&format!("^(?:{})", LISTS.pattern(list)))
+}
 
 /// The heading of `headings` that a line is, however it is dressed up: `## X`,
 /// `**X**`, `X:`, `1. X`.
@@ -72,7 +44,7 @@ pub(super) fn is_heading(line: &str) -> bool {
 /// The kind of section under a heading.
 pub(super) fn area(heading: &str) -> Area {
     let heading = lower(heading);
-    if ASKS.is_match(&heading) {
+    if REQUESTS.is_match(&heading) {
         Area::Asks
     } else if DONE.is_match(&heading) {
         Area::Done

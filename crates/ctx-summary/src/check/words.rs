@@ -1,10 +1,12 @@
 //! Words of a text as hashes, so that a long source needs little memory.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use ctx_text::{hash_lowercase, hash_pair};
 use regex::Regex;
 
+use super::LISTS;
 use super::names::Places;
 
 /// Hashes, up to a number: what is not in a full set is not known, rather than absent.
@@ -33,13 +35,7 @@ impl HashedSet {
 }
 
 /// Words that say nothing alone.
-const EMPTY: &[&str] = &[
-    "a", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "do", "does",
-    "for", "from", "has", "have", "he", "i", "if", "in", "is", "it", "its", "let", "me", "must",
-    "my", "need", "next", "not", "now", "of", "on", "once", "or", "our", "out", "please", "shall",
-    "she", "should", "so", "step", "that", "the", "them", "then", "there", "these", "they", "this",
-    "those", "to", "up", "us", "was", "we", "were", "will", "with", "would", "you", "your",
-];
+static EMPTY: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("empty"));
 const EMPTY_CHINESE: &str =
     "的了着过请你您我他她它们在把被将和与及就都也要须必应该需得地是有并再先后";
 
@@ -78,7 +74,7 @@ pub(super) fn words(text: &str) -> Vec<u64> {
         let is_empty = if word.starts_with(is_chinese) {
             EMPTY_CHINESE.contains(word)
         } else {
-            EMPTY.contains(&lower.as_str())
+            EMPTY.contains(&lower)
         };
         if !is_empty {
             words.push(hash_lowercase(stem(&lower)));
