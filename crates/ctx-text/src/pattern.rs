@@ -74,6 +74,12 @@ impl Lists {
         self.entries(name).join("|")
     }
 
+    /// A pattern whose hints are in the list `NAME, hints`.
+    pub fn hinted(&self, name: &str, build: fn(&str) -> Matcher) -> HintedMatcher {
+        let hints = self.pattern(&format!("{name}, hints"));
+        HintedMatcher::new(&hints, self.pattern(name), build)
+    }
+
     /// The words of a list, with blanks between them.
     pub fn words(&self, name: &str) -> HashSet<String> {
         let entries = self.entries(name);
@@ -127,27 +133,32 @@ impl Matcher {
 /// case. The pattern is compiled for the first text that has one.
 pub struct HintedMatcher {
     hints: AhoCorasick,
-    pattern: &'static str,
+    pattern: String,
     build: fn(&str) -> Matcher,
     matcher: OnceLock<Matcher>,
 }
 
 impl HintedMatcher {
     /// `hints` are separated by `|`.
-    pub fn new(hints: &str, pattern: &'static str, build: fn(&str) -> Matcher) -> Self {
+    pub fn new(hints: &str, pattern: impl Into<String>, build: fn(&str) -> Matcher) -> Self {
         // Regexes that ignore case take these two for `s` and `k`.
         let hints = hints.split('|').chain(["\u{17f}", "\u{212a}"]);
         let hints = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(hints);
-        Self { hints: hints.expect("few short hints"), pattern, build, matcher: OnceLock::new() }
+        Self {
+            hints: hints.expect("few short hints"),
+            pattern: pattern.into(),
+            build,
+            matcher: OnceLock::new(),
+        }
     }
 
     /// Whether the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
         self.hints.is_match(text)
-            && self.matcher.get_or_init(|| (self.build)(self.pattern)).is_match(text)
+            && self.matcher.get_or_init(|| (self.build)(&self.pattern)).is_match(text)
     }
 }
 

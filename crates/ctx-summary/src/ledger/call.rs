@@ -10,6 +10,7 @@ use ctx_text::{ascii_regex, first_chars, one_line, plain_line, shorten};
 use regex::Regex;
 use serde_json::Value;
 
+use crate::ledger::LISTS;
 use crate::ledger::items::{Item, ItemKind, Items, State};
 use crate::ledger::json::Leaf;
 
@@ -120,22 +121,8 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
 /// How many lines of a result are looked at.
 const LOOKED_AT: usize = 3;
 
-/// How the line of an error looks. Case is kept: "error" in the middle of a listing and
-/// "Errors are handled …" in a document are no errors.
-static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = [
-        r"^(?:[Ee]rror:|ERROR:|Error |error\[|ERROR |\[ERROR\]|\[error\]|[Ff]atal:|FATAL|错误：|错误:|报错)",
-        r"^(?:Traceback \(|panic:|thread '|Exception:|Exception in|Unhandled|Uncaught|<tool_use_error>)",
-        r"^(?:[Pp]ermission denied|No such file|Segmentation fault|command not found|Command failed)",
-        r"^(?:[Ff]ailed to|Cannot |npm ERR!)",
-        ": (?:command not found|No such file or directory|Permission denied)$",
-        EXCEPTION,
-    ];
-    ascii_regex(&forms.join("|"))
-});
-
-/// `ValueError: …`, `java.io.IOException: …`: one word that ends so, then a colon or nothing.
-const EXCEPTION: &str = "^[A-Za-z0-9._]*(?:[A-Za-z0-9._]Error|Exception)(?::|$)";
+static ERROR: LazyLock<Regex> =
+    LazyLock::new(|| ascii_regex(&[LISTS.pattern("error"), LISTS.pattern("exception")].join("|")));
 
 fn says_error(line: &str) -> bool {
     ERROR.is_match(line) || exit_code(line).is_some_and(|code| code != 0)
@@ -155,7 +142,7 @@ fn is_bare(line: &str) -> bool {
 }
 
 fn names_exception(line: &str) -> bool {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| ascii_regex(EXCEPTION));
+    static NAME: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exception")));
     NAME.is_match(line)
 }
 
@@ -222,7 +209,7 @@ impl Outcome {
 }
 
 /// Tools that run what they are given.
-fn is_shell(tool: &str) -> bool {
+pub(crate) fn is_shell(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     crate::is_shell(&tool) || tool.contains("run")
 }

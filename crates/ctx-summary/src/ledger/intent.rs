@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use ctx_format::Role;
 use ctx_text::{HintedMatcher, Matcher, first_chars, one_line};
 
+use crate::ledger::LISTS;
 use crate::ledger::items::ItemKind;
 use crate::ledger::rules::{MemoryKind, Sentence};
 use crate::ledger::sentence::sentences;
@@ -19,54 +20,22 @@ const LEAST_ASK: usize = 12;
 /// Longest sentence, in characters.
 const LONGEST: usize = 400;
 
-/// Words for what must or must not be done.
-static CONSTRAINT: LazyLock<HintedMatcher> = LazyLock::new(|| {
-    HintedMatcher::new(
-        "not|don|never|must|always|avoid|make sure|be sure|ensure|no |forbidden|required|at most|\
-         only|不|必须|务必|禁止|只能|切勿|千万|别再|至少",
-        r"(?i)\b(?:do not|don['’]t|never|must|mustn['’]t|always|avoid|make sure|be sure|ensure|under no circumstances|not allowed|forbidden|required to|no more than|at most|only (?:use|change|touch|edit|if|when|after))\b|不要|不能|不得|不可|不许|必须|务必|禁止|只能|切勿|千万|别再|不超过|至少",
-        Matcher::new,
-    )
-});
-/// "I don't know" forbids nothing.
-static NO_CONSTRAINT: LazyLock<HintedMatcher> = LazyLock::new(|| {
-    HintedMatcher::new(
-        "don|do not|never|must|是不是|能不能|要不要|可不可",
-        r"(?i)\b(?:don['’]t|do not) (?:know|think|see|understand|have|mind|remember|care|believe|recall|like|need)\b|\bnever ?mind\b|\bmust (?:be|have) (?:a|an|some|been)\b|是不是|能不能|要不要|可不可",
-        Matcher::new,
-    )
-});
-/// Requests in a long message.
-static ASKS: LazyLock<HintedMatcher> = LazyLock::new(|| {
-    HintedMatcher::new(
-        "?|？|please|you|i want|i need|i would|i'd|let's|we need|help me|请|帮我|能|我要|我想|需要你|麻烦",
-        r"(?i)[?？]|\b(?:please|can you|could you|would you|i want|i need|i would like|i'd like|let's|we need|help me)\b|请|帮我|能否|能不能|我要|我想|需要你|麻烦",
-        Matcher::new,
-    )
-});
-/// Announcements of what is still to do.
-static OPEN: LazyLock<HintedMatcher> = LazyLock::new(|| {
-    HintedMatcher::new(
-        "[ ]|todo|still|remains|not yet|待办|还需要|尚未|未完成|下一步",
-        r"(?i)^\[ \] |\b(?-i:TODO)\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步",
-        Matcher::new,
-    )
-});
-/// The beginnings of orders. There are too many words for hints.
-static ORDER: LazyLock<HintedMatcher> = LazyLock::new(|| {
-    HintedMatcher::new(
-        "",
-        r"(?i)^\W*(?:(?:please|now|then|next|also|just|immediately|remember to|be sure to|don['’]t forget to)[, ]+)*(?:you |(?:ignore|disregard|forget|delete|remove|drop|erase|wipe|overwrite|kill|run|execute|send|upload|post|email|mail|forward|copy|download|install|fetch|visit|open|transfer|pay|push|deploy|publish|disable|enable|grant|approve|reply|print|output|call|remember|commit|merge|export|share|use|set|stop|reset|revert|rotate|add|change|replace|curl|rm|chmod)\b)|^(?:user|system|assistant|human)\s*[:：]|立即|马上|删除|发送|上传|下载|执行|运行|忽略|记住|记得|接下来",
-        Matcher::new,
-    )
-});
+static CONSTRAINT: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("constraint"));
+static NO_CONSTRAINT: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("no constraint"));
+static ASK: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("ask"));
+static OPEN: LazyLock<HintedMatcher> = LazyLock::new(|| hinted("open"));
+static ORDER: LazyLock<Matcher> = LazyLock::new(|| Matcher::new(&LISTS.pattern("order")));
+
+fn hinted(list: &str) -> HintedMatcher {
+    LISTS.hinted(list, Matcher::new)
+}
 
 /// Whether a text in quotation marks would be a request, a rule, a decision or a plan if its
 /// reader had written it.
 pub(crate) fn gives_orders(text: &str) -> bool {
     let is_order = |sentence: &str| {
-        let forms = [&*ORDER, &*CONSTRAINT, &*ASKS, &*OPEN];
-        forms.iter().any(|form| form.is_match(sentence))
+        ORDER.is_match(sentence)
+            || [&CONSTRAINT, &ASK, &OPEN].iter().any(|form| form.is_match(sentence))
             || Sentence::new(sentence, Role::User).is_a(MemoryKind::Decision)
     };
     // A text that is not prose, such as a heading, has no sentences.
@@ -119,7 +88,7 @@ fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)
         return;
     };
     found(ItemKind::Ask, first);
-    let asking = sentences[1..].iter().filter(|sentence| ASKS.is_match(sentence));
+    let asking = sentences[1..].iter().filter(|sentence| ASK.is_match(sentence));
     for sentence in asking.take(ASK_SENTENCES - 1) {
         found(ItemKind::Ask, sentence);
     }

@@ -8,6 +8,7 @@ use ctx_format::Role;
 use ctx_text::regex;
 use regex::Regex;
 
+use crate::ledger::LISTS;
 use crate::ledger::call::Task;
 use crate::ledger::rules::{MemoryKind, find, simplified};
 
@@ -157,12 +158,7 @@ impl Items {
     }
 }
 
-/// Words that say so.
-static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b(?:instead|no longer|rather than|switch(?:ed|ing)? (?:\w+ ){0,3}to|changed? (?:my|our) mind|not .{1,40} any ?more|replac(?:e|es|ed|ing))\b|改用|改为|不再|换成|改成",
-    )
-});
+static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("takes back")));
 
 /// A decision, read once to compare it with many others.
 pub struct Decision {
@@ -210,24 +206,16 @@ fn subjects(sentence: &str) -> impl Iterator<Item = String> {
 }
 
 fn of_latin(word: &str) -> Option<String> {
-    const OF_DECIDING: [&str; 20] = [
-        "about", "chose", "choose", "decide", "decided", "decision", "going", "instead", "longer",
-        "rather", "replace", "should", "switch", "switched", "there", "these", "using", "which",
-        "will", "would",
-    ];
+    static DECIDING: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("deciding"));
     let word = word.trim_matches('.').to_lowercase();
-    let is_subject = word.chars().count() >= 4 && !OF_DECIDING.contains(&word.as_str());
-    is_subject.then_some(word)
+    (word.chars().count() >= 4 && !DECIDING.contains(&word)).then_some(word)
 }
 
 fn of_chinese(run: &str) -> Vec<String> {
-    static OF_DECIDING: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            "我们|咱们|我|决定|改用|改为|改成|不再|换成|换用|选择|选用|使用|采用|确定|还是|最终|最后|现在|已经|就|不用|用|了|吧|的|那|把|将|由|而|来|做|作为|因为|所以",
-        )
-    });
+    static DECIDING: LazyLock<Regex> =
+        LazyLock::new(|| regex(&LISTS.pattern("deciding, in Chinese")));
     let run = simplified(run);
-    let pieces = OF_DECIDING.split(&run).map(|piece| piece.chars().collect::<Vec<_>>());
+    let pieces = DECIDING.split(&run).map(|piece| piece.chars().collect::<Vec<_>>());
     let threes = |piece: Vec<char>| -> Vec<String> {
         match piece.len() {
             0 | 1 => Vec::new(),

@@ -41,10 +41,13 @@ pub use reading::{Id, Mark, Reading};
 pub use segment::{Origin, Segment, SegmentKind};
 
 use ctx_format::{Message, Zone};
+use ctx_text::Lists;
 
 use call::{Calls, Target};
 use items::Items;
 use reading::{Event, Source};
+
+static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 /// Gathers what a session's messages say, in their order.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use ctx_text::{HintedMatcher, Matcher, bytes_regex, is_prose};
 use regex::bytes::Regex;
 
+use crate::ledger::LISTS;
 use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments};
 use crate::ledger::sentence::ends;
@@ -175,29 +176,7 @@ fn defines(line: &str) -> bool {
 /// A line too many only takes room. Whether a call failed is decided by [`super::call::error`], by
 /// the first lines and by narrower forms.
 pub(crate) fn is_outcome(line: &str) -> bool {
-    static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
-        let forms = [
-            // Test runners: Go, Rust, pytest, jest, Maven.
-            r"^(?:ok|FAIL|PASS|FAILED|PASSED|---\s+(?:FAIL|PASS):)(?:[ \t]|$)|\[no test files\]$",
-            r"\b[0-9]+ (?:passed|failed|passing|failing|tests?|errors?|warnings?|issues?|problems?)\b",
-            r"^(?:test result:|Tests?:|Test Suites:|BUILD (?:SUCCESS|FAILURE|FAILED))",
-            r"(?i:\ball (?:tests|checks)(?: have)? pass)",
-            // Git: a commit, its size, an empty commit, a branch, a merge request.
-            r"^\[[A-Za-z0-9_./-]+(?: \(root-commit\))? [0-9a-f]{7,40}\] ",
-            r"^\s*[0-9]+ files? changed\b",
-            r"^nothing to commit|^Already up to date|^On branch |^Switched to ",
-            r"https://[A-Za-z0-9.-]+/\S+/(?:pull|merge_requests|issues)/[0-9]+",
-            // Compilers and linters: a position and a message.
-            r"^\S+:[0-9]+:[0-9]+:? \S",
-            r"^(?:error|warning|fatal|panic|note)(?:\[[A-Z0-9]+\])?: ",
-            r"^(?:Error|ERROR|Fatal|Exception|Traceback|AssertionError|[A-Z][A-Za-z]+(?:Error|Exception))\b",
-            // SWE-agent: the size of a file, matches, an edit that was refused.
-            r"^\[File: .* \([0-9]+ lines total\)\]$|^Found [0-9]+ match|\bNOT been applied\b|^- [EFW][0-9]{3} ",
-            r"^(?i:exit code|exit status|command failed|permission denied)\b",
-            r"\b(?:[Ff]ailed to|[Cc]annot|[Cc]ould not|not found|No such file|undefined:|has been updated|successfully)\b",
-        ];
-        bytes_regex(&forms.join("|"))
-    });
+    static OUTCOME: LazyLock<Regex> = LazyLock::new(|| bytes_regex(&LISTS.pattern("outcome")));
     OUTCOME.is_match(line.as_bytes())
 }
 
@@ -208,26 +187,14 @@ pub fn is_frame(line: &str) -> bool {
 
 /// Whether a text says why something is so, or what must or cannot be.
 pub(crate) fn gives_reason(text: &str) -> bool {
-    static REASON: LazyLock<HintedMatcher> = LazyLock::new(|| {
-        HintedMatcher::new(
-            "because|since|so that|otherwise|in order|to |ensure|prevent|avoid|due to|even if|\
-             instead|rather|must|never|can|do|would|always|only |因为|以便|避免|否则|必须|防止",
-            r"(?i)\b(?:because|since|so that|otherwise|in order to|to (?:avoid|prevent|ensure|make sure)|ensures?|prevents?|avoids?|due to|even if|instead of|rather than|must|never|cannot|can't|do(?:es)? not|don't|doesn't|would|always|only (?:if|when|for))\b|因为|以便|避免|否则|必须|防止",
-            Matcher::ascii,
-        )
-    });
+    static REASON: LazyLock<HintedMatcher> =
+        LazyLock::new(|| LISTS.hinted("reason", Matcher::ascii));
     REASON.is_match(text)
 }
 
 /// Whether a line of code or Markdown names something: a function, a type, a test, a heading.
 pub(crate) fn names_something(line: &str) -> bool {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| {
-        let before = "export|default|pub(?:\\([a-z]+\\))?|async|static|public|private|protected|abstract|final|declare|override|unsafe|extern";
-        let names = "func|fn|def|class|struct|type|interface|enum|trait|impl|const|function|module|namespace|record|protocol|mod";
-        bytes_regex(&format!(
-            "^(?:(?:{before})\\s+)*(?:{names})\\s+\\(?[A-Za-z_]|^#{{1,6}} \\S|^(?:it|test|describe)\\("
-        ))
-    });
+    static NAME: LazyLock<Regex> = LazyLock::new(|| bytes_regex(&LISTS.pattern("name")));
     NAME.is_match(line.as_bytes())
 }
 

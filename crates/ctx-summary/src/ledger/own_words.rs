@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use ctx_text::{ascii_regex, regex};
 use regex::Regex;
 
-use crate::ledger::intent;
 use crate::ledger::sentence::Blocks;
+use crate::ledger::{LISTS, intent};
 
 /// Stands for what was handed on.
 const HANDED_ON: &str = "[…]";
@@ -123,11 +123,7 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
 
 /// Tags in which agents hand on what the user said.
 fn is_own_tag(line: &str) -> bool {
-    static OWN: LazyLock<Regex> = LazyLock::new(|| {
-        ascii_regex(
-            "(?i)^\\s*</?(?:task|user|query|request|instruction|question|prompt|feedback|goal|issue|problem|pr_|description|requirement|spec)[a-z_-]*>",
-        )
-    });
+    static OWN: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("tag of the user")));
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 

@@ -13,6 +13,7 @@ use ctx_text::regex;
 use ctx_tokens::Encoding;
 use regex::Regex;
 
+use crate::ledger::LISTS;
 use crate::ledger::json::Arguments;
 use crate::ledger::score::Hay;
 
@@ -264,7 +265,7 @@ fn words<'t>(before: &'t str, behind: &'t str) -> HashSet<&'t str> {
         let keys = KEY.captures_iter(text).filter_map(|found| found.get(1));
         found.extend(keys.map(|key| key.as_str()));
     }
-    found.retain(|word| !contains(STOP, word));
+    found.retain(|word| !STOP.contains(&word.to_lowercase()));
     found
 }
 
@@ -283,38 +284,12 @@ fn is_plain(text: &str, start: usize, end: usize) -> bool {
     }
 }
 
-/// Values that every session has. In the order of the alphabet.
-#[rustfmt::skip]
-const COMMON: &[&str] = &[
-    "bash", "been", "change", "class", "code", "command", "content", "create", "data", "date", "default", "delete", "echo", "edit",
-    "email", "error", "errors", "false", "file", "files", "find", "from", "grep", "have", "import", "input", "item", "items",
-    "java", "javac", "list", "main", "message", "messages", "name", "node", "none", "null", "number", "open", "order",
-    "orders", "other", "output", "path", "plan", "print", "private", "public", "python", "read", "result", "results",
-    "return", "search", "self", "shell", "static", "status", "string", "system", "test", "tests", "text", "that", "this",
-    "time", "today", "tomorrow", "true", "type", "unknown", "update", "user", "users", "value", "void", "will", "with",
-    "write", "your",
-];
-
-/// Words that occur next to everything, in alphabetical order.
-#[rustfmt::skip]
-const STOP: &[&str] = &[
-    "about", "after", "again", "all", "also", "and", "any", "are", "because", "been", "before", "being", "both", "but",
-    "can", "could", "did", "didnt", "does", "dont", "down", "during", "each", "few", "for", "from", "get", "going", "good",
-    "got", "great", "had", "has", "have", "her", "here", "hers", "hey", "him", "his", "how", "into", "its", "ive",
-    "just", "know", "like", "made", "make", "more", "most", "much", "nor", "not", "off", "once", "one", "only", "other",
-    "our", "out", "over", "own", "really", "same", "see", "she", "some", "such", "than", "thank", "thanks", "that", "thats",
-    "the", "their", "them", "then", "there", "these", "they", "think", "this", "those", "time", "too", "very", "was", "were",
-    "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "wow", "yeah", "yes", "you", "your", "yours",
-];
+static COMMON: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("common values"));
+static STOP: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("stop words"));
 
 /// Whether a value tells nothing.
 fn is_common(value: &str) -> bool {
-    contains(COMMON, value)
-}
-
-fn contains(list: &[&str], word: &str) -> bool {
-    let lower = word.to_lowercase();
-    list.binary_search(&lower.as_str()).is_ok()
+    COMMON.contains(&value.to_lowercase())
 }
 
 #[cfg(test)]
@@ -401,7 +376,7 @@ mod tests {
 
 #[cfg(test)]
 mod context_tests {
-    use super::{COMMON, STOP, contains, is_common, keeps_context, words};
+    use super::{is_common, keeps_context, words};
 
     #[test]
     fn words_and_keys_but_no_pieces() {
@@ -432,9 +407,7 @@ mod context_tests {
     }
 
     #[test]
-    fn the_lists_can_be_searched() {
-        assert!(COMMON.is_sorted() && STOP.is_sorted());
+    fn common_values_have_no_case() {
         assert!(is_common("True") && !is_common("HAT030"));
-        assert!(contains(STOP, "With") && !contains(STOP, "order"));
     }
 }

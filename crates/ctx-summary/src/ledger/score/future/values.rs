@@ -8,6 +8,8 @@ use ctx_format::Call;
 use ctx_text::regex;
 use regex::Regex;
 
+use crate::ledger::LISTS;
+use crate::ledger::call::is_shell;
 use crate::ledger::json::Arguments;
 use crate::ledger::score::future::is_common;
 
@@ -18,15 +20,9 @@ const LONGEST_VALUE: usize = 60;
 /// So are those with more blanks.
 const MOST_BLANKS: usize = 5;
 
-static SHELL: LazyLock<Regex> = LazyLock::new(|| regex("(?i)shell|bash|exec|terminal|command|run"));
-
 /// What is removed from a text before its words are searched, in this order.
 static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
-    let extensions = [
-        "py|java|js|ts|tsx|jsx|go|rs|c|h|cc|cpp|hpp|rb|php|kt|scala|sh|md|rst|txt|json|ya?ml",
-        "toml|xml|cfg|ini|gradle|properties|csv|html|css|sql|lock|ipynb|class|jar|zip|png|jpg",
-    ]
-    .join("|");
+    let extensions = LISTS.pattern("extensions");
     [
         // An address.
         regex(r#"https?://[^\s'"<>)\]},]+"#),
@@ -47,7 +43,7 @@ pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
         None => free(&call.arguments, &mut values),
         Some(arguments) => {
             let is_text = call.arguments.trim_start().starts_with('"');
-            let is_shell = is_text || SHELL.is_match(&call.name);
+            let is_shell = is_text || is_shell(&call.name);
             for leaf in arguments.leaves {
                 let value = leaf.value.trim();
                 let length = value.chars().count();
