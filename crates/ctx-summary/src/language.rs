@@ -1,5 +1,12 @@
 //! The language that people write in: headings and the first line of a summary are in it.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use ctx_text::is_han;
+
+use crate::LISTS;
+
 /// The languages that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
@@ -16,19 +23,9 @@ pub enum Language {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Languages([usize; 3]);
 
-/// Small words of English.
-const ENGLISH: &[&str] = &[
-    "the", "is", "are", "to", "of", "and", "in", "it", "this", "that", "what", "for", "with",
-    "you", "i", "my", "be", "not", "on", "can", "please", "we", "should", "have", "do", "from",
-    "a", "as",
-];
-/// Words of languages with the same letters: German, French, Spanish, Portuguese, Italian, Dutch.
-const OTHERS: &[&str] = &[
-    "der", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "auf", "wir", "bitte", "ich",
-    "den", "dem", "zu", "le", "les", "et", "est", "une", "pas", "pour", "dans", "avec", "je", "du",
-    "des", "el", "los", "las", "que", "por", "una", "para", "con", "está", "del", "es", "o", "não",
-    "um", "uma", "os", "il", "di", "che", "per", "sono", "het", "een", "niet", "van", "en", "y",
-];
+/// Small words of English, and of languages with the same letters.
+static ENGLISH: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("english"));
+static OTHERS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("other languages"));
 /// The percentage of small words that makes a text another language's.
 const SMALL_WORDS: usize = 12;
 
@@ -64,8 +61,8 @@ impl Counted {
         for word in line.split(|c: char| !is_letter(c)) {
             let word = word.to_lowercase();
             self.words += usize::from(!word.is_empty());
-            self.english += usize::from(ENGLISH.contains(&word.as_str()));
-            self.others += usize::from(OTHERS.contains(&word.as_str()));
+            self.english += usize::from(ENGLISH.contains(&word));
+            self.others += usize::from(OTHERS.contains(&word));
         }
     }
 
@@ -84,11 +81,6 @@ impl Counted {
             _ => Some(Language::English),
         }
     }
-}
-
-/// Chinese characters, which Japanese has, too.
-fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ebef}')
 }
 
 /// Greek, Cyrillic, Armenian, Hebrew, Arabic, the scripts of India and South East Asia,

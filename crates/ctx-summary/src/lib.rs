@@ -29,6 +29,10 @@ pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};
 pub use transcript::Transcript;
 
+use ctx_text::Lists;
+
+static LISTS: Lists = Lists::new(include_str!("lists.txt"));
+
 /// Parts of the names of tools that run commands.
 const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
 

@@ -36,7 +36,7 @@ pub(crate) fn each_member<const IS_CHECKED: bool>(
 }
 
 /// The raw elements of a checked array; `None` if the value is not one.
-pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
+pub fn elements(raw: &str) -> Option<Vec<&str>> {
     let mut walk = Walk::of(raw);
     let mut elements = Vec::new();
     if walk.next()? != b'[' {

@@ -7,9 +7,10 @@
 //! which begin with the name of the outer one.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use ctx_format::Object;
+use ctx_format::scan::elements;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ledger::identifier;
@@ -30,86 +31,39 @@ pub(crate) struct Arguments {
     pub(crate) leaves: Vec<Leaf>,
 }
 
+/// `serde_json` reads no deeper JSON, so that no text overflows the stack.
+const LEVELS: usize = 127;
+
 impl Arguments {
     /// `None` when the text is not JSON.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        let raw: &RawValue = serde_json::from_str(text).ok()?;
         let mut found = Self::default();
-        let mut json = serde_json::Deserializer::from_str(text);
-        Collector { key: "", found: &mut found }.deserialize(&mut json).ok()?;
-        json.end().ok()?;
+        found.add("", raw.get(), LEVELS)?;
         Some(found)
     }
-}
 
-struct Collector<'a> {
-    key: &'a str,
-    found: &'a mut Arguments,
-}
-
-impl Collector<'_> {
-    fn leaf(self, value: &impl ToString) {
-        self.found.leaves.push(Leaf { key: self.key.to_owned(), value: value.to_string() });
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Collector<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Collector<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.leaf(&value);
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
-        self.leaf(&value);
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
-        self.leaf(&value);
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
-        self.leaf(&value);
-        Ok(())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<(), E> {
-        self.leaf(&value);
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        self.leaf(&"null");
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            self.found.keys.push(key.clone());
-            let found = &mut *self.found;
-            map.next_value_seed(Collector { key: &key, found })?;
+    fn add(&mut self, key: &str, raw: &str, levels: usize) -> Option<()> {
+        if let Some(object) = Object::within(raw) {
+            let levels = levels.checked_sub(1)?;
+            for member in object.members() {
+                self.keys.push(member.key.to_string());
+                self.add(&member.key, member.value, levels)?;
+            }
+        } else if let Some(items) = elements(raw) {
+            let levels = levels.checked_sub(1)?;
+            for item in items {
+                self.add(key, item, levels)?;
+            }
+        } else {
+            let value = match serde_json::from_str(raw).ok()? {
+                Value::String(text) => text,
+                Value::Number(number) if number.is_f64() => number.as_f64()?.to_string(),
+                other => other.to_string(),
+            };
+            self.leaves.push(Leaf { key: key.to_owned(), value });
         }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let (key, found) = (self.key, self.found);
-        while list.next_element_seed(Collector { key, found: &mut *found })?.is_some() {}
-        Ok(())
+        Some(())
     }
 }
 
@@ -184,7 +138,7 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     };
     let raw: &RawValue = is_closed.then(|| serde_json::from_str(text).ok())??;
     let mut writer = Writer::default();
-    writer.value(raw, &Label::default(), 0);
+    writer.value(raw.get(), &Label::default(), 0);
     Some(writer.found)
 }
 
@@ -222,12 +176,11 @@ struct Writer {
 }
 
 impl Writer {
-    fn value(&mut self, raw: &RawValue, label: &Label, depth: usize) {
-        match raw.get().as_bytes().first() {
+    fn value(&mut self, raw: &str, label: &Label, depth: usize) {
+        match raw.as_bytes().first() {
             Some(b'{') if depth < DEEPEST => self.object(raw, label, depth),
             Some(b'[') if depth < DEEPEST => {
-                let items: Vec<&RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
-                for item in items {
+                for item in elements(raw).unwrap_or_default() {
                     self.value(item, label, depth + 1);
                 }
             }
@@ -238,23 +191,22 @@ impl Writer {
         }
     }
 
-    fn object(&mut self, raw: &RawValue, label: &Label, depth: usize) {
-        let Ok(Members(members)) = serde_json::from_str(raw.get()) else {
+    fn object(&mut self, raw: &str, label: &Label, depth: usize) {
+        let Some(object) = Object::within(raw) else {
             return;
         };
-        let short: Vec<(&str, String)> = members
-            .iter()
-            .filter_map(|(key, value)| Some((key.as_ref(), in_a_line(value)?)))
-            .collect();
+        let members = object.members().iter();
+        let short = members.filter_map(|it| Some((it.key.as_ref(), in_a_line(it.value)?)));
+        let short: Vec<(&str, String)> = short.collect();
         let own = short.iter().find(|(_, value)| is_name(value));
         let inner = own.map_or_else(
             || label.clone(),
             |(_, name)| Label { name: name.clone(), keys: String::new() },
         );
         self.members(&short, label, &inner);
-        for (key, value) in &members {
-            if in_a_line(value).is_none() {
-                self.value(value, &inner.below(key), depth + 1);
+        for member in object.members() {
+            if in_a_line(member.value).is_none() {
+                self.value(member.value, &inner.below(&member.key), depth + 1);
             }
         }
     }
@@ -289,13 +241,11 @@ impl Writer {
 }
 
 /// A value that is short enough to share a line: no object, no long text.
-fn in_a_line(raw: &RawValue) -> Option<String> {
-    let text = raw.get();
-    match text.as_bytes().first()? {
-        b'{' => (text.len() == 2).then(String::new),
+fn in_a_line(raw: &str) -> Option<String> {
+    match raw.as_bytes().first()? {
+        b'{' => (raw.len() == 2).then(String::new),
         b'[' => {
-            let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-            let items: Option<Vec<String>> = items.into_iter().map(scalar).collect();
+            let items: Option<Vec<String>> = elements(raw)?.into_iter().map(scalar).collect();
             let joined = items?.join(" ");
             (joined.len() <= LONGEST_VALUE).then_some(joined)
         }
@@ -304,21 +254,17 @@ fn in_a_line(raw: &RawValue) -> Option<String> {
 }
 
 /// A number, a boolean or a string. A string with a comma keeps its quotation marks.
-fn scalar(raw: &RawValue) -> Option<String> {
-    let text = raw.get();
-    match text.as_bytes().first()? {
+fn scalar(raw: &str) -> Option<String> {
+    match raw.as_bytes().first()? {
         b'{' | b'[' => None,
-        b'"' if text.contains(", ") => Some(text.to_owned()),
+        b'"' if raw.contains(", ") => Some(raw.to_owned()),
         _ => Some(plain(raw).into_owned()),
     }
 }
 
 /// A string without its quotation marks, any other value unchanged.
-fn plain(raw: &RawValue) -> Cow<'_, str> {
-    match serde_json::from_str::<String>(raw.get()) {
-        Ok(value) => Cow::Owned(value),
-        Err(_) => Cow::Borrowed(raw.get()),
-    }
+fn plain(raw: &str) -> Cow<'_, str> {
+    serde_json::from_str::<String>(raw).map_or(Cow::Borrowed(raw), Cow::Owned)
 }
 
 /// Whether a value is a single identifier, which names its object.
@@ -328,33 +274,6 @@ fn is_name(value: &str) -> bool {
         is_whole |= place == (0..value.len()) && value.contains(|c: char| c.is_ascii_alphabetic());
     });
     is_whole
-}
-
-/// The members of an object, in their order.
-struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor)
-    }
-}
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some((key, value)) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
-            members.push((key, value));
-        }
-        Ok(Members(members))
-    }
 }
 
 #[cfg(test)]

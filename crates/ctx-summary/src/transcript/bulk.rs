@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use ctx_tokens::TokenCounter;
 
 use super::noise::cut;
 use super::{Record, Spoken, Transcript, whole, written};
-use crate::is_shell;
+use crate::{LISTS, is_shell};
 
 /// A text with fewer characters is never cut: it is an outcome.
 const SHORT: usize = 600;
@@ -42,27 +43,19 @@ struct Bulk {
     worth: usize,
 }
 
-/// Tools that show what lies somewhere, by a part of their name.
-const SHOWING: [&str; 12] = [
-    "read", "view", "open", "cat", "grep", "glob", "search", "find", "list", "fetch", "browse",
-    "ls",
-];
-/// Commands that do.
-const COMMANDS: [&str; 14] = [
-    "cat", "sed", "head", "tail", "less", "ls", "find", "grep", "rg", "tree", "nl", "awk", "bat",
-    "git",
-];
+static SHOWING: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("showing tools"));
+static COMMANDS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("showing commands"));
 
 /// Whether a call shows existing content; `digest`: the tool and its target.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
     if !is_shell(&name) {
-        return SHOWING.iter().any(|word| name.contains(word));
+        return SHOWING.iter().any(|word| name.contains(word.as_str()));
     }
     let command = digest.split_once(": ").map_or(digest, |(_, command)| command);
     let last = command.rsplit("&&").next().unwrap_or(command);
     let first = last.split_whitespace().next().unwrap_or_default();
-    COMMANDS.contains(&first)
+    COMMANDS.contains(first)
 }
 
 impl Transcript {

@@ -2,11 +2,12 @@
 //! statement that is clear on its own and has a value that cannot be guessed.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 use ctx_tokens::TokenCounter;
 
 use crate::ledger::{Index, Ledger, Origin, Segment};
-use crate::{Language, is_shell};
+use crate::{LISTS, Language, is_shell};
 
 /// A value that is less likely to be needed is not worth a line.
 const LEAST_CHANCE: f64 = 0.02;
@@ -231,11 +232,7 @@ fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
     })
 }
 
-/// Ends of the names of files with code.
-const SOURCES: [&str; 24] = [
-    "rs", "go", "py", "pyi", "js", "jsx", "ts", "tsx", "mjs", "java", "kt", "c", "h", "cc", "cpp",
-    "cs", "rb", "php", "swift", "scala", "sh", "css", "html", "lock",
-];
+static SOURCES: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("sources"));
 /// Tools that look for lines in files.
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
@@ -259,7 +256,7 @@ fn is_no_listing<'a>(
     let tool = tool.to_lowercase();
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
-    let is_code = work.contains('.') && SOURCES.contains(&end);
+    let is_code = work.contains('.') && SOURCES.contains(end);
     // The output of commands is full of members without an object.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
