@@ -54,9 +54,9 @@ pub(super) fn sections(
         if chosen.is_empty() {
             continue;
         }
-        text.push_str(heading(kind));
+        text.push_str(&heading(kind));
         text.push('\n');
-        most = most.saturating_sub(counter.count(heading(kind)) + 1);
+        most = most.saturating_sub(counter.count(&heading(kind)) + 1);
         for (_, line) in chosen {
             most = most.saturating_sub(counter.count(&line) + 1);
             text.push_str(&line);
@@ -107,7 +107,7 @@ fn choose(
     if room < LEAST {
         return Vec::new();
     }
-    let mut left = room.saturating_sub(counter.count(heading(first.kind)) + 1);
+    let mut left = room.saturating_sub(counter.count(&heading(first.kind)) + 1);
     let mut chosen = Vec::new();
     for (at, item) in ranked {
         let mut line = line_of(item, limit >= CITES);

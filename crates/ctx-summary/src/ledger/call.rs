@@ -158,7 +158,7 @@ pub(crate) struct Action {
     pub(crate) digest: String,
     pub(crate) target: Target,
     /// The list of tasks that it writes down.
-    pub(crate) tasks: Option<Vec<Task>>,
+    pub(crate) tasks: Option<Vec<Item>>,
 }
 
 /// The target of a call.
@@ -214,21 +214,14 @@ pub(crate) fn is_shell(tool: &str) -> bool {
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// A task of a list, and how it stands.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Task {
-    pub(crate) text: String,
-    pub(crate) state: State,
-}
-
 /// The list that a call writes down, by the shape of its arguments: the names of
 /// tasks, each followed by its status.
-pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Task>> {
+pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();
     if !(name.contains("todo") || name.contains("plan") || name.contains("task")) {
         return None;
     }
-    let mut tasks: Vec<Task> = Vec::new();
+    let mut tasks: Vec<Item> = Vec::new();
     let mut text: Option<String> = None;
     let mut status: Option<State> = None;
     for leaf in leaves {
@@ -244,10 +237,10 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Task>> {
             }
             _ => {}
         }
-        if let (Some(_), Some(state)) = (&text, status) {
-            let text = text.take().unwrap_or_default();
-            status = None;
-            tasks.push(Task { text, state });
+        if let (Some(name), Some(state)) = (&text, status) {
+            let task = Item::new(ItemKind::Open, name.clone(), 0);
+            tasks.push(Item { state, changed: true, ..task });
+            (text, status) = (None, None);
         }
     }
     (!tasks.is_empty()).then_some(tasks)
@@ -269,34 +262,26 @@ pub(crate) struct Waiting {
     pub(crate) action: Action,
     /// The segment that tells it.
     pub(crate) segment: Option<usize>,
-    /// Whether it wrote down a list of tasks, so that its result only confirms receipt and the
-    /// list is shown instead.
-    pub(crate) is_list: bool,
 }
 
 impl Calls {
     /// A call is made, and this segment tells it.
     pub(crate) fn begin(
         &mut self,
-        mut action: Action,
+        action: Action,
         segment: Option<usize>,
         line: u64,
         items: &mut Items,
     ) {
-        let tasks = action.tasks.take();
-        let is_list = tasks.is_some();
-        if let Some(tasks) = tasks {
+        if let Some(tasks) = &action.tasks {
             items.tasks(tasks, line);
         }
         if let Target::File { path, is_changed } = &action.target {
-            let mut item = Item::new(ItemKind::File, path.clone(), line);
-            item.changed = *is_changed;
-            items.add(item);
+            let item = Item::new(ItemKind::File, path.clone(), line);
+            items.add(Item { changed: *is_changed, ..item });
         }
         if action.id.is_none() || self.waiting.len() < MOST_WAITING {
-            let id = action.id.clone();
-            let waiting = Waiting { action, segment, is_list };
-            self.waiting.insert(id, waiting);
+            self.waiting.insert(action.id.clone(), Waiting { action, segment });
         }
     }
 
@@ -314,12 +299,11 @@ impl Calls {
         line: u64,
         items: &mut Items,
     ) -> Option<Waiting> {
-        let mut call = self.waiting.remove(&outcome.id)?;
+        let call = self.waiting.remove(&outcome.id)?;
         let action = &call.action;
         if action.target == Target::Command {
-            let mut item = Item::new(ItemKind::Command, action.digest.clone(), line);
-            item.changed = outcome.error.is_none();
-            items.add(item);
+            let item = Item::new(ItemKind::Command, action.digest.clone(), line);
+            items.add(Item { changed: outcome.error.is_none(), ..item });
         }
         // The subject of an error.
         let subject = match &action.target {
@@ -330,7 +314,6 @@ impl Calls {
             Some(error) => items.failed(subject, &action.digest, error, line),
             None => items.succeeded(subject),
         }
-        call.is_list &= outcome.error.is_none();
         Some(call)
     }
 }
@@ -339,7 +322,7 @@ impl Calls {
 mod tests {
     use ctx_format::{Call, ToolResult};
 
-    use super::{Action, DIGEST_MAX, ERROR_CHARS, Outcome, Target, Task, digest, error, tasks};
+    use super::{Action, DIGEST_MAX, ERROR_CHARS, Outcome, Target, digest, error, tasks};
     use crate::ledger::fixtures::{call, leaves, result};
     use crate::ledger::items::State;
     use crate::ledger::json::Leaf;
@@ -501,7 +484,7 @@ mod tests {
     fn of(tool: &str, arguments: &str) -> Option<Vec<(String, State)>> {
         let leaves: Vec<Leaf> = leaves(arguments).expect("JSON");
         let found = tasks(&call(None, tool, arguments), &leaves)?;
-        Some(found.into_iter().map(|Task { text, state }| (text, state)).collect())
+        Some(found.into_iter().map(|task| (task.text, task.state)).collect())
     }
 
     fn expected(list: &[(&str, State)]) -> Vec<(String, State)> {

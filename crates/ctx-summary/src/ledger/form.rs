@@ -71,16 +71,9 @@ pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
 }
 
 /// The heading of a kind's section.
-pub fn heading(kind: ItemKind) -> &'static str {
-    match kind {
-        ItemKind::Ask => "## Asks",
-        ItemKind::Constraint => "## Constraints",
-        ItemKind::Decision => "## Decisions",
-        ItemKind::Open => "## Open",
-        ItemKind::Error => "## Errors",
-        ItemKind::File => "## Files",
-        ItemKind::Command => "## Commands",
-    }
+pub fn heading(kind: ItemKind) -> String {
+    let (first, rest) = kind.as_str().split_at(1);
+    format!("## {}{rest}", first.to_uppercase())
 }
 
 /// A text without the citation it ends with (`⟦12⟧`, or `⟦12-15⟧` of older summaries), and the first
@@ -97,30 +90,24 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
     }
 }
 
-const REPAIRED: &str = " (repaired)";
-/// How a task of a list stands, in the words of the agents' own lists.
-const TASKS: [(State, &str); 3] = [
-    (State::Current, " (pending)"),
-    (State::InProgress, " (in_progress)"),
-    (State::Done, " (completed)"),
+/// What stands before and after the words of an item of a kind that is changed or not and in a
+/// state. Tasks of a list are marked in the words of the agents' own lists.
+const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
+    (ItemKind::File, true, State::Current, "changed: ", ""),
+    (ItemKind::File, false, State::Current, "read: ", ""),
+    (ItemKind::Error, false, State::Done, "", " (repaired)"),
+    (ItemKind::Open, true, State::Current, "", " (pending)"),
+    (ItemKind::Open, true, State::InProgress, "", " (in_progress)"),
+    (ItemKind::Open, true, State::Done, "", " (completed)"),
+    (ItemKind::Command, false, State::Current, "", " (failed)"),
 ];
-const FAILED: &str = " (failed)";
-const CHANGED: &str = "changed: ";
-const READ: &str = "read: ";
 
 /// The line of an item.
 pub fn line_of(item: &Item, cite: bool) -> String {
-    let (before, after) = match item.kind {
-        ItemKind::File if item.changed => (CHANGED, ""),
-        ItemKind::File => (READ, ""),
-        ItemKind::Error if item.state == State::Done => ("", REPAIRED),
-        ItemKind::Open if item.changed => {
-            let of_state = TASKS.iter().find(|(state, _)| *state == item.state);
-            ("", of_state.map_or("", |(_, word)| word))
-        }
-        ItemKind::Command if !item.changed => ("", FAILED),
-        _ => ("", ""),
+    let is_marked = |(kind, changed, state, ..): &&(ItemKind, bool, State, &str, &str)| {
+        (*kind, *changed, *state) == (item.kind, item.changed, item.state)
     };
+    let (before, after) = MARKS.iter().find(is_marked).map_or(("", ""), |mark| (mark.3, mark.4));
     let mut line = format!("- {before}{}{after}", item.text);
     if cite && item.line > 0 {
         let _ = write!(line, " ⟦{}⟧", item.line);
@@ -134,33 +121,13 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
     // For a list: the next list replaces it. For a command: it succeeded.
     item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
-    match kind {
-        ItemKind::File => {
-            let changed = text.strip_prefix(CHANGED);
-            item.changed = changed.is_some();
-            text = changed.or(text.strip_prefix(READ)).unwrap_or(text);
+    for (_, changed, state, before, after) in MARKS.iter().filter(|mark| mark.0 == kind) {
+        let inside = text.strip_prefix(before).and_then(|text| text.strip_suffix(after));
+        if let Some(inside) = inside {
+            text = inside;
+            item.changed = *changed;
+            item.state = *state;
         }
-        ItemKind::Error => {
-            if let Some(error) = text.strip_suffix(REPAIRED) {
-                text = error;
-                item.state = State::Done;
-            }
-        }
-        ItemKind::Command => {
-            if let Some(command) = text.strip_suffix(FAILED) {
-                text = command;
-                item.changed = false;
-            }
-        }
-        ItemKind::Open => {
-            for (state, word) in TASKS {
-                if let Some(task) = text.strip_suffix(word) {
-                    text = task;
-                    item.state = state;
-                }
-            }
-        }
-        ItemKind::Ask | ItemKind::Constraint | ItemKind::Decision => {}
     }
     text.clone_into(&mut item.text);
     Some(item)

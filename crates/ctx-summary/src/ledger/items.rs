@@ -9,7 +9,6 @@ use ctx_text::regex;
 use regex::Regex;
 
 use crate::ledger::LISTS;
-use crate::ledger::call::Task;
 use crate::ledger::rules::{MemoryKind, find, simplified};
 
 /// So many items of a kind; beyond, the oldest that are done or superseded leave,
@@ -86,7 +85,7 @@ impl Items {
     }
 
     /// A new list of tasks takes the place of the one before.
-    pub(crate) fn tasks(&mut self, tasks: Vec<Task>, line: u64) {
+    pub(crate) fn tasks(&mut self, tasks: &[Item], line: u64) {
         let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
         for item in &mut self.list {
             let gone =
@@ -96,11 +95,7 @@ impl Items {
             }
         }
         for task in tasks {
-            let mut item = Item::new(ItemKind::Open, task.text, line);
-            item.state = task.state;
-            // For a list: the next list has its state.
-            item.changed = true;
-            self.add(item);
+            self.add(Item { line, ..task.clone() });
         }
     }
 
@@ -277,15 +272,7 @@ impl ItemKind {
 
     /// Its word, in the plural.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ask => "asks",
-            Self::Constraint => "constraints",
-            Self::Decision => "decisions",
-            Self::Open => "open",
-            Self::Error => "errors",
-            Self::File => "files",
-            Self::Command => "commands",
-        }
+        ["asks", "constraints", "decisions", "open", "errors", "files", "commands"][self as usize]
     }
 }
 
@@ -356,7 +343,6 @@ mod tests {
 
     use super::{Decision, Items, LOOKED_BACK, MOST};
     use super::{Item, ItemKind, State};
-    use crate::ledger::call::Task;
 
     fn item(kind: ItemKind, text: &str, line: u64) -> Item {
         Item::new(kind, text.to_owned(), line)
@@ -374,8 +360,9 @@ mod tests {
         items.say(item(ItemKind::Decision, text, 1), takes_back);
     }
 
-    fn task(text: &str, is_done: bool) -> Task {
-        Task { text: text.to_owned(), state: if is_done { State::Done } else { State::Current } }
+    fn task(text: &str, is_done: bool) -> Item {
+        let state = if is_done { State::Done } else { State::Current };
+        Item { state, changed: true, ..item(ItemKind::Open, text, 0) }
     }
 
     #[test]
@@ -447,14 +434,14 @@ mod tests {
     fn a_new_list_of_tasks_takes_the_place_of_the_old_one() {
         let mut items = Items::default();
         items.add(item(ItemKind::Open, "of no list", 1));
-        items.tasks(vec![task("one", false), task("two", false), task("three", true)], 2);
-        items.tasks(vec![task("two", true), task("four", false)], 3);
+        items.tasks(&[task("one", false), task("two", false), task("three", true)], 2);
+        items.tasks(&[task("two", true), task("four", false)], 3);
         assert_eq!(texts(&items), ["of no list", "one", "two", "three", "four"]);
         assert_eq!(
             states(&items),
             [State::Current, State::Superseded, State::Done, State::Superseded, State::Current]
         );
-        items.tasks(vec![], 4);
+        items.tasks(&[], 4);
         assert_eq!(states(&items)[4], State::Superseded);
     }
 

@@ -116,7 +116,8 @@ impl Ledger {
                 let Some(call) = self.calls.end(&outcome, line, &mut self.items) else {
                     return;
                 };
-                if call.is_list {
+                // It only confirms that the list was received, which is shown instead.
+                if call.action.tasks.is_some() && outcome.error.is_none() {
                     self.index.hide(&numbers[quotes]);
                 } else if let Some(segment) = call.segment {
                     let is_file = matches!(call.action.target, Target::File { .. });
