@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::numbers;
-use super::words::{HashedSet, Phrases, is_chinese};
-use ctx_text::{hash_lowercase, hash_pair};
+use super::words::{HashedSet, Phrases};
+use ctx_text::{hash_lowercase, hash_pair, is_han};
 
 /// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +180,7 @@ fn is_path(token: &str) -> bool {
 /// Words with everything that identifiers are made of, without the marks of
 /// sentences around them.
 fn tokens(text: &str) -> Vec<Range<usize>> {
-    let is_part = |c: char| c.is_alphanumeric() && !is_chinese(c) || "_-./:@#%+~&?$".contains(c);
+    let is_part = |c: char| c.is_alphanumeric() && !is_han(c) || "_-./:@#%+~&?$".contains(c);
     // `12,345` is one number.
     let joins_digits = |at: usize| {
         let bytes = text.as_bytes();

@@ -15,7 +15,6 @@
 
 mod commands;
 mod identifiers;
-mod missing;
 mod names;
 mod numbers;
 mod shape;
@@ -31,7 +30,7 @@ use ctx_tokens::TokenCounter;
 
 use ctx_llm::is_refusal;
 use ctx_text::Lists;
-pub use missing::missing_headings;
+pub use shape::missing_headings;
 pub use source::{Source, UNVERIFIED};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
@@ -228,9 +227,7 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let repairs = &mut self.done.repairs;
-            let headings = self.rules.headings;
-            let Some(line) = spans::repaired(line, area, self.source, headings, repairs) else {
+            let Some(line) = self.repaired_line(line, area) else {
                 continue;
             };
             in_code ^= line.trim_start().starts_with("```");

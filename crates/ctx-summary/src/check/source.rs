@@ -8,8 +8,8 @@ use ctx_redact::redact;
 use super::identifiers;
 use super::shape::unescaped;
 use super::spans::Spans;
-use super::words::{HashedSet, Phrases, has_chinese, is_chinese, words};
-use ctx_text::{hash_pair, one_line};
+use super::words::{HashedSet, Phrases, has_chinese, words};
+use ctx_text::{hash_pair, is_han, one_line};
 
 /// Follows what an answer says and the record does not.
 pub const UNVERIFIED: &str = "(unverified)";
@@ -127,7 +127,7 @@ impl Source {
     }
 
     fn add_language(&mut self, text: &str) {
-        self.chinese += text.chars().filter(|c| is_chinese(*c)).count();
+        self.chinese += text.chars().filter(|c| is_han(*c)).count();
         self.other_words += text.split_whitespace().count();
     }
 

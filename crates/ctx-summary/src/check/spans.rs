@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use ctx_text::regex;
+use ctx_text::{is_han, regex};
 use regex::Regex;
 
 use super::commands::{self, CommandVerdict};
 use super::shape::unescaped;
 use super::source::{Source, UNVERIFIED};
-use super::words::{is_chinese, pieces, words};
-use super::{Area, Repairs, identifiers, names, says_something};
+use super::words::{pieces, words};
+use super::{Area, Check, identifiers, names, says_something};
 
 /// Their positions, in order.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
 const DEEPEST: usize = 8;
 
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() && !is_chinese(c)
+    c.is_alphanumeric() && !is_han(c)
 }
 
 fn may_open(before: Option<char>, after: Option<char>) -> bool {
@@ -129,80 +129,70 @@ fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
 }
 
-/// The line as it may stay; `None` when nothing is left of it. It may name other sections by
-/// their `headings`.
-pub(super) fn repaired(
-    line: &str,
-    area: Area,
-    source: &Source,
-    headings: &[String],
-    repairs: &mut Repairs,
-) -> Option<String> {
-    let line = without_commands(line, area, source, repairs)?;
-    let spans = Spans::of(&line);
-    let quoted = check(&line, &spans, area, source);
-    let mut places = BTreeSet::new();
-    for (range, fate) in commands::unsupported(&line, area, source) {
-        if fate == CommandVerdict::Marked && !is_quoted(range.start, &quoted) {
-            places.insert(range.start + line[range].trim_end().len());
+impl Check<'_> {
+    /// The line as it may stay; `None` when nothing is left of it.
+    pub(super) fn repaired_line(&mut self, line: &str, area: Area) -> Option<String> {
+        let mut text = self.without_commands(line, area)?;
+        let line = text.clone();
+        let source = self.source;
+        let spans = Spans::of(&line);
+        let quoted = check(&line, &spans, area, source);
+        let mut places = BTreeSet::new();
+        for (range, verdict) in commands::unsupported(&line, area, source) {
+            if verdict == CommandVerdict::Marked && !is_quoted(range.start, &quoted) {
+                places.insert(range.start + line[range].trim_end().len());
+            }
         }
-    }
-    let names = names::invented(&line, &spans, &source.phrases, headings);
-    let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
-    for range in names.into_iter().chain(identifiers) {
-        // A quote is known as a whole, or unknown as a whole.
-        if !is_quoted(range.start, &quoted) {
-            places.insert(end_of(&range, &line, &spans));
+        let names = names::invented(&line, &spans, &source.phrases, self.rules.headings);
+        let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
+        for range in names.into_iter().chain(identifiers) {
+            // A quote is known as a whole, or unknown as a whole.
+            if !is_quoted(range.start, &quoted) {
+                places.insert(end_of(&range, &line, &spans));
+            }
         }
+        let mut edits = Vec::new();
+        for (span, quoted) in &quoted {
+            match quoted {
+                Quoted::Exact => {}
+                Quoted::Near(exact) => edits.push((inside(&line, span), *exact)),
+                Quoted::Unknown => _ = places.insert(span.end),
+            }
+        }
+        places.retain(|at| !line[*at..].trim_start().starts_with(UNVERIFIED));
+        self.done.repairs.quotes_repaired += edits.len();
+        self.done.repairs.unverified += places.len();
+        let mark = format!(" {UNVERIFIED}");
+        edits.extend(places.into_iter().map(|at| (at..at, mark.as_str())));
+        edits.sort_by_key(|(range, _)| range.start);
+        // From the last, so that the places before it stay true.
+        for (range, new) in edits.into_iter().rev() {
+            text.replace_range(range, new);
+        }
+        Some(text)
     }
-    let unknown = quoted.iter().filter(|(_, quoted)| *quoted == Quoted::Unknown);
-    places.extend(unknown.map(|(span, _)| span.end));
-    places.retain(|at| !line[*at..].trim_start().starts_with(UNVERIFIED));
-    repairs.unverified += places.len();
 
-    let mut text = line.clone();
-    let mark = format!(" {UNVERIFIED}");
-    let marks = places.into_iter().map(|at| (at..at, mark.as_str()));
-    let exact = quoted.iter().filter_map(|(span, quoted)| match quoted {
-        Quoted::Near(exact) => Some((inside(span, &line), *exact)),
-        _ => None,
-    });
-    let mut edits: Vec<(Range<usize>, &str)> = exact.collect();
-    repairs.quotes_repaired += edits.len();
-    edits.extend(marks);
-    edits.sort_by_key(|(range, _)| range.start);
-    // From the last, so that the places before it stay true.
-    for (range, new) in edits.into_iter().rev() {
-        text.replace_range(range, new);
-    }
-    Some(text)
-}
-
-/// The line without the sentences that command the reader; quotes of the record stay.
-fn without_commands(
-    line: &str,
-    area: Area,
-    source: &Source,
-    repairs: &mut Repairs,
-) -> Option<String> {
-    let mut gone = commands::unsupported(line, area, source);
-    gone.retain(|(_, fate)| *fate == CommandVerdict::Gone);
-    if gone.is_empty() {
-        return Some(line.to_owned());
-    }
-    let mut quoted = check(line, &Spans::of(line), area, source);
-    quoted.retain(|(_, quoted)| *quoted == Quoted::Exact);
-    let mut text = line.to_owned();
-    for (range, _) in gone.into_iter().rev() {
-        if !is_quoted(range.start, &quoted) {
-            text.replace_range(range, "");
-            repairs.commands += 1;
+    /// The line without the sentences that command the reader; quotes of the record stay.
+    fn without_commands(&mut self, line: &str, area: Area) -> Option<String> {
+        let mut gone = commands::unsupported(line, area, self.source);
+        gone.retain(|(_, verdict)| *verdict == CommandVerdict::Gone);
+        if gone.is_empty() {
+            return Some(line.to_owned());
         }
+        let mut quoted = check(line, &Spans::of(line), area, self.source);
+        quoted.retain(|(_, quoted)| *quoted == Quoted::Exact);
+        let mut text = line.to_owned();
+        for (range, _) in gone.into_iter().rev() {
+            if !is_quoted(range.start, &quoted) {
+                text.replace_range(range, "");
+                self.done.repairs.commands += 1;
+            }
+        }
+        let left = text.trim_end();
+        // A label alone says nothing.
+        let is_label = left.len() < line.len() && left.trim_end_matches('*').ends_with([':', '：']);
+        (says_something(left) && !is_label).then(|| left.to_owned())
     }
-    let left = text.trim_end();
-    // A label alone says nothing.
-    let is_label = left.len() < line.len() && left.trim_end_matches('*').ends_with([':', '：']);
-    (says_something(left) && !is_label).then(|| left.to_owned())
 }
 
 fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
@@ -210,10 +200,11 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
 }
 
 /// Between the marks of a quote.
-fn inside(span: &Range<usize>, line: &str) -> Range<usize> {
-    let inner = inner(line, span);
-    let start = span.start + line[span.clone()].chars().next().map_or(0, char::len_utf8);
-    start..start + inner.len()
+fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
+    let mut chars = line[span.clone()].chars();
+    let mut mark = || chars.next().map_or(0, char::len_utf8);
+    let start = span.start + mark();
+    start..span.end - chars.next_back().map_or(0, char::len_utf8)
 }
 
 /// The position of a mark: after the code around the word, and after closing punctuation.
@@ -245,39 +236,32 @@ static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
 /// The quotes of a line that are long enough to be a person's words, with their marks.
-pub(super) fn check<'s>(
+fn check<'s>(
     line: &str,
     spans: &Spans,
     area: Area,
     source: &'s Source,
 ) -> Vec<(Range<usize>, Quoted<'s>)> {
-    let long = spans.quotes.iter().filter(|span| is_long(inner(line, span)));
-    long.map(|span| {
-        let quote = inner(line, span);
-        let quoted = if is_exact(quote, source) {
-            Quoted::Exact
-        } else {
-            let nearest = (area == Area::Asks).then(|| nearest(quote, source)).flatten();
-            nearest.map_or(Quoted::Unknown, Quoted::Near)
-        };
-        (span.clone(), quoted)
-    })
-    .collect()
-}
-
-/// The text between the marks of a quote.
-pub(super) fn inner<'l>(line: &'l str, span: &Range<usize>) -> &'l str {
-    let quote = &line[span.clone()];
-    let mut chars = quote.chars();
-    chars.next();
-    chars.next_back();
-    chars.as_str()
+    let mut found = Vec::new();
+    for span in &spans.quotes {
+        let quote = &line[inside(line, span)];
+        if is_long(quote) {
+            let near = || if area == Area::Asks { nearest(quote, source) } else { None };
+            let quoted = if is_exact(quote, source) {
+                Quoted::Exact
+            } else {
+                near().map_or(Quoted::Unknown, Quoted::Near)
+            };
+            found.push((span.clone(), quoted));
+        }
+    }
+    found
 }
 
 /// Shorter quotes are terms.
 fn is_long(quote: &str) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
-    let chinese = quote.chars().filter(|c| is_chinese(*c)).count();
+    let chinese = quote.chars().filter(|c| is_han(*c)).count();
     chinese >= 5 || quote.split_whitespace().count() >= 3
 }
 

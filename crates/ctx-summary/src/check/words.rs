@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use ctx_text::{hash_lowercase, hash_pair};
+use ctx_text::{hash_lowercase, hash_pair, is_han};
 use regex::Regex;
 
 use super::LISTS;
@@ -39,13 +39,9 @@ static EMPTY: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("empty"))
 const EMPTY_CHINESE: &str =
     "的了着过请你您我他她它们在把被将和与及就都也要须必应该需得地是有并再先后";
 
-pub(super) fn is_chinese(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
-}
-
 /// Whether a text has Chinese in it.
 pub(super) fn has_chinese(text: &str) -> bool {
-    text.chars().any(is_chinese)
+    text.chars().any(is_han)
 }
 
 /// A text as patterns read it: in lower case, with one kind of apostrophe.
@@ -71,7 +67,7 @@ pub(super) fn words(text: &str) -> Vec<u64> {
     for word in texts_of(text) {
         lower.clear();
         lower.extend(word.chars().flat_map(char::to_lowercase));
-        let is_empty = if word.starts_with(is_chinese) {
+        let is_empty = if word.starts_with(is_han) {
             EMPTY_CHINESE.contains(word)
         } else {
             EMPTY.contains(&lower)
@@ -189,7 +185,7 @@ fn words_of(text: &str) -> impl Iterator<Item = u64> {
 }
 
 fn texts_of(text: &str) -> impl Iterator<Item = &str> {
-    ctx_text::words(text, is_chinese).map(|word| &text[word])
+    ctx_text::words(text, is_han).map(|word| &text[word])
 }
 
 /// A line of a listing without its number: `  12→text`, so that sentences go on across lines.

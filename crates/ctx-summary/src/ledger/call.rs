@@ -1,6 +1,5 @@
 //! What the tools did: each call in short, its file, command or tasks, and its error.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use ctx_format::files::{Access, FileUse};
@@ -249,14 +248,7 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
 /// Calls that wait for their results; more than that wait for nothing.
 const MOST_WAITING: usize = 1_000;
 
-/// Follows calls to their results.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    /// By their ids; of those without an id the last one.
-    waiting: HashMap<Option<String>, Waiting>,
-}
-
-/// A call, open or answered.
+/// A call that waits for its result.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) action: Action,
@@ -264,21 +256,15 @@ pub(crate) struct Waiting {
     pub(crate) segment: Option<usize>,
 }
 
-impl Calls {
+impl Items {
     /// A call is made, and this segment tells it.
-    pub(crate) fn begin(
-        &mut self,
-        action: Action,
-        segment: Option<usize>,
-        line: u64,
-        items: &mut Items,
-    ) {
+    pub(crate) fn begin(&mut self, action: Action, segment: Option<usize>, line: u64) {
         if let Some(tasks) = &action.tasks {
-            items.tasks(tasks, line);
+            self.tasks(tasks, line);
         }
         if let Target::File { path, is_changed } = &action.target {
             let item = Item::new(ItemKind::File, path.clone(), line);
-            items.add(Item { changed: *is_changed, ..item });
+            self.add(Item { changed: *is_changed, ..item });
         }
         if action.id.is_none() || self.waiting.len() < MOST_WAITING {
             self.waiting.insert(action.id.clone(), Waiting { action, segment });
@@ -293,17 +279,12 @@ impl Calls {
     }
 
     /// Ends a call; `None` if it is unknown.
-    pub(crate) fn end(
-        &mut self,
-        outcome: &Outcome,
-        line: u64,
-        items: &mut Items,
-    ) -> Option<Waiting> {
+    pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
         let call = self.waiting.remove(&outcome.id)?;
         let action = &call.action;
         if action.target == Target::Command {
             let item = Item::new(ItemKind::Command, action.digest.clone(), line);
-            items.add(Item { changed: outcome.error.is_none(), ..item });
+            self.add(Item { changed: outcome.error.is_none(), ..item });
         }
         // The subject of an error.
         let subject = match &action.target {
@@ -311,8 +292,8 @@ impl Calls {
             Target::Command | Target::Other => &action.digest,
         };
         match &outcome.error {
-            Some(error) => items.failed(subject, &action.digest, error, line),
-            None => items.succeeded(subject),
+            Some(error) => self.failed(subject, &action.digest, error, line),
+            None => self.succeeded(subject),
         }
         Some(call)
     }
@@ -530,7 +511,7 @@ mod tests {
 
 #[cfg(test)]
 mod calls_tests {
-    use super::{Calls, MOST_WAITING};
+    use super::MOST_WAITING;
     use crate::ledger::call::{Action, Outcome};
     use crate::ledger::fixtures::{call, leaves};
     use crate::ledger::items::Items;
@@ -538,7 +519,6 @@ mod calls_tests {
 
     #[derive(Default)]
     struct Session {
-        calls: Calls,
         items: Items,
         line: u64,
     }
@@ -548,13 +528,13 @@ mod calls_tests {
             self.line += 1;
             let leaves = leaves(arguments);
             let action = Action::of(&call(id, tool, arguments), arguments, leaves.as_deref());
-            self.calls.begin(action, None, self.line, &mut self.items);
+            self.items.begin(action, None, self.line);
         }
 
         fn result(&mut self, id: Option<&str>, error: Option<&str>) {
             self.line += 1;
             let outcome = Outcome { id: id.map(str::to_owned), error: error.map(str::to_owned) };
-            self.calls.end(&outcome, self.line, &mut self.items);
+            self.items.end(&outcome, self.line);
         }
 
         /// Kind, text, line, state and `changed` of each item.

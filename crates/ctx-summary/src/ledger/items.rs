@@ -9,6 +9,7 @@ use ctx_text::regex;
 use regex::Regex;
 
 use crate::ledger::LISTS;
+use crate::ledger::call::Waiting;
 use crate::ledger::rules::{MemoryKind, find, simplified};
 
 /// So many items of a kind; beyond, the oldest that are done or superseded leave,
@@ -30,6 +31,8 @@ pub(crate) struct Items {
     pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
     /// Errors out of an earlier summary that are not repaired yet.
     carried_errors: Vec<usize>,
+    /// Calls without a result, by their ids; of those without an id the last one.
+    pub(crate) waiting: HashMap<Option<String>, Waiting>,
 }
 
 impl Items {

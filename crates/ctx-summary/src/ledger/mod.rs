@@ -43,7 +43,7 @@ pub use segment::{Origin, Segment, SegmentKind};
 use ctx_format::{Message, Zone};
 use ctx_text::Lists;
 
-use call::{Calls, Target};
+use call::Target;
 use items::Items;
 use reading::{Event, Source};
 
@@ -54,7 +54,6 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 pub struct Ledger {
     index: Index,
     items: Items,
-    calls: Calls,
     /// Items that earlier summaries had no room for.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
@@ -94,7 +93,7 @@ impl Ledger {
         if self.index.is_full() {
             self.index.shrink();
             // Their numbers are others now.
-            self.calls.forget_segments();
+            self.items.forget_segments();
         }
     }
 
@@ -110,10 +109,10 @@ impl Ledger {
             }
             Event::Call(action, quote) => {
                 let segment = quote.map(|quote| numbers[quote]);
-                self.calls.begin(action, segment, line, &mut self.items);
+                self.items.begin(action, segment, line);
             }
             Event::Result(outcome, quotes) => {
-                let Some(call) = self.calls.end(&outcome, line, &mut self.items) else {
+                let Some(call) = self.items.end(&outcome, line) else {
                     return;
                 };
                 // It only confirms that the list was received, which is shown instead.
