@@ -10,7 +10,7 @@ mod words;
 
 pub use hash::{hash, hash_lowercase, hash_pair};
 pub use line::{
-    comparison_key, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
+    comparison_key, edited, first_chars, head_and_tail, last_chars, one_line, plain_line, shorten,
 };
 pub use pattern::{
     HintedMatcher, Lists, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries,

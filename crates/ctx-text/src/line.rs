@@ -31,6 +31,17 @@ fn is_plain_line(text: &str) -> bool {
     before != b' ' || bytes.is_empty()
 }
 
+/// A text after a change that may leave it as it is.
+pub fn edited<'t>(
+    text: Cow<'t, str>,
+    edit: impl for<'e> FnOnce(&'e str) -> Cow<'e, str>,
+) -> Cow<'t, str> {
+    match text {
+        Cow::Borrowed(text) => edit(text),
+        Cow::Owned(text) => edit(&text).into_owned().into(),
+    }
+}
+
 /// The first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
     let end = text.char_indices().nth(count);

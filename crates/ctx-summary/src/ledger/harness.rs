@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 
 use ctx_format::{Call, Denial, Message, Part, ToolResult};
 
+use ctx_text::edited;
+
 use crate::ledger::LISTS;
 
 /// The author of the text in a user's message.
@@ -83,10 +85,7 @@ pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
         let (_, summary) = rest.split_once("\nSummary:\n")?;
         Some(format!("{before}\n{summary}"))
     };
-    match parts() {
-        Some(text) => without_added(&text).into_owned().into(),
-        None => without_added(text),
-    }
+    edited(parts().map_or(text.into(), Cow::Owned), without_added)
 }
 
 /// The user's own text: without what the program wrote around it, without the shell prompt of
@@ -96,10 +95,7 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     if let Some(command) = command(own.trim()) {
         return command.into();
     }
-    match own {
-        Cow::Borrowed(own) => without_added(before_prompt(own)),
-        Cow::Owned(own) => without_added(before_prompt(&own)).into_owned().into(),
-    }
+    edited(own, |own| without_added(before_prompt(own)))
 }
 
 /// The text without the lines that the program added.

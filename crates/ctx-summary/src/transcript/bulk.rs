@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ctx_tokens::TokenCounter;
 
 use super::noise::cut;
-use super::{Record, Spoken, Transcript, whole, written};
+use super::{Record, Spoken, ToolText, Transcript, whole, written};
 use crate::{LISTS, is_shell};
 
 /// A text with fewer characters is never cut: it is an outcome.
@@ -36,8 +36,6 @@ const LATEST: usize = 3;
 
 /// A long text of a tool.
 struct Bulk {
-    piece: usize,
-    part: usize,
     chars: usize,
     tokens: u64,
     worth: usize,
@@ -94,16 +92,17 @@ impl Transcript {
 
 /// The greatest length for texts of the usual worth with which the record has about `room`
 /// tokens.
-fn limit(bulks: &[Bulk], needed: u64, room: u64) -> Option<usize> {
+fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
+    let bulks = || bulks.iter().flatten().flatten();
     let tokens = |least: usize| -> u64 {
-        let left_out = bulks.iter().map(|bulk| {
+        let left_out = bulks().map(|bulk| {
             let kept = bulk.limit(least);
             let left = bulk.tokens * (bulk.chars - kept) as u64 / bulk.chars as u64;
             left.saturating_sub(if left > 0 { MARK } else { 0 })
         });
         needed.saturating_sub(left_out.sum())
     };
-    let (mut low, mut high) = (LEAST, bulks.iter().map(|bulk| bulk.chars).max()? * 2);
+    let (mut low, mut high) = (LEAST, bulks().map(|bulk| bulk.chars).max()? * 2);
     if tokens(low) > room {
         return None;
     }
@@ -131,7 +130,8 @@ type Later<'s> = HashMap<&'s str, usize>;
 fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
     let mut later = HashMap::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let own = piece.iter().filter(|spoken| spoken.tool.is_none_or(|tool| tool.is_call));
+        let own =
+            piece.iter().filter(|spoken| matches!(spoken.tool, None | Some(ToolText::Arguments)));
         for spoken in own {
             later.extend(names(&spoken.text).map(|name| (name, at)));
         }
@@ -152,58 +152,54 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn bulks(pieces: &[Vec<Spoken>], later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Bulk> {
-    let mut bulks = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        for (part, spoken) in piece.iter().enumerate() {
-            let chars = spoken.text.chars().count();
-            let Some(tool) = spoken.tool.filter(|_| chars > SHORT) else {
-                continue;
-            };
-            let kind = if tool.is_error {
-                ERROR
-            } else if tool.is_call {
-                WRITTEN
-            } else if tool.shows {
-                SHOWN
-            } else {
-                USUAL
-            };
-            let used: HashSet<&str> = names(&spoken.text)
-                .filter(|name| later.get(name).is_some_and(|last| *last > at))
-                .take(NAMES * 8)
-                .collect();
-            let worth = kind + NAME * used.len().min(NAMES);
-            bulks.push(Bulk {
-                piece: at,
-                part,
-                chars,
-                tokens: counter.count(&spoken.text),
-                worth: worth + worth * (LATEST - 1) * at / pieces.len(),
-            });
+/// The long texts of tools, for each part of each piece.
+fn bulks(
+    pieces: &[Vec<Spoken>],
+    later: &Later<'_>,
+    counter: &dyn TokenCounter,
+) -> Vec<Vec<Option<Bulk>>> {
+    let bulk = |at: usize, spoken: &Spoken| {
+        let worth = match spoken.tool? {
+            ToolText::Error => ERROR,
+            ToolText::Arguments => WRITTEN,
+            ToolText::Shown => SHOWN,
+            ToolText::Result => USUAL,
+        };
+        let chars = spoken.text.chars().count();
+        if chars <= SHORT {
+            return None;
         }
-    }
-    bulks
+        let used = names(&spoken.text).filter(|name| is_used(name, later, at));
+        let used: HashSet<&str> = used.take(NAMES * 8).collect();
+        let worth = worth + NAME * used.len().min(NAMES);
+        let worth = worth + worth * (LATEST - 1) * at / pieces.len();
+        Some(Bulk { chars, tokens: counter.count(&spoken.text), worth })
+    };
+    let pieces = pieces.iter().enumerate();
+    pieces.map(|(at, piece)| piece.iter().map(|spoken| bulk(at, spoken)).collect()).collect()
 }
 
-fn shortened(pieces: &[Vec<Spoken>], bulks: &[Bulk], later: &Later<'_>, least: usize) -> Record {
-    let places = bulks.iter().map(|bulk| ((bulk.piece, bulk.part), bulk));
-    let places: HashMap<(usize, usize), &Bulk> = places.collect();
-    let cuts = bulks.iter().filter(|bulk| bulk.limit(least) < bulk.chars);
-    let cuts = cuts.count();
-    let write = |(at, piece): (usize, &Vec<Spoken>)| {
-        written(piece, |part, spoken| {
-            let Some(bulk) = places.get(&(at, part)) else {
-                return Cow::Borrowed(&spoken.text);
-            };
-            let limit = bulk.limit(least);
-            if limit >= bulk.chars {
-                return Cow::Borrowed(&spoken.text);
+/// Whether a name is used after a piece.
+fn is_used(name: &str, later: &Later<'_>, at: usize) -> bool {
+    later.get(name).is_some_and(|last| *last > at)
+}
+
+fn shortened(
+    pieces: &[Vec<Spoken>],
+    bulks: &[Vec<Option<Bulk>>],
+    later: &Later<'_>,
+    least: usize,
+) -> Record {
+    let mut record = Record { pieces: Vec::new(), cuts: 0 };
+    for (at, (piece, bulks)) in pieces.iter().zip(bulks).enumerate() {
+        let is_told = |line: &str| names(line).any(|name| is_used(name, later, at));
+        record.pieces.push(written(piece, |part, spoken| match &bulks[part] {
+            Some(bulk) if bulk.limit(least) < bulk.chars => {
+                record.cuts += 1;
+                cut(&spoken.text, bulk.limit(least), is_told).into()
             }
-            let is_told =
-                |line: &str| names(line).any(|name| later.get(name).is_some_and(|last| *last > at));
-            Cow::Owned(cut(&spoken.text, limit, is_told))
-        })
-    };
-    Record { pieces: pieces.iter().enumerate().map(write).collect(), cuts }
+            _ => Cow::Borrowed(&spoken.text),
+        }));
+    }
+    record
 }

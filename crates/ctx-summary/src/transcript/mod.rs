@@ -7,10 +7,10 @@ mod pack;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use ctx_format::{Call, Message, Part, Role, ToolResult};
 use ctx_redact::redact;
+use ctx_text::hash;
 use ctx_tokens::TokenCounter;
 
 use crate::ledger::runtime::digest;
@@ -48,16 +48,17 @@ struct Spoken {
     label: String,
     text: String,
     /// Arguments and results of tools may be cut.
-    tool: Option<Tool>,
+    tool: Option<ToolText>,
 }
 
 /// A text that a tool was given or gave.
-#[derive(Clone, Copy, Debug)]
-struct Tool {
-    is_call: bool,
-    is_error: bool,
-    /// It shows existing content, and can be looked at again.
-    shows: bool,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToolText {
+    Arguments,
+    Error,
+    /// Existing content, which can be looked at again.
+    Shown,
+    Result,
 }
 
 /// A call, for its result.
@@ -176,11 +177,9 @@ impl Transcript {
         let digest = redact(&digest(call)).0.into_owned();
         let shows = bulk::shows(&call.name, &digest);
         if let Some(id) = &call.id {
-            let made = Made { digest, shows };
-            self.calls.insert(id.to_string(), made);
+            self.calls.insert(id.to_string(), Made { digest, shows });
         }
-        let tool = Tool { is_call: true, is_error: false, shows: false };
-        self.add_of_tool(label, &arguments, tool);
+        self.add_of_tool(label, &arguments, ToolText::Arguments);
     }
 
     fn add_result(&mut self, line: u64, result: &ToolResult<'_>) {
@@ -199,15 +198,18 @@ impl Transcript {
         let last = self.pieces.len() - 1;
         let place = (last, self.pieces[last].len());
         if text.len() >= REPEATED {
-            let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&text);
-            if let Some((piece, part)) = self.results.insert(hash, place) {
+            if let Some((piece, part)) = self.results.insert(hash(&text), place) {
                 let before = &mut self.pieces[piece][part].text;
                 self.held -= before.len();
                 REPEATS.clone_into(before);
             }
         }
-        let tool = Tool { is_call: false, is_error: result.is_error, shows };
-        self.add_of_tool(label, &text, tool);
+        let kind = match (result.is_error, shows) {
+            (true, _) => ToolText::Error,
+            (_, true) => ToolText::Shown,
+            _ => ToolText::Result,
+        };
+        self.add_of_tool(label, &text, kind);
     }
 
     fn add(&mut self, label: &str, text: &str) {
@@ -217,13 +219,13 @@ impl Transcript {
         }
     }
 
-    fn add_of_tool(&mut self, label: String, text: &str, tool: Tool) {
+    fn add_of_tool(&mut self, label: String, text: &str, tool: ToolText) {
         let text = shorten(text, if self.is_full { SHORT } else { LONGEST });
         self.held += text.len();
         self.say(label, &text, Some(tool));
     }
 
-    fn say(&mut self, label: String, text: &str, tool: Option<Tool>) {
+    fn say(&mut self, label: String, text: &str, tool: Option<ToolText>) {
         let text = text.trim();
         let spoken =
             Spoken { label, text: if text.is_empty() { "(empty)" } else { text }.to_owned(), tool };
@@ -241,7 +243,10 @@ impl Transcript {
 }
 
 /// A message as it is sent, with the result of `text` for each of its texts.
-fn written<'s>(piece: &'s [Spoken], text: impl Fn(usize, &'s Spoken) -> Cow<'s, str>) -> String {
+fn written<'s>(
+    piece: &'s [Spoken],
+    mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,
+) -> String {
     let parts = piece.iter().enumerate();
     let parts = parts.map(|(at, spoken)| format!("[{}]\n{}", spoken.label, text(at, spoken)));
     parts.collect::<Vec<_>>().join("\n\n")

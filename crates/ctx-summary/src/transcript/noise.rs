@@ -1,24 +1,20 @@
 //! Removes what only machines read: colours, progress bars, reminders of an agent's program, data.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
 use super::pack::shorten;
+use crate::LISTS;
 use crate::ledger::without_reminders;
-use ctx_text::regex;
+use ctx_text::{edited, regex};
 
 /// Colours and moves of a terminal's cursor.
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| regex("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
-/// What an agent's program (Claude Code 2) adds to user messages besides reminders.
-static PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
-    regex(concat!(
-        r"(?s)<local-command-caveat>.*?</local-command-caveat>\n?",
-        r"|<local-command-stdout>\s*</local-command-stdout>\n?",
-    ))
-});
+static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by programs")));
 /// Base64 and the like: no word is so long.
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
 /// Characters at the beginning of data that stay: they tell what it is.
@@ -30,21 +26,14 @@ const SAME: usize = 3;
 pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     let mut clean = Cow::Borrowed(text);
     if text.contains('\u{1b}') {
-        clean = replaced(clean, &CONTROL, |_| String::new());
+        clean = CONTROL.replace_all(text, "");
     }
-    clean = match clean {
-        Cow::Borrowed(text) => without_reminders(text),
-        Cow::Owned(text) => without_reminders(&text).into_owned().into(),
-    };
+    clean = edited(clean, without_reminders);
     if text.contains("<local-command-") {
-        clean = replaced(clean, &PROGRAM, |_| String::new());
+        clean = edited(clean, |text| ADDED.replace_all(text, ""));
     }
     if clean.lines().any(|line| line.len() >= 1_000) {
-        clean = replaced(clean, &DATA, |found| {
-            let data = &found[0];
-            let left = data.len() - BEGINNING;
-            format!("{}[… {left} characters of data …]", &data[..BEGINNING])
-        });
+        clean = edited(clean, |text| DATA.replace_all(text, shortened_data));
     }
     if clean.trim_end_matches('\r').contains('\r') || repeats(&clean) {
         clean = Cow::Owned(each_line_once(&clean));
@@ -52,15 +41,9 @@ pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     clean
 }
 
-fn replaced<'t>(
-    text: Cow<'t, str>,
-    what: &Regex,
-    with: impl Fn(&Captures<'_>) -> String,
-) -> Cow<'t, str> {
-    match what.replace_all(&text, |found: &Captures<'_>| with(found)) {
-        Cow::Borrowed(_) => text,
-        Cow::Owned(text) => text.into(),
-    }
+fn shortened_data(found: &Captures<'_>) -> String {
+    let (beginning, rest) = found[0].split_at(BEGINNING);
+    format!("{beginning}[… {} characters of data …]", rest.len())
 }
 
 fn repeats(text: &str) -> bool {
@@ -74,27 +57,21 @@ fn repeats(text: &str) -> bool {
 
 /// Keeps the final state of a line that was overwritten, and the first of equal lines in a row.
 fn each_line_once(text: &str) -> String {
-    let last = |line: &'_ str| -> String {
+    fn last(line: &str) -> &str {
         let line = line.trim_end_matches('\r');
-        line.rsplit('\r').next().unwrap_or(line).to_owned()
-    };
-    let mut lines: Vec<(String, usize)> = Vec::new();
-    for line in text.lines().map(last) {
-        match lines.last_mut() {
-            Some((before, times)) if *before == line => *times += 1,
-            _ => lines.push((line, 1)),
-        }
+        line.rsplit('\r').next().unwrap_or(line)
     }
+    let lines: Vec<&str> = text.lines().map(last).collect();
     let mut clean = String::new();
-    for (line, times) in lines {
-        let shown = if times > SAME { 1 } else { times };
-        for _ in 0..shown {
-            clean.push_str(&line);
+    for same in lines.chunk_by(|a, b| a == b) {
+        let shown = if same.len() > SAME { 1 } else { same.len() };
+        for line in &same[..shown] {
+            clean.push_str(line);
             clean.push('\n');
         }
-        if times > shown && !line.is_empty() {
-            let mark = format!("[… the same line {} times more …]\n", times - shown);
-            clean.push_str(&mark);
+        let more = same.len() - shown;
+        if more > 0 && !same[0].is_empty() {
+            let _ = writeln!(clean, "[… the same line {more} times more …]");
         }
     }
     clean
@@ -103,12 +80,7 @@ fn each_line_once(text: &str) -> String {
 /// The percentage of characters for the beginning; the end gets the rest.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
-/// Lines that tell how something went.
-static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        "(?i)\\b(?:errors?|exception|fail(?:ed|ure|s)?|panicked|fatal|assert\\w*|traceback|warning|passed|denied|not found|错误|失败)\\b",
-    )
-});
+static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));
 
 /// At most about `limit` characters of a text; `is_told`: whether a line was mentioned elsewhere.
 pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> String {
@@ -154,27 +126,18 @@ fn first<'l>(lengths: impl Iterator<Item = &'l usize>, limit: usize) -> usize {
 
 fn render(lines: &[&str], kept: &[bool]) -> String {
     let mut text = String::new();
-    let mut missing = 0;
-    for (line, kept) in lines.iter().zip(kept) {
-        if *kept {
-            tell(&mut text, &mut missing);
-            text.push_str(line);
-            text.push('\n');
+    let mut lines = lines.iter();
+    for run in kept.chunk_by(|a, b| a == b) {
+        let of_run = lines.by_ref().take(run.len());
+        if run[0] {
+            of_run.for_each(|line| text.extend([line, "\n"]));
         } else {
-            missing += 1;
+            let left_out = of_run.count();
+            let _ = writeln!(text, "[… {left_out} lines left out …]");
         }
     }
-    tell(&mut text, &mut missing);
     text.truncate(text.trim_end().len());
     text
-}
-
-fn tell(text: &mut String, missing: &mut usize) {
-    if *missing > 0 {
-        let mark = format!("[… {missing} lines left out …]\n");
-        text.push_str(&mark);
-        *missing = 0;
-    }
 }
 
 #[cfg(test)]
