@@ -23,6 +23,7 @@ use crate::ledger::json::Arguments;
 use crate::ledger::{Item, ItemKind, Ledger, State};
 
 pub use future::{Future, Needed};
+use quotes::with_results;
 pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded};
 
@@ -230,7 +231,7 @@ fn add(all: &mut String, text: &str) {
 }
 
 fn add_parts(all: &mut String, parts: &[Part<'_>]) {
-    for part in parts {
+    for part in with_results(parts) {
         match part {
             Part::Text(text) | Part::Refusal(text) => add(all, text),
             Part::Call(call) => {
@@ -243,8 +244,7 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
                 let texts = arguments.keys.iter().chain(values);
                 texts.for_each(|text| add(all, text));
             }
-            Part::Result(result) => add_parts(all, &result.parts),
-            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+            _ => {}
         }
     }
 }

@@ -73,23 +73,22 @@ impl Quotes {
 
 /// Adds what a message says to a text: its texts, calls and results, no reasoning.
 pub fn add_said(said: &mut String, message: &Message<'_>) {
-    add_parts(said, &message.parts);
-}
-
-fn add_parts(said: &mut String, parts: &[Part<'_>]) {
-    for part in parts {
+    for part in with_results(&message.parts) {
         match part {
             Part::Text(text) | Part::Refusal(text) => said.push_str(text),
-            Part::Call(call) => {
-                said.push_str(&call.name);
-                said.push('\n');
-                said.push_str(&call.arguments);
-            }
-            Part::Result(result) => add_parts(said, &result.parts),
-            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+            Part::Call(call) => said.extend([&call.name, "\n", &call.arguments]),
+            _ => {}
         }
         said.push('\n');
     }
+}
+
+/// The parts of a message, with those of a result in its place.
+pub(super) fn with_results<'m, 'a>(parts: &'m [Part<'a>]) -> impl Iterator<Item = &'m Part<'a>> {
+    parts.iter().flat_map(|part| match part {
+        Part::Result(result) => result.parts.as_slice(),
+        part => std::slice::from_ref(part),
+    })
 }
 
 fn each_word(text: &str, mut visit: impl FnMut(&str)) {

@@ -16,6 +16,7 @@ use regex::Regex;
 use crate::ledger::LISTS;
 use crate::ledger::json::Arguments;
 use crate::ledger::score::Hay;
+use crate::ledger::score::quotes::with_results;
 
 /// Tokens of a message in addition to its text.
 const FRAME: u64 = 4;
@@ -97,11 +98,10 @@ impl Future {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let told = Hay::of(&self.told);
         // System messages that were there before tell nothing new.
-        let added = self.new_systems.iter().skip(self.old_systems);
-        let mut new = added.fold(String::new(), |mut text, system| {
-            add(&mut text, system);
-            text
-        });
+        let mut new = String::new();
+        for system in self.new_systems.iter().skip(self.old_systems) {
+            add(&mut new, system);
+        }
         new.push_str(&self.new);
         let new = Hay::of(&new);
         let window = Hay::of(&self.old[self.window(budget)..]);
@@ -183,7 +183,7 @@ fn add(all: &mut String, text: &str) {
 
 /// The text of a message: its texts and results, and the names, keys and values of its calls.
 fn text(message: &Message<'_>) -> String {
-    let mut lines = said(&message.parts);
+    let mut lines: Vec<String> = said(&message.parts).map(str::to_owned).collect();
     for call in message.calls() {
         lines.push(call.name.to_string());
         let Some(arguments) = Arguments::parse(&call.arguments) else {
@@ -201,22 +201,17 @@ fn text(message: &Message<'_>) -> String {
     lines.join("\n")
 }
 
-fn said(parts: &[Part<'_>]) -> Vec<String> {
-    let mut found = Vec::new();
-    for part in parts {
-        match part {
-            Part::Text(text) => found.push(text.to_string()),
-            Part::Result(result) => found.extend(said(&result.parts)),
-            _ => {}
-        }
-    }
-    found
+fn said<'m>(parts: &'m [Part<'_>]) -> impl Iterator<Item = &'m str> {
+    with_results(parts).filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_ref()),
+        _ => None,
+    })
 }
 
 /// The tokens of texts and calls, and a flat number for the frame.
 fn tokens(message: &Message<'_>) -> u64 {
     let counter = Encoding::default().counter();
-    let said: u64 = said(&message.parts).iter().map(|text| counter.count(text)).sum();
+    let said: u64 = said(&message.parts).map(|text| counter.count(text)).sum();
     let calls = message.calls();
     let called: u64 =
         calls.map(|call| counter.count(&call.name) + counter.count(&call.arguments)).sum();
