@@ -41,24 +41,21 @@ impl Recognizer {
     /// A summary that begins with its own heading keeps it first. A header that ends in a blank
     /// shares the line with what follows.
     pub fn compose(&self, summary: &str) -> String {
-        let mut text = String::new();
-        if let Some(header) = &self.header {
-            let is_inline = header.ends_with(' ');
-            text.push_str(header.trim());
-            text.push_str(if is_inline { " " } else { "\n\n" });
-        }
+        let mut text = match &self.header {
+            Some(header) if header.ends_with(' ') => format!("{} ", header.trim()),
+            Some(header) => format!("{}\n\n", header.trim()),
+            None => String::new(),
+        };
         let is_heading = |line| self.known().any(|header| behind(line, header).is_some());
         let (heading, body) = match summary.split_once('\n') {
             Some((heading, body)) if is_heading(heading) => (Some(heading), body.trim_start()),
             _ => (None, summary),
         };
         if let Some(heading) = heading {
-            text.push_str(heading);
-            text.push_str("\n\n");
+            text.extend([heading, "\n\n"]);
         }
         if heading != Some(RECORD_HEADING) {
-            text.push_str(&record_line(heading, body));
-            text.push_str("\n\n");
+            text.extend([record_line(heading, body).as_str(), "\n\n"]);
         }
         text.push_str(body.trim_end());
         text

@@ -29,56 +29,30 @@ static OTHERS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("other l
 /// The percentage of small words that makes a text another language's.
 const SMALL_WORDS: usize = 12;
 
-/// Letters and words of a text, by what they tell.
-#[derive(Default)]
-struct Counted {
-    chinese: usize,
-    /// Letters of scripts that neither English nor Chinese has.
-    foreign: usize,
-    words: usize,
-    english: usize,
-    others: usize,
-}
-
 impl Language {
     /// The language of a text; `None` if it shows none.
     pub fn of(text: &str) -> Option<Self> {
-        let mut counted = Counted::default();
-        text.lines()
-            .filter(|line| !line.trim_start().starts_with('#'))
-            .for_each(|line| counted.add(line));
-        counted.language()
-    }
-}
-
-impl Counted {
-    fn add(&mut self, line: &str) {
-        for c in line.chars() {
-            self.chinese += usize::from(is_han(c));
-            self.foreign += usize::from(is_foreign(c));
-        }
+        let lines = || text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let count = |of: fn(char) -> bool| lines().flat_map(str::chars).filter(|c| of(*c)).count();
+        let (chinese, foreign) = (count(is_han), count(is_foreign));
         let is_letter = |c: char| c.is_alphabetic() && !is_han(c) && !is_foreign(c);
-        for word in line.split(|c: char| !is_letter(c)) {
-            let word = word.to_lowercase();
-            self.words += usize::from(!word.is_empty());
-            self.english += usize::from(ENGLISH.contains(&word));
-            self.others += usize::from(OTHERS.contains(&word));
-        }
-    }
-
-    fn language(&self) -> Option<Language> {
+        let words = lines().flat_map(|line| line.split(|c: char| !is_letter(c)));
+        let words: Vec<String> =
+            words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
         // A Chinese word has two characters; what is quoted among them is often code.
-        if self.foreign > self.chinese / 8 && 2 * self.foreign > self.words {
-            return Some(Language::Other);
+        if foreign > chinese / 8 && 2 * foreign > words.len() {
+            return Some(Self::Other);
         }
-        if self.chinese > 1 && self.chinese * 2 >= self.words {
-            return Some(Language::Chinese);
+        if chinese > 1 && chinese * 2 >= words.len() {
+            return Some(Self::Chinese);
         }
-        let is_other = self.others > self.english && self.others * 100 >= self.words * SMALL_WORDS;
-        match self.words {
+        let count = |list: &HashSet<String>| words.iter().filter(|it| list.contains(*it)).count();
+        let (english, others) = (count(&ENGLISH), count(&OTHERS));
+        let is_other = others > english && others * 100 >= words.len() * SMALL_WORDS;
+        match words.len() {
             0 | 1 => None,
-            _ if is_other => Some(Language::Other),
-            _ => Some(Language::English),
+            _ if is_other => Some(Self::Other),
+            _ => Some(Self::English),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Exact values that a model's summary does not name, as a short list after it. A candidate is a
 //! statement that is clear on its own and has a value that cannot be guessed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use ctx_tokens::TokenCounter;
@@ -47,38 +47,35 @@ pub fn missing_values(
     limit: ListLimit,
     counter: &dyn TokenCounter,
 ) -> String {
-    let mut list = match answered.language {
+    let heading = match answered.language {
         Language::Chinese => "## 上文没有的值".to_owned(),
         Language::English | Language::Other => "## Values not named above".to_owned(),
     };
-    let mut left = limit.tokens.saturating_sub(counter.count(&list) + 1);
+    let mut left = limit.tokens.saturating_sub(counter.count(&heading) + 1);
     if left < LEAST {
         return String::new();
     }
-    let index = ledger.index();
-    let mut chooser = Chooser::new(index, answered);
-    let mut lines: Vec<(usize, String)> = Vec::new();
+    let mut chooser = Chooser::new(ledger.index(), answered);
+    // By the numbers of their segments.
+    let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
-        let Some((number, line)) = chooser.next(answered, left, counter) else {
+        let Some((number, line)) = chooser.next(left, counter) else {
             break;
         };
         left -= counter.count(&line) + 1;
-        lines.push((number, line));
+        lines.insert(number, line);
     }
     if lines.is_empty() {
         return String::new();
     }
-    lines.sort_by_key(|(at, _)| *at);
-    for (_, line) in lines {
-        list.push('\n');
-        list.push_str(&line);
-    }
-    list
+    let lines = std::iter::once(heading).chain(lines.into_values());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Candidates, each with its segment number, and what is said already.
-struct Chooser<'i> {
+struct Chooser<'i, 'a> {
     index: &'i Index,
+    answered: &'i Answered<'a>,
     chances: Vec<f64>,
     told: Vec<u8>,
     /// Bytes of the user's messages, by their lines.
@@ -86,35 +83,40 @@ struct Chooser<'i> {
     left: Vec<usize>,
 }
 
-impl<'i> Chooser<'i> {
-    fn new(index: &'i Index, answered: &Answered<'_>) -> Self {
-        let Answered { text: summary, source_of, .. } = *answered;
+impl<'i, 'a> Chooser<'i, 'a> {
+    fn new(index: &'i Index, answered: &'i Answered<'a>) -> Self {
         let mut told = index.told().to_vec();
-        index.tell_in(summary, &mut told);
+        index.tell_in(answered.text, &mut told);
         let mut own = HashMap::new();
         let by_user = |segment: &&Segment| segment.origin == Origin::User;
         for segment in index.segments().iter().filter(by_user) {
             *own.entry(segment.line).or_default() += index.text(segment).len();
         }
-        let mut chooser = Self { own, index, chances: index.chances(), told, left: Vec::new() };
+        let chances = index.chances();
+        let mut chooser = Self { own, index, answered, chances, told, left: Vec::new() };
         let segments = index.segments().iter().enumerate();
         let worth = segments.filter(|(_, segment)| {
             let text = index.text(segment);
             chooser.is_likely(segment)
                 && is_statement(text)
-                && has_value(text, segment.origin, summary)
-                && is_no_listing(text, segment, source_of)
-                && !names_known_files(text, summary)
+                && has_value(text, segment.origin, answered.text)
+                && is_no_listing(text, segment, answered)
+                && !names_known_files(text, answered.text)
         });
         chooser.left = worth.map(|(number, _)| number).collect();
         chooser
     }
 
-    /// Whether one of its values that nothing tells is likely to be needed.
+    /// The numbers of its values that nothing tells.
+    fn values(&self, segment: &Segment) -> impl Iterator<Item = usize> {
+        let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
+        marks.filter(|id| self.told[*id] == 0)
+    }
+
+    /// Whether one of these values is likely to be needed.
     fn is_likely(&self, segment: &Segment) -> bool {
         let least = if self.is_own(segment) { 0.0 } else { LEAST_CHANCE };
-        let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
-        marks.filter(|id| self.told[*id] == 0).any(|id| self.chances[id] > least)
+        self.values(segment).any(|id| self.chances[id] > least)
     }
 
     /// Whether the user wrote it himself.
@@ -125,10 +127,7 @@ impl<'i> Chooser<'i> {
 
     /// All of these chances, by who spoke.
     fn worth(&self, segment: &Segment) -> f64 {
-        let marks = self.index.marks(segment).iter();
-        let ids: HashSet<usize> = marks.map(|mark| mark.id as usize).collect();
-        let mut ids: Vec<usize> = ids.into_iter().filter(|id| self.told[*id] == 0).collect();
-        ids.sort_unstable();
+        let ids: BTreeSet<usize> = self.values(segment).collect();
         let all: f64 = ids.into_iter().map(|id| self.chances[id]).sum();
         let weight = match segment.origin {
             Origin::User if self.is_own(segment) => OWN,
@@ -140,25 +139,17 @@ impl<'i> Chooser<'i> {
     }
 
     /// The best one that fits.
-    fn next(
-        &mut self,
-        answered: &Answered<'_>,
-        room: u64,
-        counter: &dyn TokenCounter,
-    ) -> Option<(usize, String)> {
+    fn next(&mut self, room: u64, counter: &dyn TokenCounter) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
             let segment = &self.index.segments()[*number];
-            if !self.is_likely(segment) {
-                continue;
-            }
             let worth = self.worth(segment);
-            if best.as_ref().is_some_and(|(most, ..)| worth <= *most) {
-                continue;
-            }
-            let line = line_of(self.index, segment, answered);
-            if counter.count(&line) < room {
-                best = Some((worth, *number, line));
+            let is_better = best.as_ref().is_none_or(|(most, ..)| worth > *most);
+            if is_better && self.is_likely(segment) {
+                let line = line_of(self.index, segment, self.answered);
+                if counter.count(&line) < room {
+                    best = Some((worth, *number, line));
+                }
             }
         }
         let (_, number, line) = best?;
@@ -238,18 +229,14 @@ const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
 /// Whether it is no line of code, of a search or of the output of a command that is only a
 /// member of something: that can be looked up, and says nothing alone.
-fn is_no_listing<'a>(
-    text: &str,
-    segment: &Segment,
-    source_of: &dyn Fn(u64) -> Option<&'a str>,
-) -> bool {
+fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;
     }
     if segment.origin != Origin::Result {
         return true;
     }
-    let Some(source) = source_of(segment.line) else {
+    let Some(source) = (answered.source_of)(segment.line) else {
         return true;
     };
     let (tool, work) = source.split_once(": ").unwrap_or((source, ""));
@@ -280,13 +267,9 @@ fn names_known_files(text: &str, summary: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';');
     let paths = text.split(is_end).filter(|word| word.contains('/') && word.len() > 4);
-    let mut names =
-        paths.filter_map(|path| path.trim_end_matches(['.', ':', '/']).rsplit('/').next());
-    let mut any = false;
-    names.all(|name| {
-        any = true;
-        name.len() > 2 && summary.contains(name)
-    }) && any
+    let names = paths.filter_map(|path| path.trim_end_matches(['.', ':', '/']).rsplit('/').next());
+    let names: Vec<&str> = names.collect();
+    !names.is_empty() && names.iter().all(|name| name.len() > 2 && summary.contains(name))
 }
 
 #[cfg(test)]

@@ -118,8 +118,7 @@ impl RuleSummary {
     }
 
     fn add_tool(&mut self, name: &str) {
-        if !name.is_empty() && !self.seen_tools.contains(name) {
-            self.seen_tools.insert(name.to_owned());
+        if !name.is_empty() && self.seen_tools.insert(name.to_owned()) {
             self.tools.push(name.to_owned());
         }
     }
@@ -287,10 +286,7 @@ impl<'t> OwnSummary<'t> {
         if first != HEADING && first != RULE_HEADING {
             return None;
         }
-        let (facts, carried) = match rest.split_once(EARLIER) {
-            Some((facts, carried)) => (facts, carried),
-            None => (rest, ""),
-        };
+        let (facts, carried) = rest.split_once(EARLIER).unwrap_or((rest, ""));
         let mut own =
             Self { user_messages: 0, tool_calls: 0, topics: None, tools: Vec::new(), carried };
         let mut counts = 0;

@@ -48,26 +48,23 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
 
 /// The identifiers of a line that are nowhere in the source, with their places.
 pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<Range<usize>> {
-    let tokens = tokens(line).into_iter();
-    tokens
-        .filter(|range| {
-            let token = &line[range.clone()];
-            // `strings.to_lower(…)` is a call, not a file.
-            let is_call = line[range.end..].starts_with('(') && !token.contains('/');
-            kind(token).is_some_and(|kind| {
-                let before = &line[..range.start];
-                let is_derived = || {
-                    kind == IdentifierKind::Number
-                        && (is_rounded(before) || numbers::ends_sum(before, token))
-                };
-                let is_joined = || kind == IdentifierKind::Id && phrases.has_near(joined(token));
-                !(kind == IdentifierKind::Path && is_call
-                    || is_known(token, kind, seen)
-                    || is_derived()
-                    || is_joined())
-            })
-        })
-        .collect()
+    let mut found = tokens(line);
+    found.retain(|range| {
+        let (token, before) = (&line[range.clone()], &line[..range.start]);
+        let Some(kind) = kind(token) else {
+            return false;
+        };
+        // `strings.to_lower(…)` is a call, not a file.
+        let is_call = line[range.end..].starts_with('(') && !token.contains('/');
+        let is_derived = || match kind {
+            IdentifierKind::Url => false,
+            IdentifierKind::Path => is_call,
+            IdentifierKind::Id => phrases.has_near(joined(token)),
+            IdentifierKind::Number => is_rounded(before) || numbers::ends_sum(before, token),
+        };
+        !is_known(token, kind, seen) && !is_derived()
+    });
+    found
 }
 
 /// Whether the text before a number announces a rounding, which is new.

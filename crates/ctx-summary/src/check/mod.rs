@@ -299,21 +299,16 @@ fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) ->
 /// Lines, with no more than one blank between.
 fn joined(lines: &[String]) -> String {
     let mut text = String::new();
-    let mut blank = true;
+    let mut after_blank = false;
     for line in lines {
-        if line.is_empty() {
-            if !blank {
+        if !line.is_empty() {
+            if !text.is_empty() && (after_blank || shape::is_heading(line)) {
                 text.push('\n');
             }
-            blank = true;
-            continue;
-        }
-        if !blank && shape::is_heading(line) {
+            text.push_str(line);
             text.push('\n');
         }
-        text.push_str(line);
-        text.push('\n');
-        blank = false;
+        after_blank = line.is_empty();
     }
     text.truncate(text.trim_end().len());
     text
@@ -341,13 +336,9 @@ impl Repairs {
 
 impl fmt::Display for Repairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said: Vec<String> = self
-            .rows()
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{what}: {count}"))
-            .collect();
-        f.write_str(&said.join(", "))
+        let rows = self.rows().into_iter().filter(|(count, _)| *count > 0);
+        let rows: Vec<String> = rows.map(|(count, what)| format!("{what}: {count}")).collect();
+        f.write_str(&rows.join(", "))
     }
 }
 

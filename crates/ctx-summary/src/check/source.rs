@@ -47,9 +47,7 @@ impl Source {
         for part in &message.parts {
             match part {
                 Part::Text(text) | Part::Refusal(text) => {
-                    self.add_record(text);
-                    self.add_said(text);
-                    self.add_language(text);
+                    self.add(text);
                     if message.role == Role::User {
                         self.add_user(text);
                     }
@@ -82,15 +80,21 @@ impl Source {
                     Some(_) => &part[..unverified_start(part)],
                     None => part,
                 };
-                self.add_record(known);
-                self.add_said(known);
-                self.add_language(known);
+                self.add(known);
             }
         }
         // Only lines without a mark: others are not a user's words.
         let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();
         self.phrases.gather(&lines.join("\n"));
         self.add_user(&lines.join("\n"));
+    }
+
+    /// What people or the model wrote.
+    fn add(&mut self, text: &str) {
+        self.add_record(text);
+        self.add_said(text);
+        self.chinese += text.chars().filter(|c| is_han(*c)).count();
+        self.other_words += text.split_whitespace().count();
     }
 
     /// A text as it is, and without escapes.
@@ -124,11 +128,6 @@ impl Source {
                 }
             }
         }
-    }
-
-    fn add_language(&mut self, text: &str) {
-        self.chinese += text.chars().filter(|c| is_han(*c)).count();
-        self.other_words += text.split_whitespace().count();
     }
 
     /// The users' messages, latest first.

@@ -103,12 +103,13 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
         return Some("error without a text".to_owned());
     };
     let rest = head[at + 1..].iter().copied();
+    // "Exit code 1" alone says little.
+    let is_bare = || exit_code(first).is_some() || first.ends_with(':');
     let message = if first.starts_with("Traceback (") {
         // Python names the error at the end.
-        let end = rest.chain(lines.map(str::trim)).find(|line| names_exception(line));
+        let end = rest.chain(lines.map(str::trim)).find(|line| EXCEPTION.is_match(line));
         end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
-    } else if is_bare(first) {
-        // "Exit code 1" alone says little.
+    } else if is_bare() {
         rest.take(1).fold((*first).to_owned(), |text, next| format!("{text}: {next}"))
     } else {
         (*first).to_owned()
@@ -120,6 +121,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
 /// How many lines of a result are looked at.
 const LOOKED_AT: usize = 3;
 
+static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exception")));
 static ERROR: LazyLock<Regex> =
     LazyLock::new(|| ascii_regex(&[LISTS.pattern("error"), LISTS.pattern("exception")].join("|")));
 
@@ -129,20 +131,8 @@ fn says_error(line: &str) -> bool {
 
 /// The code of `Exit code 1`, `exit status 1`, `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
-    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
-        let words = "exit code|exit status|process exited with code|exited with code";
-        ascii_regex(&format!("^(?i-u:{words})[: =]*([0-9-]+)"))
-    });
+    static EXIT: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exit code")));
     EXIT.captures(line)?[1].parse().ok()
-}
-
-fn is_bare(line: &str) -> bool {
-    exit_code(line).is_some() || line.ends_with(':')
-}
-
-fn names_exception(line: &str) -> bool {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exception")));
-    NAME.is_match(line)
 }
 
 /// Longest error, in characters.

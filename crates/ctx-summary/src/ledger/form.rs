@@ -43,14 +43,7 @@ impl Label {
 
     /// The label before the words.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user: ",
-            Self::Agent => "agent: ",
-            Self::Earlier => "earlier: ",
-            Self::Call => "call: ",
-            Self::Part => "+ ",
-            Self::Quote => "> ",
-        }
+        ["user: ", "agent: ", "earlier: ", "call: ", "+ ", "> "][self as usize]
     }
 
     /// Whether one who says more goes on without another label.

@@ -46,9 +46,8 @@ const MAY_BE_CUT: usize = 100;
 impl Scorer {
     /// A scorer against the new session.
     pub fn new(after: After) -> Self {
-        let handles = after.handles().into_iter();
         Self {
-            handles: handles.map(|handle| (handle.hash, handle.bytes)).collect(),
+            handles: after.handles().iter().map(|it| (it.hash, it.bytes)).collect(),
             after,
             referred: String::new(),
             referred_lines: HashSet::new(),
@@ -102,11 +101,10 @@ impl Scorer {
     pub fn finish(self, ledger: &Ledger) -> Score {
         let items = self.after.ledger.items().iter();
         let search = Search {
+            scorer: &self,
             new: Hay::of(self.after.as_str()),
             items: items.map(|item| (item.kind, item.text.as_str())).collect(),
             referred: Hay::of(&self.referred),
-            referred_lines: &self.referred_lines,
-            saved: self.saved,
         };
         let mut score = Score::default();
         for item in ledger.items() {
@@ -145,11 +143,10 @@ impl Scorer {
 
 /// All places where an item may still be.
 struct Search<'s> {
+    scorer: &'s Scorer,
     new: Hay<'s>,
     items: HashSet<(ItemKind, &'s str)>,
     referred: Hay<'s>,
-    referred_lines: &'s HashSet<u64>,
-    saved: bool,
 }
 
 impl Search<'_> {
@@ -162,12 +159,11 @@ impl Search<'_> {
             Some((_, words)) if item.kind == ItemKind::Command => words,
             _ => &item.text,
         };
+        let is_referred = self.scorer.referred_lines.contains(&item.line);
         match self.text(words) {
             Standing::Retained => Standing::Retained,
             // The words of an error are the ledger's, but its line is known.
-            _ if item.kind == ItemKind::Error && self.referred_lines.contains(&item.line) => {
-                Standing::Recoverable
-            }
+            _ if item.kind == ItemKind::Error && is_referred => Standing::Recoverable,
             other => other,
         }
     }
@@ -184,7 +180,7 @@ impl Search<'_> {
             Standing::Retained
         } else if is_in(&self.referred) {
             Standing::Recoverable
-        } else if self.saved {
+        } else if self.scorer.saved {
             Standing::Saved
         } else {
             Standing::Lost
