@@ -211,8 +211,7 @@ impl Run<'_, '_> {
         part: (usize, usize),
     ) -> Result<String, LlmError> {
         // Only earlier summaries may be old; the paragraph must stay.
-        let record = Some(record).filter(|record| !record.is_empty());
-        let record = record.unwrap_or("(nothing)");
+        let record = if record.is_empty() { "(nothing)" } else { record };
         let (system, message) = self.job.template.fill(&Filling {
             target,
             instructions: self.job.instructions,

@@ -132,11 +132,11 @@ impl Template {
             return Vec::new();
         }
         let text = if self.system.is_empty() { &self.message } else { &self.system };
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
         let mut headings = Vec::new();
-        while let Some(line) = lines.next() {
-            let is_over_a_value = lines.peek().is_some_and(|next| next.starts_with("{{"));
-            if let Some(heading) = line.strip_prefix("## ").filter(|_| !is_over_a_value) {
+        for (at, line) in lines.iter().enumerate() {
+            let is_over_a_value = lines.get(at + 1).is_some_and(|next| next.starts_with("{{"));
+            if let (Some(heading), false) = (line.strip_prefix("## "), is_over_a_value) {
                 headings.push(heading.trim().to_owned());
             }
         }
@@ -161,22 +161,18 @@ impl FromStr for Template {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.replace("\r\n", "\n");
         let (target, text) = target_of(&text);
-        let (system, message) = match text.split_once("\n---\n") {
-            Some((system, message)) => (system, message),
-            None => ("", text),
-        };
+        let (system, message) = text.split_once("\n---\n").unwrap_or(("", text));
         let template = Self {
             target,
             system: system.trim().to_owned(),
             message: message.trim().to_owned(),
             translates: false,
         };
-        let names: Vec<&str> = placeholders(text).collect();
-        if let Some(unknown) = names.iter().find(|name| value(name, &Filling::default()).is_none())
-        {
-            return Err(TemplateError::Unknown((*unknown).to_owned()));
+        let is_unknown = |name: &&str| value(name, &Filling::default()).is_none();
+        if let Some(unknown) = placeholders(text).find(is_unknown) {
+            return Err(TemplateError::Unknown(unknown.to_owned()));
         }
-        if !names.contains(&"transcript") {
+        if !placeholders(text).any(|name| name == "transcript") {
             return Err(TemplateError::NoTranscript);
         }
         Ok(template)
@@ -228,15 +224,11 @@ fn replace(text: &str, filling: &Filling<'_>) -> String {
     let mut pieces = text.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let known = piece
-            .split_once("}}")
-            .and_then(|(name, after)| Some((value(name.trim(), filling)?, after)));
-        if let Some((value, after)) = known {
-            filled.push_str(&value);
-            filled.push_str(after);
-        } else {
-            filled.push_str("{{");
-            filled.push_str(piece);
+        let known = piece.split_once("}}");
+        let known = known.and_then(|(name, after)| Some((value(name.trim(), filling)?, after)));
+        match known {
+            Some((value, after)) => filled.extend([&value, after]),
+            None => filled.extend(["{{", piece]),
         }
     }
     filled

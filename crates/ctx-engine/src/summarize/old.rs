@@ -7,7 +7,7 @@ use ctx_format::{Class, Dialect, Message, Object, Record, Zone, ZoneReader};
 use ctx_policy::Method;
 use ctx_redact::redact;
 use ctx_summary::check::Source;
-use ctx_summary::ledger::Ledger;
+use ctx_summary::ledger::{Ledger, Reading};
 use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::TokenCounter;
 
@@ -143,7 +143,7 @@ impl OldZone {
     /// Tells the ledger that the caller has brought of a message that stays.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         if self.needs.ledger {
-            self.ledger.stays(message);
+            self.ledger.absorb(0, Reading::of_stay(message));
         }
     }
 

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use ctx_format::{Call, Denial, Message, Part, ToolResult};
-
 use ctx_text::edited;
 
 use crate::ledger::LISTS;

@@ -213,15 +213,12 @@ fn of_chinese(run: &str) -> Vec<String> {
     static DECIDING: LazyLock<Regex> =
         LazyLock::new(|| regex(&LISTS.pattern("deciding, in Chinese")));
     let run = simplified(run);
-    let pieces = DECIDING.split(&run).map(|piece| piece.chars().collect::<Vec<_>>());
-    let threes = |piece: Vec<char>| -> Vec<String> {
-        match piece.len() {
-            0 | 1 => Vec::new(),
-            2 => vec![piece.iter().collect()],
-            _ => piece.windows(3).map(|three| three.iter().collect()).collect(),
-        }
-    };
-    pieces.flat_map(threes).collect()
+    let mut found = Vec::new();
+    for piece in DECIDING.split(&run) {
+        let piece: Vec<char> = piece.chars().collect();
+        found.extend(piece.windows(piece.len().clamp(2, 3)).map(String::from_iter));
+    }
+    found
 }
 
 /// The parts of a word in one script each: `用SQLite存` has three.

@@ -141,12 +141,6 @@ impl Ledger {
         }
     }
 
-    /// A message that was read before and stays: [`Self::absorb`] of
-    /// [`Reading::of_stay`].
-    pub fn stays(&mut self, message: &Message<'_>) {
-        self.absorb(0, Reading::of_stay(message));
-    }
-
     /// Every identifier with what is known of it, and the segments that hold one.
     pub fn index(&self) -> &Index {
         &self.index
@@ -175,7 +169,7 @@ impl Ledger {
 mod tests {
     use ctx_format::{Message, Role, Zone};
 
-    use super::{ItemKind, Ledger, State};
+    use super::{ItemKind, Ledger, Reading, State};
     use crate::ledger::fixtures::{answers, calls, says};
 
     fn ledger(messages: &[Message<'_>]) -> Ledger {
@@ -270,7 +264,7 @@ mod tests {
     fn what_stays_is_told_and_no_news() {
         let mut ledger = ledger(&[says(Role::User, "the order W8123 was shipped")]);
         let before = ledger.identifiers().len();
-        ledger.stays(&says(Role::User, "the order W8123 and W9999"));
+        ledger.absorb(0, Reading::of_stay(&says(Role::User, "the order W8123 and W9999")));
         assert_eq!(ledger.identifiers().len(), before);
         assert!(ledger.index().told()[0] > 0);
     }

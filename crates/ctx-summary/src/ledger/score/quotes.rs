@@ -92,26 +92,10 @@ pub(super) fn with_results<'m, 'a>(parts: &'m [Part<'a>]) -> impl Iterator<Item 
 }
 
 fn each_word(text: &str, mut visit: impl FnMut(&str)) {
-    let mut word = String::new();
     let mut chars = text.chars();
-    while let Some(c) = next(&mut chars) {
-        if is_sign(c) {
-            end(&mut word, &mut visit);
-            word.push(c);
-            end(&mut word, &mut visit);
-        } else if c.is_alphanumeric() || c == '_' {
-            word.extend(c.to_lowercase());
-        } else {
-            end(&mut word, &mut visit);
-        }
-    }
-    end(&mut word, &mut visit);
-}
-
-fn end(word: &mut String, visit: &mut impl FnMut(&str)) {
-    if !word.is_empty() {
-        visit(word);
-        word.clear();
+    let plain: String = std::iter::from_fn(|| next(&mut chars)).collect();
+    for word in ctx_text::words(&plain, is_sign) {
+        visit(&plain[word].to_lowercase());
     }
 }
 
