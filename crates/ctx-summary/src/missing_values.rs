@@ -28,6 +28,8 @@ pub struct Answered<'a> {
     pub language: Language,
     /// The call whose results are on a line.
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
+    /// Counts the tokens of the list.
+    pub counter: &'a dyn TokenCounter,
 }
 
 /// How long a list may be.
@@ -41,12 +43,8 @@ pub struct ListLimit {
 
 /// The statements of the session with values that neither the summary nor the kept messages name,
 /// the most likely needed first; empty if nothing is worth it.
-pub fn missing_values(
-    ledger: &Ledger,
-    answered: &Answered<'_>,
-    limit: ListLimit,
-    counter: &dyn TokenCounter,
-) -> String {
+pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
+    let counter = answered.counter;
     let heading = match answered.language {
         Language::Chinese => "## 上文没有的值".to_owned(),
         Language::English | Language::Other => "## Values not named above".to_owned(),
@@ -59,7 +57,7 @@ pub fn missing_values(
     // By the numbers of their segments.
     let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
-        let Some((number, line)) = chooser.next(left, counter) else {
+        let Some((number, line)) = chooser.next(left) else {
             break;
         };
         left -= counter.count(&line) + 1;
@@ -139,7 +137,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
     }
 
     /// The best one that fits.
-    fn next(&mut self, room: u64, counter: &dyn TokenCounter) -> Option<(usize, String)> {
+    fn next(&mut self, room: u64) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
             let segment = &self.index.segments()[*number];
@@ -147,7 +145,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
             let is_better = best.as_ref().is_none_or(|(most, ..)| worth > *most);
             if is_better && self.is_likely(segment) {
                 let line = line_of(self.index, segment, self.answered);
-                if counter.count(&line) < room {
+                if self.answered.counter.count(&line) < room {
                     best = Some((worth, *number, line));
                 }
             }
@@ -293,9 +291,10 @@ mod tests {
             text,
             language: Language::English,
             source_of: &|line| (line == 3).then_some("read: reports/march.txt"),
+            counter: Encoding::Chars4.counter(),
         };
         let limit = ListLimit { lines: 12, tokens };
-        missing_values(&ledger, &answered, limit, Encoding::Chars4.counter())
+        missing_values(&ledger, &answered, limit)
     }
 
     const SESSION: [&str; 3] = [

@@ -93,15 +93,14 @@ pub fn summarize(
 /// Tokens of record that fit into one question. A tenth of the window is left
 /// free: chat templates add tokens, and tokenizers differ.
 fn room(job: &Job<'_>) -> u64 {
-    let (system, message) = job.template.fill(&Filling {
-        target: job.target,
-        instructions: job.instructions,
-        earlier: "",
-        transcript: "-",
-    });
+    let (system, message) = fill(job, job.target, "", "-");
     let prompt = job.counter.count(&system) + job.counter.count(&message);
     let free = job.window - job.window / 10;
     free.saturating_sub(prompt + most_output(job, job.target)).max(SMALLEST_INPUT)
+}
+
+fn fill(job: &Job<'_>, target: u64, earlier: &str, transcript: &str) -> (String, String) {
+    job.template.fill(&Filling { target, instructions: job.instructions, earlier, transcript })
 }
 
 /// The limit of an answer for which this many tokens are requested; at most half of the window.
@@ -170,9 +169,7 @@ impl Run<'_, '_> {
             chars /= 2;
         }
         if parts.len() > MOST_PARTS {
-            let tail = parts.split_off(parts.len() - MOST_PARTS / 2);
-            parts.truncate(MOST_PARTS / 2);
-            parts.extend(tail);
+            parts.drain(MOST_PARTS / 2..parts.len() - MOST_PARTS / 2);
         }
         parts
     }
@@ -212,12 +209,7 @@ impl Run<'_, '_> {
     ) -> Result<String, LlmError> {
         // Only earlier summaries may be old; the paragraph must stay.
         let record = if record.is_empty() { "(nothing)" } else { record };
-        let (system, message) = self.job.template.fill(&Filling {
-            target,
-            instructions: self.job.instructions,
-            earlier,
-            transcript: record,
-        });
+        let (system, message) = fill(self.job, target, earlier, record);
         let completion = (self.ask)(&Question {
             instructions: &system,
             text: &message,

@@ -230,6 +230,7 @@ impl Writer {
             text: &text,
             language: Language::of(&text).unwrap_or_default(),
             source_of: &source_of,
+            counter: old.counter,
         };
         // Two for the blank line between.
         let room = room.saturating_sub(tokens + 2);
@@ -239,7 +240,7 @@ impl Writer {
             lines: LIST_LINES.saturating_add(more_lines),
             tokens: room.min(usual + more),
         };
-        let list = missing_values(ledger, &answered, limit, old.counter);
+        let list = missing_values(ledger, &answered, limit);
         if !list.is_empty() {
             summary.text = format!("{}\n\n{list}", text.trim_end());
         }

@@ -70,7 +70,7 @@ pub(super) fn unsupported(
     let mut found: Vec<(Range<usize>, CommandVerdict)> = Vec::new();
     for start in clauses(line) {
         let clause = line[start.clone()].replace(UNVERIFIED, "");
-        let Some(fate) = fate(clause.trim_end(), area, source) else {
+        let Some(verdict) = verdict(clause.trim_end(), area, source) else {
             continue;
         };
         let end = SENTENCE.find_at(line, start.start);
@@ -79,16 +79,15 @@ pub(super) fn unsupported(
         let sentence = line[start.start..end].trim_end();
         let marked = sentence.strip_suffix(UNVERIFIED);
         let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
-        match found.last_mut() {
-            // One clause of a sentence is enough.
-            Some((range, _)) if range.contains(&start.start) => {}
-            _ => found.push((start.start..end, fate)),
+        // One clause of a sentence is enough.
+        if !found.last().is_some_and(|(range, _)| range.contains(&start.start)) {
+            found.push((start.start..end, verdict));
         }
     }
     found
 }
 
-fn fate(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
+fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
     let force = force(clause)?;
     // Under "Done" a verb at the beginning reports what happened; Chinese has no other form for it.
     if area == Area::Done && force != Force::Address {

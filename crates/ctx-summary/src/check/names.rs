@@ -15,24 +15,21 @@ pub(super) fn invented(
     phrases: &Phrases,
     headings: &[String],
 ) -> Vec<Range<usize>> {
-    let is_heading = |word: &str| headings.iter().any(|heading| heading.contains(word));
     // In another language than the record's any word may be capitalized.
     let has_proper = phrases.share(line) >= SAME_LANGUAGE;
-    ctx_text::words(line, |_| false)
-        .filter(|range| {
-            let word = &line[range.clone()];
-            let is_call = line[range.end..].starts_with('(');
-            let in_code = spans.code_around(range.start).is_some();
-            let is_proper = || has_proper && !in_code && is_proper(word, &line[..range.start]);
-            let known = || {
-                phrases.has_word(word)
-                    || phrases.has_word(word.trim_end_matches('s'))
-                    || phrases.has_beginning(word)
-                    || is_heading(word)
-            };
-            (is_name(word, is_call, in_code) || is_proper()) && !known()
-        })
-        .collect()
+    let mut found: Vec<Range<usize>> = ctx_text::words(line, |_| false).collect();
+    found.retain(|range| {
+        let word = &line[range.clone()];
+        let is_call = line[range.end..].starts_with('(');
+        let in_code = spans.code_around(range.start).is_some();
+        let is_proper = || has_proper && !in_code && is_proper(word, &line[..range.start]);
+        (is_name(word, is_call, in_code) || is_proper())
+            && !phrases.has_word(word)
+            && !phrases.has_word(word.trim_end_matches('s'))
+            && !phrases.has_beginning(word)
+            && !headings.iter().any(|heading| heading.contains(word))
+    });
+    found
 }
 
 /// This many of 100 words of a line are in the record, too, if both are in one language.

@@ -136,7 +136,7 @@ impl Check<'_> {
         let line = text.clone();
         let source = self.source;
         let spans = Spans::of(&line);
-        let quoted = check(&line, &spans, area, source);
+        let quoted = source.quoted(&line, &spans, area);
         let mut places = BTreeSet::new();
         for (range, verdict) in commands::unsupported(&line, area, source) {
             if verdict == CommandVerdict::Marked && !is_quoted(range.start, &quoted) {
@@ -179,7 +179,7 @@ impl Check<'_> {
         if gone.is_empty() {
             return Some(line.to_owned());
         }
-        let mut quoted = check(line, &Spans::of(line), area, self.source);
+        let mut quoted = self.source.quoted(line, &Spans::of(line), area);
         quoted.retain(|(_, quoted)| *quoted == Quoted::Exact);
         let mut text = line.to_owned();
         for (range, _) in gone.into_iter().rev() {
@@ -235,27 +235,54 @@ static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
 /// The signs for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
-/// The quotes of a line that are long enough to be a person's words, with their marks.
-fn check<'s>(
-    line: &str,
-    spans: &Spans,
-    area: Area,
-    source: &'s Source,
-) -> Vec<(Range<usize>, Quoted<'s>)> {
-    let mut found = Vec::new();
-    for span in &spans.quotes {
-        let quote = &line[inside(line, span)];
-        if is_long(quote) {
-            let near = || if area == Area::Asks { nearest(quote, source) } else { None };
-            let quoted = if is_exact(quote, source) {
-                Quoted::Exact
-            } else {
-                near().map_or(Quoted::Unknown, Quoted::Near)
-            };
-            found.push((span.clone(), quoted));
+impl Source {
+    /// The quotes of a line that are long enough to be a person's words, with their marks.
+    fn quoted(&self, line: &str, spans: &Spans, area: Area) -> Vec<(Range<usize>, Quoted<'_>)> {
+        let mut found = Vec::new();
+        for span in &spans.quotes {
+            let quote = &line[inside(line, span)];
+            if is_long(quote) {
+                let near = || if area == Area::Asks { self.nearest(quote) } else { None };
+                let quoted = if self.is_exact(quote) {
+                    Quoted::Exact
+                } else {
+                    near().map_or(Quoted::Unknown, Quoted::Near)
+                };
+                found.push((span.clone(), quoted));
+            }
         }
+        found
     }
-    found
+
+    /// Whether the record has the words in this order; `…` in the quote stands for omitted words.
+    fn is_exact(&self, quote: &str) -> bool {
+        let quote = quote.replace(UNVERIFIED, "");
+        LEFT_OUT
+            .split(&quote)
+            .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
+    }
+
+    /// The sentence of a user that was meant: it has all of the quote's words that carry meaning,
+    /// or nearly all, and hardly another.
+    fn nearest(&self, quote: &str) -> Option<&str> {
+        let wanted = words(quote);
+        if wanted.len() < 3 {
+            return None;
+        }
+        let mut best: Option<(usize, &str)> = None;
+        for sentence in self.users().flat_map(|said| pieces(said, &END)).map(str::trim) {
+            if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
+                continue;
+            }
+            let has = words(sentence);
+            let shared = wanted.iter().filter(|word| has.contains(word)).count();
+            let score = shared * 200 / (wanted.len() + has.len()).max(1);
+            if score >= CERTAIN && best.is_none_or(|(most, _)| score > most) {
+                best = Some((score, sentence));
+            }
+        }
+        best.map(|(_, sentence)| sentence)
+    }
 }
 
 /// Shorter quotes are terms.
@@ -263,36 +290,6 @@ fn is_long(quote: &str) -> bool {
     let quote = quote.replace(UNVERIFIED, "");
     let chinese = quote.chars().filter(|c| is_han(*c)).count();
     chinese >= 5 || quote.split_whitespace().count() >= 3
-}
-
-/// Whether the record has the words in this order; `…` in the quote stands for omitted words.
-fn is_exact(quote: &str, source: &Source) -> bool {
-    let quote = quote.replace(UNVERIFIED, "");
-    LEFT_OUT
-        .split(&quote)
-        .all(|part| source.phrases.has(part) || source.phrases.has(&unescaped(part)))
-}
-
-/// The sentence of a user that was meant: it has all of the quote's words that carry meaning,
-/// or nearly all, and hardly another.
-fn nearest<'s>(quote: &str, source: &'s Source) -> Option<&'s str> {
-    let wanted = words(quote);
-    if wanted.len() < 3 {
-        return None;
-    }
-    let mut best: Option<(usize, &str)> = None;
-    for sentence in source.users().flat_map(|said| pieces(said, &END)).map(str::trim) {
-        if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
-            continue;
-        }
-        let has = words(sentence);
-        let shared = wanted.iter().filter(|word| has.contains(word)).count();
-        let score = shared * 200 / (wanted.len() + has.len()).max(1);
-        if score >= CERTAIN && best.is_none_or(|(most, _)| score > most) {
-            best = Some((score, sentence));
-        }
-    }
-    best.map(|(_, sentence)| sentence)
 }
 
 #[cfg(test)]
@@ -333,14 +330,14 @@ mod tests {
 mod quotes_tests {
     use super::super::spans::Spans;
     use super::super::{Area, Source};
-    use super::{Quoted, check};
+    use super::Quoted;
 
     fn checked(line: &str, expected: &[Quoted<'_>]) {
         let mut source = Source::default();
         source.push_earlier(
             "Please rename the parser module\n to `reader`. Then run \\\"all tests\\\",\\nand do not touch main.rs! 请把端口改成 9000，不要动数据库。",
         );
-        let found = check(line, &Spans::of(line), Area::Asks, &source);
+        let found = source.quoted(line, &Spans::of(line), Area::Asks);
         let found: Vec<Quoted<'_>> = found.into_iter().map(|(_, quoted)| quoted).collect();
         assert_eq!(found, expected, "{line}");
     }

@@ -173,16 +173,6 @@ enum Section {
     Foreign,
 }
 
-impl Section {
-    fn of(line: &str) -> Self {
-        if line == DETAILS {
-            return Self::Quotes;
-        }
-        let kind = ItemKind::ALL.into_iter().find(|kind| heading(*kind) == line);
-        kind.map_or(Self::Foreign, Self::Items)
-    }
-}
-
 /// Reads an extractive summary; `None` if the text is not one.
 pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut section = Section::Quotes;
@@ -190,7 +180,12 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut known = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with("## ") {
-            section = Section::of(line);
+            let kind = ItemKind::ALL.into_iter().find(|kind| heading(*kind) == line);
+            section = match kind {
+                Some(kind) => Section::Items(kind),
+                None if line == DETAILS => Section::Quotes,
+                None => Section::Foreign,
+            };
             known |= section != Section::Foreign;
         } else if let Some(counts) = left_out_of(line) {
             lines.push(Line::LeftOut(counts));

@@ -142,31 +142,22 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(writer.found)
 }
 
-/// The text before the members of an object.
+/// The text before the members of an object: the name of the object, or of the one around it, and
+/// the keys that lead from that one.
 #[derive(Clone, Debug, Default)]
 struct Label {
-    /// The name of the object, or of the one around it.
-    name: String,
-    /// The keys that lead from the named object to this one.
-    keys: String,
+    words: String,
+    has_name: bool,
 }
 
 impl Label {
     fn below(&self, key: &str) -> Self {
-        let keys = match self.keys.as_str() {
-            "" => key.to_owned(),
-            keys => format!("{keys} {key}"),
-        };
-        Self { name: self.name.clone(), keys }
+        let blank = if self.words.is_empty() { "" } else { " " };
+        Self { words: format!("{}{blank}{key}", self.words), ..*self }
     }
 
-    /// The text before its members; empty without name and keys.
     fn before(&self) -> String {
-        match (self.name.as_str(), self.keys.as_str()) {
-            ("", "") => String::new(),
-            ("", one) | (one, "") => format!("{one}: "),
-            (name, keys) => format!("{name} {keys}: "),
-        }
+        if self.words.is_empty() { String::new() } else { format!("{}: ", self.words) }
     }
 }
 
@@ -199,10 +190,8 @@ impl Writer {
         let short = members.filter_map(|it| Some((it.key.as_ref(), in_a_line(it.value)?)));
         let short: Vec<(&str, String)> = short.collect();
         let own = short.iter().find(|(_, value)| is_name(value));
-        let inner = own.map_or_else(
-            || label.clone(),
-            |(_, name)| Label { name: name.clone(), keys: String::new() },
-        );
+        let named = own.map(|(_, name)| Label { words: name.clone(), has_name: true });
+        let inner = named.unwrap_or_else(|| label.clone());
         self.members(&short, label, &inner);
         for member in object.members() {
             if in_a_line(member.value).is_none() {
@@ -215,7 +204,7 @@ impl Writer {
     fn members(&mut self, members: &[(&str, String)], label: &Label, inner: &Label) {
         let is_news = |(key, value): &&(&str, String)| {
             // `cards card_17: id card_17` repeats the id.
-            let again = key.ends_with("id") && label.keys.ends_with(value.as_str());
+            let again = key.ends_with("id") && label.words.ends_with(value.as_str());
             !value.is_empty() && !again
         };
         let mut line = label.before();
@@ -224,7 +213,7 @@ impl Writer {
         for (key, value) in members.iter().filter(is_news) {
             if line.len() > begin && line.len() + key.len() + value.len() > start + WIDEST {
                 let whole = std::mem::replace(&mut line, inner.before());
-                self.found.push(Piece::Members(whole, !inner.name.is_empty()));
+                self.found.push(Piece::Members(whole, inner.has_name));
                 (start, begin) = (0, line.len());
             }
             if line.len() > begin {
@@ -235,7 +224,7 @@ impl Writer {
             line.push_str(value);
         }
         if line.len() > begin {
-            self.found.push(Piece::Members(line, !inner.name.is_empty()));
+            self.found.push(Piece::Members(line, inner.has_name));
         }
     }
 }

@@ -70,10 +70,10 @@ impl Transcript {
             return Some(Record { pieces: all, cuts: 0 });
         }
         let later = later(pieces);
-        let bulks = bulks(pieces, &later, counter);
+        let bulks = self.bulks(&later, counter);
         let mut least = limit(&bulks, needed, room)?;
         while least >= LEAST {
-            let record = shortened(pieces, &bulks, &later, least);
+            let record = self.shortened(&bulks, &later, least);
             if tokens(&record.pieces) <= room {
                 return Some(record);
             }
@@ -85,8 +85,46 @@ impl Transcript {
     /// All of it, with the texts of tools cut as far as that is moderate.
     pub(crate) fn shortest(&self) -> Record {
         let later = later(&self.pieces);
-        let bulks = bulks(&self.pieces, &later, ctx_tokens::Encoding::Chars4.counter());
-        shortened(&self.pieces, &bulks, &later, LEAST)
+        let bulks = self.bulks(&later, ctx_tokens::Encoding::Chars4.counter());
+        self.shortened(&bulks, &later, LEAST)
+    }
+
+    /// The long texts of tools, for each part of each piece.
+    fn bulks(&self, later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Vec<Option<Bulk>>> {
+        let bulk = |at: usize, spoken: &Spoken| {
+            let worth = match spoken.tool? {
+                ToolText::Error => ERROR,
+                ToolText::Arguments => WRITTEN,
+                ToolText::Shown => SHOWN,
+                ToolText::Result => USUAL,
+            };
+            let chars = spoken.text.chars().count();
+            if chars <= SHORT {
+                return None;
+            }
+            let used = names(&spoken.text).filter(|name| is_used(name, later, at));
+            let used: HashSet<&str> = used.take(NAMES * 8).collect();
+            let worth = worth + NAME * used.len().min(NAMES);
+            let worth = worth + worth * (LATEST - 1) * at / self.pieces.len();
+            Some(Bulk { chars, tokens: counter.count(&spoken.text), worth })
+        };
+        let pieces = self.pieces.iter().enumerate();
+        pieces.map(|(at, piece)| piece.iter().map(|spoken| bulk(at, spoken)).collect()).collect()
+    }
+
+    fn shortened(&self, bulks: &[Vec<Option<Bulk>>], later: &Later<'_>, least: usize) -> Record {
+        let mut record = Record { pieces: Vec::new(), cuts: 0 };
+        for (at, (piece, bulks)) in self.pieces.iter().zip(bulks).enumerate() {
+            let is_told = |line: &str| names(line).any(|name| is_used(name, later, at));
+            record.pieces.push(written(piece, |part, spoken| match &bulks[part] {
+                Some(bulk) if bulk.limit(least) < bulk.chars => {
+                    record.cuts += 1;
+                    cut(&spoken.text, bulk.limit(least), is_told).into()
+                }
+                _ => Cow::Borrowed(&spoken.text),
+            }));
+        }
+        record
     }
 }
 
@@ -152,54 +190,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The long texts of tools, for each part of each piece.
-fn bulks(
-    pieces: &[Vec<Spoken>],
-    later: &Later<'_>,
-    counter: &dyn TokenCounter,
-) -> Vec<Vec<Option<Bulk>>> {
-    let bulk = |at: usize, spoken: &Spoken| {
-        let worth = match spoken.tool? {
-            ToolText::Error => ERROR,
-            ToolText::Arguments => WRITTEN,
-            ToolText::Shown => SHOWN,
-            ToolText::Result => USUAL,
-        };
-        let chars = spoken.text.chars().count();
-        if chars <= SHORT {
-            return None;
-        }
-        let used = names(&spoken.text).filter(|name| is_used(name, later, at));
-        let used: HashSet<&str> = used.take(NAMES * 8).collect();
-        let worth = worth + NAME * used.len().min(NAMES);
-        let worth = worth + worth * (LATEST - 1) * at / pieces.len();
-        Some(Bulk { chars, tokens: counter.count(&spoken.text), worth })
-    };
-    let pieces = pieces.iter().enumerate();
-    pieces.map(|(at, piece)| piece.iter().map(|spoken| bulk(at, spoken)).collect()).collect()
-}
-
 /// Whether a name is used after a piece.
 fn is_used(name: &str, later: &Later<'_>, at: usize) -> bool {
     later.get(name).is_some_and(|last| *last > at)
-}
-
-fn shortened(
-    pieces: &[Vec<Spoken>],
-    bulks: &[Vec<Option<Bulk>>],
-    later: &Later<'_>,
-    least: usize,
-) -> Record {
-    let mut record = Record { pieces: Vec::new(), cuts: 0 };
-    for (at, (piece, bulks)) in pieces.iter().zip(bulks).enumerate() {
-        let is_told = |line: &str| names(line).any(|name| is_used(name, later, at));
-        record.pieces.push(written(piece, |part, spoken| match &bulks[part] {
-            Some(bulk) if bulk.limit(least) < bulk.chars => {
-                record.cuts += 1;
-                cut(&spoken.text, bulk.limit(least), is_told).into()
-            }
-            _ => Cow::Borrowed(&spoken.text),
-        }));
-    }
-    record
 }

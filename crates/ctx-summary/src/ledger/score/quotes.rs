@@ -109,10 +109,7 @@ fn next(chars: &mut Chars<'_>) -> Option<char> {
     let rest = chars.as_str();
     let (length, meant) = match rest.as_bytes().first() {
         Some(b'n' | b'r' | b't' | b'"') => (1, ' '),
-        Some(b'u') => match rest.get(1..5).and_then(hexadecimal) {
-            Some(meant) => (5, meant),
-            None => (0, ' '),
-        },
+        Some(b'u') => rest.get(1..5).and_then(hexadecimal).map_or((0, ' '), |meant| (5, meant)),
         _ => (0, ' '),
     };
     *chars = rest[length..].chars();

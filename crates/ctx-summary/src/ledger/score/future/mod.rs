@@ -107,7 +107,7 @@ impl Future {
         let window = Hay::of(&self.old[self.window(budget)..]);
 
         let mut needed = Needed::default();
-        for value in needed_values(&self.calls, &given, &old, &told) {
+        for value in self.needed_values(&given, &old, &told) {
             let is_kept = new.has(&value);
             let in_context = is_kept && keeps_context(old.text, new.text, &value);
             let is_far = !window.has(&value);
@@ -134,31 +134,26 @@ impl Future {
         }
         from
     }
-}
 
-/// The values that a later call used, that the old session had, and that nobody had repeated by
-/// then, in order.
-fn needed_values(
-    calls: &[(Vec<String>, usize)],
-    given: &Hay<'_>,
-    old: &Hay<'_>,
-    told: &Hay<'_>,
-) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let mut found = Vec::new();
-    for (values, told_before) in calls {
-        for value in values.iter().filter(|value| !given.has(value)) {
-            let Some(known) = known(old, value) else {
-                continue;
-            };
-            let is_given = known != value && given.has(known);
-            let is_new = !is_given && !is_common(known) && seen.insert(known);
-            if is_new && !told.has_within(known, *told_before) {
-                found.push(known.to_owned());
+    /// The values that a later call used, that the old session had, and that nobody had repeated by
+    /// then, in order.
+    fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, told: &Hay<'_>) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        for (values, told_before) in &self.calls {
+            for value in values.iter().filter(|value| !given.has(value)) {
+                let Some(known) = known(old, value) else {
+                    continue;
+                };
+                let is_given = known != value && given.has(known);
+                let is_new = !is_given && !is_common(known) && seen.insert(known);
+                if is_new && !told.has_within(known, *told_before) {
+                    found.push(known.to_owned());
+                }
             }
         }
+        found
     }
-    found
 }
 
 /// The value in the old session's form: as it is, or for a path its longest end.
