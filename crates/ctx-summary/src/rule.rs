@@ -132,9 +132,7 @@ impl RuleSummary {
                     source.push_str(&own_words(first_chars(text, TOPIC_SOURCE_CHARS)));
                     source.push(' ');
                 }
-                Part::Media(media) => {
-                    let _ = write!(source, "[{}] ", media.kind);
-                }
+                Part::Media(media) => source.extend(["[", media.kind, "] "]),
                 _ => {}
             }
         }
@@ -287,26 +285,24 @@ impl<'t> OwnSummary<'t> {
             return None;
         }
         let (facts, carried) = rest.split_once(EARLIER).unwrap_or((rest, ""));
-        let mut own =
-            Self { user_messages: 0, tool_calls: 0, topics: None, tools: Vec::new(), carried };
-        let mut counts = 0;
-        for line in facts.lines().filter(|line| !line.trim().is_empty()) {
-            if let Some(count) = line.strip_prefix(USER_MESSAGES) {
-                own.user_messages = count.parse().ok()?;
-                counts += 1;
-            } else if let Some(count) = line.strip_prefix(TOOL_CALLS) {
-                own.tool_calls = count.parse().ok()?;
-                counts += 1;
-            } else if let Some(topics) = line.strip_prefix(LATEST_TOPICS) {
-                own.topics = Some(topics);
-            } else {
-                let tools = line.strip_prefix(TOOLS)?.split(", ");
-                // `+7`: tools that had no room.
-                let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
-                own.tools = tools.filter(|tool| !is_count(tool)).collect();
-            }
+        let is_ours = |line: &str| {
+            let mut labels = [USER_MESSAGES, TOOL_CALLS, LATEST_TOPICS, TOOLS].into_iter();
+            line.trim().is_empty() || labels.any(|label| line.starts_with(label))
+        };
+        if !facts.lines().all(is_ours) {
+            return None;
         }
-        (counts == 2).then_some(own)
+        let find = |label: &str| facts.lines().find_map(|line| line.strip_prefix(label));
+        // `+7`: tools that had no room.
+        let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
+        let tools = find(TOOLS).into_iter().flat_map(|tools| tools.split(", "));
+        Some(Self {
+            user_messages: find(USER_MESSAGES)?.parse().ok()?,
+            tool_calls: find(TOOL_CALLS)?.parse().ok()?,
+            topics: find(LATEST_TOPICS),
+            tools: tools.filter(|tool| !is_count(tool)).collect(),
+            carried,
+        })
     }
 }
 

@@ -41,10 +41,8 @@ impl Index {
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         let mut left = MOST_BYTES.min(self.arena.len()) / 2;
         let mut keep = vec![false; self.segments.len()];
-        let most = match self.segments.len() {
-            count if count > MOST_SEGMENTS => MOST_SEGMENTS / 2,
-            count => count,
-        };
+        let count = self.segments.len();
+        let most = if count > MOST_SEGMENTS { MOST_SEGMENTS / 2 } else { count };
         for (_, number) in order.into_iter().take(most) {
             let length = self.text(&self.segments[number]).len();
             if length > left {

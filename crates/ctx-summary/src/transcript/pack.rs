@@ -18,23 +18,21 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
 /// Packs pieces, in order, into texts of at most `limit` tokens; a longer piece is split, at line
 /// ends if possible.
 pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) -> Vec<String> {
-    let mut packed = Vec::new();
-    let (mut text, mut tokens) = (String::new(), 0);
+    let mut packed: Vec<String> = Vec::new();
+    let mut tokens = 0;
     for piece in pieces.iter().flat_map(|piece| split(piece, limit, counter)) {
         // Two for the blank line between.
         let more = counter.count(piece) + 2;
-        if tokens + more > limit && !text.is_empty() {
-            packed.push(std::mem::take(&mut text));
-            tokens = 0;
+        match packed.last_mut() {
+            Some(text) if tokens + more <= limit => {
+                text.extend(["\n\n", piece]);
+                tokens += more;
+            }
+            _ => {
+                packed.push(piece.to_owned());
+                tokens = more;
+            }
         }
-        if !text.is_empty() {
-            text.push_str("\n\n");
-        }
-        text.push_str(piece);
-        tokens += more;
-    }
-    if !text.is_empty() {
-        packed.push(text);
     }
     packed
 }

@@ -46,13 +46,9 @@ pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
             let is_shell = is_text || is_shell(&call.name);
             for leaf in arguments.leaves {
                 let value = leaf.value.trim();
-                let length = value.chars().count();
-                if length < SHORTEST {
-                    continue;
-                }
-                let blanks = value.bytes().filter(|byte| *byte == b' ').count();
-                let is_prose =
-                    value.contains('\n') || length > LONGEST_VALUE || blanks > MOST_BLANKS;
+                let is_prose = value.contains('\n')
+                    || value.chars().count() > LONGEST_VALUE
+                    || value.matches(' ').count() > MOST_BLANKS;
                 if is_shell || is_prose {
                     free(value, &mut values);
                 } else {
