@@ -1,7 +1,7 @@
 //! Regular expressions that are part of the program: each is compiled by a test, so none fails
 //! when it is used.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -47,26 +47,22 @@ pub fn bytes_regex(pattern: &str) -> bytes::Regex {
 /// Lists of words and patterns, in a text file that is part of the program. `[NAME]` begins a list,
 /// and each line of it is an entry. A line that begins with `#` is a comment. `␣` stands for a blank
 /// and `\#` for `#`.
-pub struct Lists(&'static str);
+pub struct Lists {
+    file: &'static str,
+    lists: OnceLock<HashMap<&'static str, Vec<&'static str>>>,
+}
 
 impl Lists {
     /// The lists of a file.
     pub const fn new(file: &'static str) -> Self {
-        Self(file)
+        Self { file, lists: OnceLock::new() }
     }
 
     /// The entries of a list that is in the file.
     pub fn entries(&self, name: &str) -> Vec<String> {
-        let is_heading = |line: &str| line.starts_with('[') && line.ends_with(']');
-        let heading = format!("[{name}]");
-        let below = self.0.lines().skip_while(|line| *line != heading).skip(1);
-        let entries: Vec<String> = below
-            .take_while(|line| !is_heading(line))
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .map(|line| line.replace('␣', " ").replace("\\#", "#"))
-            .collect();
-        assert!(!entries.is_empty(), "no list {name}");
-        entries
+        let lists = self.lists.get_or_init(|| read_lists(self.file));
+        let entries = lists.get(name).unwrap_or_else(|| panic!("no list {name}"));
+        entries.iter().map(|line| line.replace('␣', " ").replace("\\#", "#")).collect()
     }
 
     /// A pattern that has the entries of a list as alternatives.
@@ -85,6 +81,18 @@ impl Lists {
         let entries = self.entries(name);
         entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
     }
+}
+
+fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
+    let mut lists: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut name = "";
+    for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            Some(heading) => name = heading,
+            None => lists.entry(name).or_default().push(line),
+        }
+    }
+    lists
 }
 
 /// A pattern that is only asked whether it matches.

@@ -4,10 +4,12 @@
 //! writes `317-318` for two lines that it shows.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::numbers;
 use super::words::{HashedSet, Phrases};
-use ctx_text::{hash_lowercase, hash_pair, is_han};
+use ctx_text::{hash_lowercase, hash_pair, is_han, regex};
+use regex::Regex;
 
 /// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,24 +247,9 @@ fn last_names(piece: &str) -> impl Iterator<Item = &str> {
 /// The parts that a line may join and the record may separate: `DEN`, `11:00` and `LAS` of
 /// `DEN/11:00-LAS`.
 fn joined(token: &str) -> impl Iterator<Item = &str> {
-    let bytes = token.as_bytes();
-    let is_digit =
-        |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
     // A time is one part.
-    let is_time = move |at: usize| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
-    let ends = bytes.iter().enumerate().filter(move |(at, byte)| match byte {
-        b'-' | b'/' => true,
-        b':' => !is_time(*at),
-        _ => false,
-    });
-    let mut start = 0;
-    let ends = ends.map(|(at, _)| at).chain([token.len()]);
-    let parts = ends.map(move |end| {
-        let part = &token[start..end];
-        start = end + 1;
-        part
-    });
-    parts.filter(|part| !part.is_empty())
+    static PART: LazyLock<Regex> = LazyLock::new(|| regex("(?:[0-9](?::[0-9])+|[^/:-])+"));
+    PART.find_iter(token).map(|part| part.as_str())
 }
 
 fn has_digit(text: &str) -> bool {

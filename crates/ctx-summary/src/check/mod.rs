@@ -121,9 +121,7 @@ enum Area {
 
 /// Compares an answer with its source. Returns the usable part, or why another method is needed.
 pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Repaired, Reason> {
-    let mut check = Check { source, rules, done: Repaired::default() };
-    check.run(answer)?;
-    Ok(check.done)
+    Check { source, rules, done: Repaired::default() }.run(answer)
 }
 
 struct Check<'a> {
@@ -133,7 +131,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn run(&mut self, answer: &str) -> Result<(), Reason> {
+    fn run(mut self, answer: &str) -> Result<Repaired, Reason> {
         let (clean, secrets) = redact(answer);
         self.done.repairs.secrets = secrets;
         let text = unfenced(clean.trim());
@@ -157,7 +155,7 @@ impl Check<'_> {
             .rules
             .largest
             .is_some_and(|most| self.rules.counter.count_up_to(&self.done.text, most).is_none());
-        if longer { Err(Reason::Longer) } else { Ok(()) }
+        if longer { Err(Reason::Longer) } else { Ok(self.done) }
     }
 
     fn without_echoes(&mut self, text: &str) -> Result<Vec<String>, Reason> {

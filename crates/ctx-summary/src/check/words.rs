@@ -111,25 +111,20 @@ pub(super) struct Phrases {
 impl Phrases {
     /// One more text of the record; its words follow no words of another one.
     pub(super) fn gather(&mut self, text: &str) {
-        let (mut before, mut last) = (None, None);
+        let mut words = Vec::new();
         for line in text.lines() {
             for text in texts_of(without_line_number(line)) {
                 let word = hash_lowercase(text);
+                words.push(word);
                 self.words.insert(word);
                 for beginning in beginnings(text) {
                     self.beginnings.insert(hash_lowercase(beginning));
                 }
-                if let Some(last) = last {
-                    let two = hash_pair(last, word);
-                    self.pairs.insert(two);
-                    if let Some(before) = before {
-                        self.threes.insert(hash_pair(before, two));
-                    }
-                }
-                (before, last) = (last, Some(word));
             }
         }
         self.words.end_text();
+        words.windows(2).for_each(|two| self.pairs.insert(hash_pair(two[0], two[1])));
+        words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
     }
 
     /// Whether names of the record begin with all humps of this one.
@@ -162,11 +157,13 @@ impl Phrases {
             [] => true,
             [word] => self.words.has(word),
             [first, second] => self.pairs.has(hash_pair(first, second)),
-            _ => words
-                .windows(3)
-                .all(|three| self.threes.has(hash_pair(three[0], hash_pair(three[1], three[2])))),
+            _ => words.windows(3).all(|three| self.threes.has(hash_of_three(three))),
         }
     }
+}
+
+fn hash_of_three(words: &[u64]) -> u64 {
+    hash_pair(words[0], hash_pair(words[1], words[2]))
 }
 
 /// The humps of a name, from the second on, without what follows them: of `parseLineEnd`

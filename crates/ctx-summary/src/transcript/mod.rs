@@ -183,8 +183,7 @@ impl Transcript {
     }
 
     fn add_result(&mut self, line: u64, result: &ToolResult<'_>) {
-        let of = result.name.as_deref();
-        let of = of.map(|name| format!(" of {}", self.clean(name)));
+        let of = result.name.as_deref().map(|name| format!(" of {}", self.clean(name)));
         let kind = if result.is_error { "error" } else { "result" };
         let label = format!("tool {kind}{}", of.unwrap_or_default());
         let texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
@@ -192,17 +191,16 @@ impl Transcript {
         let made = result.id.as_ref().and_then(|id| self.calls.get(&**id));
         let shows = made.is_some_and(|made| made.shows);
         if let Some(made) = made {
-            let source = made.digest.clone();
-            self.sources.entry(line).or_insert(source);
+            self.sources.entry(line).or_insert_with(|| made.digest.clone());
         }
         let last = self.pieces.len() - 1;
         let place = (last, self.pieces[last].len());
-        if text.len() >= REPEATED {
-            if let Some((piece, part)) = self.results.insert(hash(&text), place) {
-                let before = &mut self.pieces[piece][part].text;
-                self.held -= before.len();
-                REPEATS.clone_into(before);
-            }
+        if text.len() >= REPEATED
+            && let Some((piece, part)) = self.results.insert(hash(&text), place)
+        {
+            let before = &mut self.pieces[piece][part].text;
+            self.held -= before.len();
+            REPEATS.clone_into(before);
         }
         let kind = match (result.is_error, shows) {
             (true, _) => ToolText::Error,

@@ -32,6 +32,10 @@ static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         regex(&format!(r"\b[\w-]+(?:\.[\w-]+)*\.(?:{extensions})\b")),
     ]
 });
+/// Numbers, dates, times, sums: two digits at least, what joins digits between them, no letter on
+/// either side.
+static NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?:^|[^\w.])(\$?[0-9][0-9.,:/-]*[0-9]\b(?:%\B)?)"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z_][A-Za-z0-9_]{3,}"));
 static MIXED: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[A-Za-z0-9][\w-]{3,}\b"));
 static CAMEL: LazyLock<Regex> = LazyLock::new(|| regex("[a-z][A-Z]|[A-Z]{2}[a-z]"));
@@ -81,7 +85,7 @@ fn free(text: &str, values: &mut Vec<String>) {
         value.contains(|c: char| c.is_ascii_alphabetic()) && value.contains(char::is_numeric)
     };
     values.extend(mixed.filter(both).map(str::to_owned));
-    numbers(&rest, values);
+    values.extend(NUMBER.captures_iter(&rest).map(|found| found[1].to_owned()));
 }
 
 fn is_code(name: &str) -> bool {
@@ -90,52 +94,11 @@ fn is_code(name: &str) -> bool {
         || CAMEL.is_match(name)
 }
 
-/// Numbers, dates, times, sums: two digits at least, what joins digits between
-/// them, no letter on either side.
-fn numbers(text: &str, values: &mut Vec<String>) {
-    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
-    let mut before = None;
-    let mut at = 0;
-    while let Some(first) = text[at..].chars().next() {
-        let borders = before.is_none_or(|c| !is_letter(c) && c != '.');
-        let digits = at + usize::from(first == '$');
-        if borders && let Some(end) = number_end(text, digits, is_letter) {
-            values.push(text[at..end].to_owned());
-            before = text[..end].chars().next_back();
-            at = end;
-        } else {
-            before = Some(first);
-            at += first.len_utf8();
-        }
-    }
-}
-
-/// The end of the longest number at `start`.
-fn number_end(text: &str, start: usize, is_letter: impl Fn(char) -> bool) -> Option<usize> {
-    let run = &text.as_bytes()[start..];
-    let joins = |byte: &u8| byte.is_ascii_digit() || b".,:/-".contains(byte);
-    let length = run.iter().position(|byte| !joins(byte)).unwrap_or(run.len());
-    if !run.first().is_some_and(u8::is_ascii_digit) {
-        return None;
-    }
-    (2..=length).rev().find_map(|length| {
-        let end = start + length;
-        let ends = |end: usize| !text[end..].chars().next().is_some_and(&is_letter);
-        if !run[length - 1].is_ascii_digit() {
-            None
-        } else if text[end..].starts_with('%') && ends(end + 1) {
-            Some(end + 1)
-        } else {
-            ends(end).then_some(end)
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_format::Call;
 
-    use super::{free, numbers, of_call};
+    use super::{NUMBER, free, of_call};
 
     fn values(name: &str, arguments: &str) -> Vec<String> {
         of_call(&Call { id: None, name: name.into(), arguments: arguments.into(), slot: None })
@@ -167,10 +130,8 @@ mod tests {
 
     #[test]
     fn numbers_have_no_letters_beside_them() {
-        let found = |text: &str| {
-            let mut values = Vec::new();
-            numbers(text, &mut values);
-            values
+        let found = |text: &str| -> Vec<String> {
+            NUMBER.captures_iter(text).map(|found| found[1].to_owned()).collect()
         };
         assert_eq!(found("at 12:30, $1,204.50 (45%)"), ["12:30", "$1,204.50", "45%"]);
         assert_eq!(found("12:30pm v1.25 x77 5"), ["12"]);
