@@ -77,13 +77,8 @@ pub fn summarize(
 ) -> Result<ModelSummary, LlmError> {
     let mut room = room(job);
     loop {
-        let run = Run {
-            job,
-            room,
-            ask: &mut *ask,
-            done: ModelSummary { parts: 1, ..ModelSummary::default() },
-        };
-        match run.all() {
+        let done = ModelSummary { parts: 1, ..ModelSummary::default() };
+        match (Run { job, room, ask: &mut *ask, done }).all() {
             Err(LlmError::TooLong(_)) if room / 2 >= SMALLEST_INPUT => room /= 2,
             outcome => return outcome,
         }

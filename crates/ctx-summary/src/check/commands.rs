@@ -112,11 +112,9 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
 fn force(clause: &str) -> Option<Force> {
     let clause = lower(clause);
     // A label, not a file to open.
-    if clause.trim_end_matches([' ', '*', '_']) == "open:" {
-        return None;
-    }
-    let (force, _) = COMMANDS.iter().find(|(_, begins)| begins.is_match(&clause))?;
-    Some(*force)
+    let is_label = clause.trim_end_matches([' ', '*', '_']) == "open:";
+    let command = COMMANDS.iter().find(|(_, begins)| !is_label && begins.is_match(&clause));
+    command.map(|(force, _)| *force)
 }
 
 /// The line without its bullet, and what follows a label or a full stop in it.

@@ -14,15 +14,18 @@ pub(super) fn gather(word: &str, seen: &mut HashedSet) {
         return;
     }
     seen.insert(hash_lowercase(&whole));
-    let mut last = None;
-    for run in runs(word) {
+    let runs: Vec<&str> = runs(word).collect();
+    for run in &runs {
         seen.insert(hash_lowercase(run));
         seen.insert(hash_lowercase(plain(run)));
-        if let Some(last) = last {
-            seen.insert(hash_pair(last, hash_lowercase(run)));
-        }
-        last = Some(hash_lowercase(run));
     }
+    for two in runs.windows(2) {
+        seen.insert(hash_of_two(two));
+    }
+}
+
+fn hash_of_two(runs: &[&str]) -> u64 {
+    hash_pair(hash_lowercase(runs[0]), hash_lowercase(runs[1]))
 }
 
 /// Whether the record has a number, a date or a range.
@@ -38,9 +41,7 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     }
     // A moment or a range is known by its parts, a fraction by both of its sides.
     if word.contains('.') {
-        return runs
-            .windows(2)
-            .all(|two| seen.has(hash_pair(hash_lowercase(two[0]), hash_lowercase(two[1]))));
+        return runs.windows(2).all(|two| seen.has(hash_of_two(two)));
     }
     are_ends_known(word, seen)
 }

@@ -72,16 +72,14 @@ impl Source {
     /// An earlier summary: its quotes may be repeated, and what it could not verify stays
     /// unverified.
     pub fn push_earlier(&mut self, text: &str) {
+        let mark = format!(" {UNVERIFIED}");
         for line in text.lines() {
-            let mark = format!(" {UNVERIFIED}");
-            let mut parts = line.split(mark.as_str()).peekable();
-            while let Some(part) = parts.next() {
-                let known = match parts.peek() {
-                    Some(_) => &part[..unverified_start(part)],
-                    None => part,
-                };
-                self.add(known);
+            let mut parts: Vec<&str> = line.split(mark.as_str()).collect();
+            let last = parts.pop().unwrap_or_default();
+            for part in parts {
+                self.add(&part[..unverified_start(part)]);
             }
+            self.add(last);
         }
         // Only lines without a mark: others are not a user's words.
         let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();

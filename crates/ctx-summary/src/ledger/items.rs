@@ -123,8 +123,7 @@ impl Items {
         // An earlier summary has what failed and the error in one line.
         let items = &mut self.list;
         self.carried_errors.retain(|at| {
-            let text = &items[*at].text;
-            let rest = text.strip_prefix(subject);
+            let rest = items[*at].text.strip_prefix(subject);
             let repaired = rest.is_some_and(|rest| rest.starts_with(": "));
             if repaired {
                 items[*at].state = State::Done;
@@ -194,12 +193,15 @@ pub(crate) fn takes_back(decision: &str) -> bool {
 /// between words: there they are all sequences of three characters, and a pair that is alone.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
-    words.flat_map(scripts).flat_map(|word| {
-        if word.starts_with(is_wide) {
-            of_chinese(word)
-        } else {
-            of_latin(word).into_iter().collect()
-        }
+    words.flat_map(|word| {
+        // Each in one script: `用SQLite存` has three.
+        let chars: Vec<char> = word.chars().collect();
+        let parts = chars.chunk_by(|a, b| is_wide(*a) == is_wide(*b));
+        let subjects = |part: &[char]| {
+            let text = String::from_iter(part);
+            if is_wide(part[0]) { of_chinese(&text) } else { of_latin(&text).into_iter().collect() }
+        };
+        parts.flat_map(subjects).collect::<Vec<_>>()
     })
 }
 
@@ -219,19 +221,6 @@ fn of_chinese(run: &str) -> Vec<String> {
         found.extend(piece.windows(piece.len().clamp(2, 3)).map(String::from_iter));
     }
     found
-}
-
-/// The parts of a word in one script each: `用SQLite存` has three.
-fn scripts(word: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut rest = word;
-    while let Some(first) = rest.chars().next() {
-        let end = rest.find(|c| is_wide(c) != is_wide(first));
-        let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
-        parts.push(part);
-        rest = behind;
-    }
-    parts
 }
 
 /// Characters that are written without blanks between words.

@@ -88,8 +88,7 @@ impl Scorer {
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
         // The line in the old session counts as referred to as well.
-        let hash = ShortHash::of(text);
-        self.handles.insert((hash, text.len() as u64));
+        self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 
     /// The old session's exact bytes are in a snapshot.
@@ -247,14 +246,12 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
 
 /// The texts of a message that a handle can stand for: each result as a whole, and
 /// each text.
-fn originals<'m>(message: &'m Message<'_>) -> Vec<Cow<'m, str>> {
-    let mut found: Vec<_> = message.results().filter_map(ToolResult::text).collect();
+fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>> {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
         _ => None,
     });
-    found.extend(texts);
-    found
+    message.results().filter_map(ToolResult::text).chain(texts)
 }
 
 /// A text with the places of its words, so that looking for one of many thousand
@@ -268,8 +265,7 @@ impl<'t> Hay<'t> {
     fn of(text: &'t str) -> Self {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for word in words(text) {
-            let known = places.entry(&text[word.clone()]).or_default();
-            known.push(word.start);
+            places.entry(&text[word.clone()]).or_default().push(word.start);
         }
         Self { text, places }
     }
@@ -400,8 +396,8 @@ mod after_tests {
         let mut message = says(Role::User, "a text");
         message.parts.push(Part::Result(result("a result")));
         message.parts.push(Part::Reasoning("not this".into()));
-        assert_eq!(originals(&message), ["a result", "a text"]);
-        assert!(originals(&Message::new(Role::User, vec![])).is_empty());
+        assert!(originals(&message).eq(["a result", "a text"]));
+        assert_eq!(originals(&Message::new(Role::User, vec![])).next(), None);
     }
 }
 

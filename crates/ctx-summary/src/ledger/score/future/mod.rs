@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use ctx_format::{Message, Part, Role};
-use ctx_text::regex;
+use ctx_text::{first_chars, last_chars, regex};
 use ctx_tokens::Encoding;
 use regex::Regex;
 
@@ -238,10 +238,7 @@ fn keeps_context(old: &str, new: &str, value: &str) -> bool {
 fn occurrences<'t>(text: &'t str, value: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let found = text.match_indices(value).take(MOST);
     found.map(|(at, found)| {
-        let (before, behind) = (&text[..at], &text[at + found.len()..]);
-        let from = before.char_indices().rev().nth(SPAN - 1);
-        let to = behind.char_indices().nth(SPAN);
-        (&before[from.map_or(0, |(at, _)| at)..], &behind[..to.map_or(behind.len(), |(at, _)| at)])
+        (last_chars(&text[..at], SPAN), first_chars(&text[at + found.len()..], SPAN))
     })
 }
 
