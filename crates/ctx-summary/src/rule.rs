@@ -42,7 +42,8 @@ pub struct RuleSummary {
     tools: Vec<String>,
     seen_tools: HashSet<String>,
     carried: Carried,
-    redacted: usize,
+    /// The number of redacted secrets.
+    pub redacted: usize,
 }
 
 impl RuleSummary {
@@ -85,11 +86,6 @@ impl RuleSummary {
         let (clean, secrets) = redact(text);
         self.redacted += secrets;
         clean.into_owned()
-    }
-
-    /// The number of redacted secrets.
-    pub fn redacted(&self) -> usize {
-        self.redacted
     }
 
     /// The summary. With a limit in tokens it is shortened to fit: lines of earlier summaries go

@@ -262,7 +262,7 @@ impl ModelInput {
 
     /// How many secrets were removed.
     pub(super) fn redacted(&self) -> usize {
-        self.redacted + self.transcript.redacted()
+        self.redacted + self.transcript.redacted
     }
 }
 

@@ -119,10 +119,10 @@ impl Writer {
         let (text, redacted) = if self.needs().ledger {
             let limit = within(room).unwrap_or_else(|| old.default_length());
             let text = extractive(&old.ledger, limit, old.counter);
-            (text, old.ledger.redacted())
+            (text, old.ledger.redacted)
         } else {
             let limit = within(without_line(old, room));
-            (old.rule.finish(limit, old.counter), old.rule.redacted())
+            (old.rule.finish(limit, old.counter), old.rule.redacted)
         };
         Summary { method: self.offline, redacted, ..old.summary(text) }
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::spans::Spans;
+use super::spans::{Spans, around};
 use super::words::{MOST, Phrases};
 
 /// The names of a line that are no words of the record nor of the summary's headings, with
@@ -21,7 +21,7 @@ pub(super) fn invented(
     found.retain(|range| {
         let word = &line[range.clone()];
         let is_call = line[range.end..].starts_with('(');
-        let in_code = spans.code_around(range.start).is_some();
+        let in_code = around(&spans.code, range.start).is_some();
         let is_proper = || has_proper && !in_code && is_proper(word, &line[..range.start]);
         (is_name(word, is_call, in_code) || is_proper())
             && !phrases.has_word(word)

@@ -7,7 +7,7 @@ use ctx_redact::redact;
 
 use super::identifiers;
 use super::shape::unescaped;
-use super::spans::Spans;
+use super::spans::{Spans, around};
 use super::words::{HashedSet, Phrases, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
@@ -160,7 +160,7 @@ impl Source {
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);
-    if let Some(span) = spans.quote_around(last).or_else(|| spans.code_around(last)) {
+    if let Some(span) = around(&spans.quotes, last).or_else(|| around(&spans.code, last)) {
         return span.start;
     }
     if line.ends_with(['.', '!', '?', '。', '！', '？']) {

@@ -18,9 +18,9 @@ use super::{Area, Check, identifiers, names, says_something};
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     /// With the backticks.
-    code: Vec<Range<usize>>,
+    pub(super) code: Vec<Range<usize>>,
     /// With the marks; one within another is a part of it.
-    quotes: Vec<Range<usize>>,
+    pub(super) quotes: Vec<Range<usize>>,
 }
 
 impl Spans {
@@ -33,19 +33,10 @@ impl Spans {
         quotes.retain(is_whole);
         Self { code, quotes }
     }
-
-    /// The code in which a place is.
-    pub(super) fn code_around(&self, at: usize) -> Option<&Range<usize>> {
-        around(&self.code, at)
-    }
-
-    /// The quote in which a place is.
-    pub(super) fn quote_around(&self, at: usize) -> Option<&Range<usize>> {
-        around(&self.quotes, at)
-    }
 }
 
-fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+/// The span in which a place is.
+pub(super) fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let next = spans.partition_point(|span| span.end <= at);
     spans.get(next).filter(|span| span.contains(&at))
 }
@@ -209,7 +200,7 @@ fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
 
 /// The position of a mark: after the code around the word, and after closing punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
-    let end = spans.code_around(word.start).map_or(word.end, |code| code.end);
+    let end = around(&spans.code, word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
     line.len() - rest.trim_start_matches(['`', '"', '”', '*', ')', '」']).len()
 }
@@ -294,7 +285,7 @@ fn is_long(quote: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Spans;
+    use super::{Spans, around};
 
     fn quotes(line: &str) -> Vec<&str> {
         let spans = Spans::of(line);
@@ -321,8 +312,8 @@ mod tests {
         let spans = Spans::of(line);
         let found: Vec<&str> = spans.code.iter().map(|span| &line[span.clone()]).collect();
         assert_eq!(found, ["`a`", "``c ` d``"]);
-        assert_eq!(spans.code_around(1), Some(&(0..3)));
-        assert_eq!((spans.code_around(4), spans.quote_around(1)), (None, None));
+        assert_eq!(around(&spans.code, 1), Some(&(0..3)));
+        assert_eq!((around(&spans.code, 4), around(&spans.quotes, 1)), (None, None));
     }
 }
 

@@ -44,24 +44,26 @@ impl Arguments {
     }
 
     fn add(&mut self, key: &str, raw: &str, levels: usize) -> Option<()> {
-        if let Some(object) = Object::within(raw) {
-            let levels = levels.checked_sub(1)?;
-            for member in object.members() {
-                self.keys.push(member.key.to_string());
-                self.add(&member.key, member.value, levels)?;
+        match raw.as_bytes().first()? {
+            b'{' => {
+                for member in Object::within(raw)?.members() {
+                    self.keys.push(member.key.to_string());
+                    self.add(&member.key, member.value, levels.checked_sub(1)?)?;
+                }
             }
-        } else if let Some(items) = elements(raw) {
-            let levels = levels.checked_sub(1)?;
-            for item in items {
-                self.add(key, item, levels)?;
+            b'[' => {
+                for item in elements(raw)? {
+                    self.add(key, item, levels.checked_sub(1)?)?;
+                }
             }
-        } else {
-            let value = match serde_json::from_str(raw).ok()? {
-                Value::String(text) => text,
-                Value::Number(number) if number.is_f64() => number.as_f64()?.to_string(),
-                other => other.to_string(),
-            };
-            self.leaves.push(Leaf { key: key.to_owned(), value });
+            _ => {
+                let value = match serde_json::from_str(raw).ok()? {
+                    Value::String(text) => text,
+                    Value::Number(number) if number.is_f64() => number.as_f64()?.to_string(),
+                    other => other.to_string(),
+                };
+                self.leaves.push(Leaf { key: key.to_owned(), value });
+            }
         }
         Some(())
     }

@@ -57,7 +57,8 @@ pub struct Ledger {
     /// Items that earlier summaries had no room for.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
-    redacted: usize,
+    /// The number of redacted secrets.
+    pub redacted: usize,
 }
 
 impl Ledger {
@@ -158,11 +159,6 @@ impl Ledger {
     pub fn identifiers(&self) -> Vec<Identifier<'_>> {
         self.index.identifiers()
     }
-
-    /// The number of redacted secrets.
-    pub fn redacted(&self) -> usize {
-        self.redacted
-    }
 }
 
 #[cfg(test)]
@@ -190,7 +186,7 @@ mod tests {
         let ledger =
             ledger(&[Message::new(Role::User, vec![]), says(Role::Assistant, ""), answers("\n\n")]);
         assert!(ledger.items().is_empty() && ledger.identifiers().is_empty());
-        assert_eq!((ledger.index().bytes(), ledger.redacted()), (0, 0));
+        assert_eq!((ledger.index().bytes(), ledger.redacted), (0, 0));
         let mut counts = [(ItemKind::Ask, 0), (ItemKind::File, 2)];
         ledger.add_left_out(&mut counts);
         assert_eq!(counts, [(ItemKind::Ask, 0), (ItemKind::File, 2)]);
@@ -274,7 +270,7 @@ mod tests {
         let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
         let text = format!("the key is {secret}");
         let ledger = ledger(&[says(Role::User, &text), says(Role::Assistant, &text)]);
-        assert_eq!(ledger.redacted(), 2);
+        assert_eq!(ledger.redacted, 2);
         assert!(!format!("{ledger:?}").contains(&secret));
     }
 }

@@ -43,8 +43,7 @@ fn of_record<'t>(piece: Piece) -> Vec<(SegmentKind, Cow<'t, str>)> {
         Piece::Members(line, false) => vec![(SegmentKind::Line, line.into())],
         Piece::Text(text) => {
             let pieces = pieces(&text).into_iter();
-            let owned = pieces.map(|(kind, piece)| (kind, piece.into_owned().into()));
-            owned.collect()
+            pieces.map(|(kind, piece)| (kind, piece.into_owned().into())).collect()
         }
     }
 }

@@ -27,7 +27,8 @@ pub(crate) use pack::{pack, shorten};
 #[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<Vec<Spoken>>,
-    redacted: usize,
+    /// The number of redacted secrets.
+    pub redacted: usize,
     languages: Languages,
     /// Texts of kept messages since the last old one.
     kept: Vec<(String, String)>,
@@ -93,12 +94,12 @@ impl Transcript {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
         }
-        let texts = message.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.to_string()),
-            _ => None,
-        });
-        let label = format!("{}, in a message that stays", message.role.as_str());
-        self.kept.extend(texts.map(|text| (label.clone(), text)));
+        for part in &message.parts {
+            if let Part::Text(text) = part {
+                let label = format!("{}, in a message that stays", message.role.as_str());
+                self.kept.push((label, text.to_string()));
+            }
+        }
     }
 
     /// One more message, in order; `line` is that of its record.
@@ -117,11 +118,6 @@ impl Transcript {
                 spoken.text = shorten(&spoken.text, SHORT);
             }
         }
-    }
-
-    /// The number of redacted secrets.
-    pub fn redacted(&self) -> usize {
-        self.redacted
     }
 
     /// Whether it has no text.

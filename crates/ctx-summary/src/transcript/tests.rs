@@ -63,7 +63,7 @@ fn secrets_go_before_texts_are_shortened() {
     let content = format!("{half} password=hunter2x {half}");
     let record = format!(r#"{{"role":"tool","tool_call_id":"a","content":"{content}"}}"#);
     let transcript = transcript(&Chat, &[&record]);
-    assert_eq!(transcript.redacted(), 1);
+    assert_eq!(transcript.redacted, 1);
     let text = written(&transcript.pieces[0], whole);
     assert!(!text.contains("hunt") && text.len() < LONGEST + 100);
 }
