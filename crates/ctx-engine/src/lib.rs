@@ -29,6 +29,7 @@ mod session;
 pub mod split;
 pub mod summarize;
 mod time;
+mod waiting;
 pub mod zones;
 
 pub use calls::CallNames;

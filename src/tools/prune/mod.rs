@@ -6,7 +6,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
 use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
-use ctx_engine::prune::{Cache, Decision, Options, Plan, PrunePass, Sums, Trim, saturating_usize};
+use ctx_engine::prune::{
+    Cache, Decision, Options, Plan, PrunePass, Sums, Trim, Unsent, saturating_usize,
+};
 use ctx_engine::{ErrorKind, PassError, Pin, Time};
 use ctx_format::{Dialect, Saved, Zone};
 use ctx_policy::duration::FixedSpan;
@@ -177,11 +179,11 @@ fn rule_table(sums: &Sums) -> String {
 }
 
 /// The table of the lines that leave an agent's log but were never sent to the model.
-fn unsent_table(unsent: &[(Rule, u64, u64)]) -> String {
+fn unsent_table(unsent: &[Unsent]) -> String {
     let row = |rule: &str, count: &str, bytes: &str| format!("{rule:<17} {count:>8} {bytes:>10}\n");
     let mut table = row("not sent", "count", "bytes");
-    for (rule, count, bytes) in unsent {
-        table += &row(rule.as_str(), &count.to_string(), &bytes.to_string());
+    for Unsent { rule, count, bytes } in unsent {
+        table += &row(rule, &count.to_string(), &bytes.to_string());
     }
     if unsent.is_empty() { String::new() } else { table }
 }

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use ctx_format::{Dialect, Edits, Origin, Record, Spool, counted};
+use ctx_format::{Dialect, Edits, Record, counted};
 use ctx_policy::Rule;
 
 use super::facts::{NewUsage, PrunedUsage};
-use super::log::{Leaving, LogCheck};
-use super::pass::{Waiting, WaitingRecord};
+use super::log::{Leaving, LogCheck, Unsent};
+use super::pass::Waiting;
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Sums, Verdicts};
 use crate::checks::{BoundReasoning, Checks};
@@ -23,10 +23,9 @@ pub struct Decision<'p> {
     pub(crate) changes: bool,
     /// What the changes free, if they may be applied.
     pub sums: Sums,
-    /// The lines that leave; `None` for a list of messages.
-    leaving: Option<Leaving>,
-    /// Lines of an agent's log that go without being part of the context: rule, count and bytes.
-    pub unsent: Vec<(Rule, u64, u64)>,
+    leaving: Leaving,
+    /// Lines of an agent's log that go without being part of the context.
+    pub unsent: Vec<Unsent>,
     /// The new usage of the last reply in an agent's log.
     new_usage: Option<NewUsage>,
     bound: BoundReasoning,
@@ -34,10 +33,13 @@ pub struct Decision<'p> {
 
 impl<'p> Decision<'p> {
     pub(super) fn new(waiting: Waiting<'p>, verdicts: Verdicts<'p>, may: bool) -> Self {
-        let log = waiting.log.as_ref().zip(waiting.dialect);
-        let leaving = log.map(|(log, dialect)| {
-            log.decide(&waiting.plan.options, dialect, &waiting.presences, &verdicts)
-        });
+        let records = &waiting.records;
+        let leaving = match (&waiting.log, waiting.dialect) {
+            (Some(log), Some(dialect)) => {
+                log.decide(&waiting.plan.options, dialect, &records.presences, &verdicts)
+            }
+            _ => Leaving::of_list(records.len(), &verdicts),
+        };
         Self {
             waiting,
             verdicts,
@@ -62,24 +64,21 @@ impl<'p> Decision<'p> {
             if plan.report_changes {
                 self.report_changes(notes);
             }
-            if let (Some(log), Some(leaving)) = (&self.waiting.log, &self.leaving) {
-                self.unsent = leaving.sums(log);
+            if let Some(log) = &self.waiting.log {
+                self.unsent = self.leaving.sums(log);
             }
             if self.unsent.is_empty() || !self.sums.is_empty() {
                 report_sums(&self.sums, notes);
             }
-            if self.leaving.is_none() {
+            if self.waiting.log.is_none() {
                 self.report_other_lines(notes);
             }
         }
         let is_worth_it = self.sums.total().gain() >= plan.min_gain;
         self.changes &= is_worth_it;
-        if let Some(mut checks) = checks {
-            match self.waiting.dialect {
-                Some(dialect) if self.leaving.is_some() => {
-                    self.check_log(dialect, &mut checks, notes)?;
-                }
-                _ => self.check_list(&mut checks)?,
+        if let (Some(mut checks), Some(dialect)) = (checks, self.waiting.dialect) {
+            if self.changes && self.waiting.has_bytes {
+                self.check(dialect, &mut checks, notes)?;
             }
             checks.finish(plan.strict, notes)?;
         }
@@ -91,10 +90,10 @@ impl<'p> Decision<'p> {
 
     /// Each change with the line of its record; nothing if no change is made.
     pub fn freed(&self) -> impl Iterator<Item = (u64, Freed)> {
-        let records = if self.changes { &self.waiting.records[..] } else { &[] };
-        records.iter().enumerate().flat_map(|(index, record)| {
+        let records = if self.changes { self.waiting.records.len() } else { 0 };
+        (0..records).flat_map(move |index| {
             let freed = self.verdicts.freed(index).into_iter();
-            freed.map(|freed| (record.line, freed))
+            freed.map(move |freed| (self.waiting.records.line(index), freed))
         })
     }
 
@@ -106,13 +105,13 @@ impl<'p> Decision<'p> {
     }
 
     fn report_other_lines(&self, notes: &mut Notes) {
-        let is_dropped_line = |(index, record): &(usize, &WaitingRecord)| {
-            self.verdicts.is_dropped(*index)
+        let records = &self.waiting.records;
+        let is_dropped_line = |index: &usize| {
+            self.leaving.has(*index)
                 && !self.verdicts.is_message(*index)
-                && record.piece.begins()
+                && records.piece(*index).begins()
         };
-        let records = self.waiting.records.iter().enumerate();
-        let count = records.filter(is_dropped_line).count();
+        let count = (0..records.len()).filter(is_dropped_line).count();
         if count > 0 {
             notes.info(format_args!(
                 "{} without a message before the window left with it",
@@ -121,94 +120,67 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Shows the records that remain of a list to the checks, and removes the others from the
-    /// spool. Changes within a record cannot break what the checks look at.
-    fn check_list(&mut self, checks: &mut Checks) -> Result<(), PassError> {
-        if !self.changes || !self.verdicts.drop_any() {
-            return Ok(());
-        }
-        let Some(mut spool) = self.waiting.spool.take() else {
-            return Ok(());
-        };
-        let mut remaining = Spool::new(&self.waiting.plan.temp);
-        for index in 0..self.waiting.records.len() {
-            let bytes = self.waiting.pop(index, &mut spool)?;
-            if self.verdicts.is_dropped(index) {
-                continue;
-            }
-            let record = self.waiting.record(index, &bytes);
-            if let Some(outline) = record.outline(self.waiting.dialect) {
-                checks.output(record.line, &outline);
-            }
-            remaining.push(&bytes).map_err(PassError::temporary)?;
-        }
-        self.waiting.spool = Some(remaining);
-        Ok(())
-    }
-
-    /// Does the same for a log, whose changed records must be those that were decided, and whose
-    /// context must be the same. Learns what its last reply has used then.
-    fn check_log(
+    /// Shows the records that remain to the checks. The changed records of a log must be those that
+    /// were decided, and its context must be the same.
+    fn check(
         &mut self,
         dialect: &'static dyn Dialect,
         checks: &mut Checks,
         notes: &mut Notes,
     ) -> Result<(), PassError> {
         let plan = self.waiting.plan;
-        let Some(leaving) = self.leaving.as_ref().filter(|_| self.changes) else {
-            return Ok(());
-        };
-        if let Some((lines, why)) = leaving.kept {
+        if let Some((lines, why)) = self.leaving.kept {
             let stay = if lines == 1 { "line stays" } else { "lines stay" };
             notes.warn(&[], format_args!("{lines} {stay} that would go: {why}"));
         }
-        if leaving.is_empty() && self.sums.is_empty() && !plan.options.drops(Rule::Copies) {
+        // Changes within a message of a list cannot break what is checked.
+        let is_list = self.waiting.log.is_none();
+        let changes_none = self.sums.is_empty() && !plan.options.drops(Rule::Copies);
+        if self.leaving.is_empty() && (is_list || changes_none) {
             return Ok(());
         }
-        let (Some(mut spool), Some(mut log_check)) =
-            (self.waiting.spool.take(), LogCheck::new(dialect))
-        else {
-            return Ok(());
-        };
-        let mut remaining = Spool::new(&plan.temp);
+        let mut log_check = if is_list { None } else { LogCheck::new(dialect) };
         let frees_tokens = self.sums.total().gain() > 0;
-        let mut usage = frees_tokens.then(|| PrunedUsage::new(plan.counter, dialect));
-        let (mut records_with_copies, mut copied_bytes) = (0, 0);
-        let count = self.waiting.records.len();
-        for index in 0..count {
-            let bytes = self.waiting.pop(index, &mut spool)?;
-            let record = self.waiting.record(index, &bytes);
+        let mut usage = (!is_list && frees_tokens).then(|| PrunedUsage::new(plan.counter, dialect));
+        let mut copies = Unsent { rule: Rule::Copies.as_str(), count: 0, bytes: 0 };
+        for index in 0..self.waiting.records.len() {
+            let bytes = self.waiting.records.bytes(index)?;
+            let record = self.waiting.records.record(index, &bytes);
             if let Some(usage) = &mut usage {
                 let message = record.message(Some(dialect));
                 let tokens = message.and_then(|it| self.verdicts.tokens_before(index, &it));
                 usage.push(&record, tokens, self.verdicts.gain(index));
             }
-            if leaving.has(index) {
+            if self.leaving.has(index) {
                 continue;
             }
             let outline = record.outline(Some(dialect));
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
+            let Some(log_check) = &mut log_check else {
+                continue;
+            };
             let (edits, copied) = self.edits(index, &record, dialect);
-            records_with_copies += u64::from(copied > 0);
-            copied_bytes += copied;
+            copies.count += u64::from(copied > 0);
+            copies.bytes += copied;
             if edits.is_empty() {
                 log_check.push(index, &record);
-            } else {
-                let new_bytes = record.edited(&edits);
-                let new = record.origin().record(&new_bytes);
-                if new.outline(Some(dialect)) != outline {
-                    return Err(ErrorKind::OtherRecord.at(record.line));
-                }
-                log_check.push(index, &new);
+                continue;
             }
-            remaining.push(&bytes).map_err(PassError::temporary)?;
+            let new_bytes = record.edited(&edits);
+            let new = record.origin().record(&new_bytes);
+            if new.outline(Some(dialect)) != outline {
+                return Err(ErrorKind::OtherRecord.at(record.line));
+            }
+            log_check.push(index, &new);
         }
-        log_check.finish(&self.waiting.presences, |at| leaving.has(at), count)?;
-        self.waiting.spool = Some(remaining);
-        if copied_bytes > 0 {
-            self.unsent.push((Rule::Copies, records_with_copies, copied_bytes));
+        if let Some(log_check) = log_check {
+            let records = &self.waiting.records;
+            log_check.finish(&records.presences, |at| self.leaving.has(at), records.len())?;
+        }
+        if copies.count > 0 {
+            self.unsent.push(copies);
         }
         report_unsent(&self.unsent, notes);
         self.new_usage = usage.and_then(PrunedUsage::finish);
@@ -229,7 +201,7 @@ impl<'p> Decision<'p> {
         let changed = record_edits(&self.verdicts, index, record, dialect);
         let mut edits = changed.map_or_else(Edits::new, |(edits, _)| edits);
         let mut copied_bytes = 0;
-        if let (Some(leaving), Some(log)) = (&self.leaving, &self.waiting.log) {
+        if let Some(log) = &self.waiting.log {
             let may_cut = !log.stays(index) && !self.verdicts.is_protected(index);
             if may_cut && self.waiting.plan.options.drops(Rule::Copies) {
                 for copy in dialect.second_copies(object) {
@@ -239,39 +211,27 @@ impl<'p> Decision<'p> {
                     }
                 }
             }
-            leaving.relink(log, dialect, object, &mut edits);
+            self.leaving.relink(log, dialect, object, &mut edits);
         }
         (edits, copied_bytes)
-    }
-
-    /// Whether a record is not written.
-    fn is_dropped(&self, index: usize) -> bool {
-        self.changes
-            && match &self.leaving {
-                Some(leaving) => leaving.has(index),
-                None => self.verdicts.is_dropped(index),
-            }
     }
 
     /// Writes the session and returns the output. `left_out` is the number of records of the input
     /// that were not pushed.
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W, PassError> {
-        let mut spool = self.waiting.spool.take();
-        let waiting = &self.waiting;
-        let mut outlet = Outlet::new(output, waiting.announced, &waiting.plan.temp);
-        for index in 0..waiting.records.len() {
+        let Waiting { plan, dialect, announced, .. } = self.waiting;
+        let mut outlet = Outlet::new(output, announced, &plan.temp);
+        for index in 0..self.waiting.records.len() {
             let changes = self.changes && changes_context(&self.verdicts, index);
-            let (false, Some(spool)) = (self.is_dropped(index), &mut spool) else {
-                if changes {
-                    self.bound.changed = true;
-                }
-                outlet.skip(waiting.records[index].piece);
+            if self.changes && self.leaving.has(index) {
+                self.bound.changed |= changes;
+                outlet.skip(self.waiting.records.piece(index));
                 continue;
-            };
-            let bytes = waiting.pop(index, spool)?;
-            let record = waiting.record(index, &bytes);
-            let new = waiting.dialect.and_then(|dialect| self.new_bytes(index, &record, dialect));
-            if let Some(dialect) = waiting.dialect {
+            }
+            let bytes = self.waiting.records.bytes(index)?;
+            let record = self.waiting.records.record(index, &bytes);
+            let new = dialect.and_then(|dialect| self.new_bytes(index, &record, dialect));
+            if let Some(dialect) = dialect {
                 self.bound.write(&record, new.as_deref(), dialect, changes);
             }
             outlet.write(&record, self.with_new_usage(&record, new))?;
@@ -310,25 +270,6 @@ impl<'p> Decision<'p> {
     }
 }
 
-impl Waiting<'_> {
-    /// The bytes of a record, which must be the next ones in `spool`.
-    fn pop(&self, index: usize, spool: &mut Spool) -> Result<Vec<u8>, PassError> {
-        spool.pop(self.records[index].length as usize).map_err(PassError::temporary)
-    }
-
-    fn record<'r>(&self, index: usize, bytes: &'r [u8]) -> Record<'r> {
-        let WaitingRecord { line, piece, .. } = self.records[index];
-        let origin = Origin {
-            line,
-            offset: 0,
-            piece,
-            presence: self.presences.of(index),
-            portion: self.presences.portion(index),
-        };
-        origin.record(bytes)
-    }
-}
-
 /// Reports what each rule frees, and all of them.
 pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
@@ -350,10 +291,10 @@ pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
 }
 
 /// Reports the lines of an agent's log that go without being part of the context.
-fn report_unsent(unsent: &[(Rule, u64, u64)], notes: &mut Notes) {
-    for (rule, count, bytes) in unsent {
-        let noun = if *rule == Rule::Copies { "second copy" } else { "line" };
+fn report_unsent(unsent: &[Unsent], notes: &mut Notes) {
+    for Unsent { rule, count, bytes } in unsent {
+        let noun = if *rule == Rule::Copies.as_str() { "second copy" } else { "line" };
         let (count, bytes) = (counted(*count, noun), counted(*bytes, "byte"));
-        notes.info(format_args!("{}: {count}, {bytes}", rule.as_str()));
+        notes.info(format_args!("{rule}: {count}, {bytes}"));
     }
 }

@@ -10,6 +10,7 @@ use ctx_format::view::{Outside, Presence, ViewBuilder};
 use ctx_format::{Bond, Dialect, Edits, GoodFor, Object, Portion, Presences, Record, show_to_view};
 use ctx_policy::Rule;
 use indexmap::IndexSet;
+use serde::Serialize;
 
 use super::{Options, Verdicts};
 use crate::{ErrorKind, PassError};
@@ -48,7 +49,8 @@ impl Line {
 /// By line: the rule that drops it.
 type Dropped = Vec<Option<Rule>>;
 
-/// The lines that leave.
+/// The records that leave.
+#[derive(Default)]
 pub(super) struct Leaving {
     dropped: Dropped,
     /// By id that no remaining line has: the id of the nearest ancestor that remains.
@@ -274,12 +276,18 @@ fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
 }
 
 impl Leaving {
-    /// Whether a line leaves.
+    /// Those of a list of messages, which the verdicts drop.
+    pub(super) fn of_list(count: usize, verdicts: &Verdicts<'_>) -> Self {
+        let dropped = (0..count).map(|record| verdicts.dropped_by(record));
+        Self { dropped: dropped.collect(), ..Self::default() }
+    }
+
+    /// Whether a record leaves.
     pub(super) fn has(&self, line: usize) -> bool {
         self.dropped[line].is_some()
     }
 
-    /// Whether no line leaves.
+    /// Whether no record leaves.
     pub(super) fn is_empty(&self) -> bool {
         self.dropped.iter().all(Option::is_none)
     }
@@ -306,22 +314,30 @@ impl Leaving {
         dialect.links(object).moved(new_target, edits);
     }
 
-    /// By rule: how many lines leave, and their bytes.
-    pub(super) fn sums(&self, log: &LogLines) -> Vec<(Rule, u64, u64)> {
-        let mut sums: Vec<(Rule, u64, u64)> = Vec::new();
+    /// The lines that leave, by rule.
+    pub(super) fn sums(&self, log: &LogLines) -> Vec<Unsent> {
+        let mut sums: BTreeMap<Rule, Unsent> = BTreeMap::new();
         for (rule, line) in self.dropped.iter().zip(&log.lines) {
-            let Some(rule) = rule else { continue };
-            match sums.iter_mut().find(|(other, ..)| other == rule) {
-                Some((_, lines, bytes)) => {
-                    *lines += 1;
-                    *bytes += line.bytes;
-                }
-                None => sums.push((*rule, 1, line.bytes)),
+            if let Some(rule) = *rule {
+                let sum =
+                    sums.entry(rule).or_insert(Unsent { rule: rule.as_str(), count: 0, bytes: 0 });
+                sum.count += 1;
+                sum.bytes += line.bytes;
             }
         }
-        sums.sort_unstable();
-        sums
+        sums.into_values().collect()
     }
+}
+
+/// What of an agent's log goes by a rule without being part of the context.
+#[derive(Debug, Serialize)]
+pub struct Unsent {
+    /// The name of the rule.
+    pub rule: &'static str,
+    /// How many lines go, or second copies.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// Reads the lines that would be written, as the agent would.

@@ -37,6 +37,7 @@ use crate::{Pin, Time};
 
 pub use decision::Decision;
 pub(crate) use decision::{report_small_gain, report_sums};
+pub use log::Unsent;
 pub use pass::{PrunePass, PruneReport};
 pub use pruner::Pruner;
 pub(crate) use shorten::shorten_arguments;

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use ctx_format::{Class, Dialect, Piece, Presences, Record, Role, Spool, Zone, ZoneReader};
+use ctx_format::{Class, Dialect, Record, Role, Zone, ZoneReader};
 use ctx_policy::Rule;
 use serde::Serialize;
 
 use super::decision::Decision;
-use super::log::LogLines;
+use super::log::{LogLines, Unsent};
 use super::{LastCall, Plan, Pruner, Sum, is_cold};
 use crate::checks::Checks;
 use crate::error::rewritable;
 use crate::outlet::Announced;
 use crate::session::FirstUnread;
+use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, pins};
 
 /// Takes the records of a session.
@@ -28,37 +29,26 @@ pub struct PrunePass<'p> {
 pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
-    pub(super) records: Vec<WaitingRecord>,
-    pub(super) presences: Presences,
+    pub(super) records: WaitingRecords,
     /// Set for an agent's log.
     pub(super) log: Option<LogLines>,
-    /// The bytes of the records; `None` if they will not be written.
-    pub(super) spool: Option<Spool>,
+    /// Whether the records have their bytes, and not only their places.
+    pub(super) has_bytes: bool,
     pub(super) announced: Announced,
-}
-
-/// A record, or a piece of a line that is too long; its bytes are in the spool.
-#[derive(Clone, Copy)]
-pub(super) struct WaitingRecord {
-    pub(super) line: u64,
-    pub(super) piece: Piece,
-    pub(super) length: u32,
 }
 
 impl<'p> PrunePass<'p> {
     /// With `dry_run` nothing will be written.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, dry_run: bool) -> Self {
         let is_log = dialect.is_some_and(Dialect::is_log);
-        // A log is checked as a whole even if nothing is written.
-        let needs_bytes = !dry_run || is_log;
         Self {
             waiting: Waiting {
                 plan,
                 dialect,
-                records: Vec::new(),
-                presences: Presences::default(),
+                records: WaitingRecords::new(&plan.temp),
                 log: is_log.then(LogLines::default),
-                spool: needs_bytes.then(|| Spool::new(&plan.temp)),
+                // A log is checked as a whole even if nothing is written.
+                has_bytes: !dry_run || is_log,
                 announced: Announced::default(),
             },
             zones: ZoneReader::default(),
@@ -89,17 +79,8 @@ impl<'p> PrunePass<'p> {
             log.push(record, dialect, is_outside_zone || pin.is_some());
         }
         waiting.announced.read(record.tag().as_ref());
-        waiting.records.push(WaitingRecord {
-            line: record.line,
-            piece: record.piece,
-            // Lines that are longer come in pieces.
-            length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
-        });
-        waiting.presences.push(record);
-        match &mut waiting.spool {
-            Some(spool) => spool.push(record.bytes).map_err(PassError::temporary),
-            None => Ok(()),
-        }
+        let bytes = if waiting.has_bytes { record.bytes } else { &[] };
+        waiting.records.push(record, bytes)
     }
 
     fn is_outside_zone(&self, zone: Zone) -> bool {
@@ -173,7 +154,7 @@ pub struct PruneReport<'a> {
     rules: Vec<RuleReport>,
     /// Lines of an agent's log that go without being part of the context.
     #[serde(rename = "beside")]
-    unsent: Vec<UnsentReport>,
+    unsent: &'a [Unsent],
 }
 
 #[derive(Serialize)]
@@ -185,17 +166,10 @@ struct RuleReport {
     freed_tokens: u64,
 }
 
-#[derive(Serialize)]
-struct UnsentReport {
-    rule: &'static str,
-    count: u64,
-    bytes: u64,
-}
-
 impl Decision<'_> {
     /// The report on the session `name`; `output` is the file that was written.
     pub fn report<'a>(
-        &self,
+        &'a self,
         name: Option<&'a str>,
         output: Option<&Path>,
         dry_run: bool,
@@ -207,11 +181,6 @@ impl Decision<'_> {
             tokens_after: sum.after,
             freed_tokens: sum.gain(),
         };
-        let unsent = |(rule, count, bytes): &(Rule, u64, u64)| UnsentReport {
-            rule: rule.as_str(),
-            count: *count,
-            bytes: *bytes,
-        };
         let total = self.sums.total();
         PruneReport {
             name,
@@ -221,7 +190,7 @@ impl Decision<'_> {
             changes: total.changes,
             freed_tokens: total.gain(),
             rules: self.sums.by_rule().map(rule).collect(),
-            unsent: self.unsent.iter().map(unsent).collect(),
+            unsent: &self.unsent,
         }
     }
 }

@@ -67,11 +67,6 @@ impl<'p> Verdicts<'p> {
         record >= self.decisions.protected_from
     }
 
-    /// Whether any record is dropped.
-    pub(super) fn drop_any(&self) -> bool {
-        self.decisions.records.iter().any(|verdict| matches!(verdict, Verdict::Drop(_)))
-    }
-
     /// Whether a record is a message.
     pub(super) fn is_message(&self, record: usize) -> bool {
         self.facts.records[record].is_message()

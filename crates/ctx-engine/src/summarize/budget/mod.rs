@@ -4,15 +4,10 @@
 mod output;
 mod refill;
 
-use std::io;
-
 use crate::allocate::{Budget, Decision, Entries, Entry, RecordKind, TooSmall, Verdict, decide};
 use crate::counter::PRIMING;
 use crate::zones::ExchangeFinder;
-use ctx_format::{
-    Class, Dialect, Message, Origin, Outline, Part, Piece, Presences, Record, Spool, Watch, Zone,
-    ZoneReader,
-};
+use ctx_format::{Class, Dialect, Message, Outline, Part, Record, Watch, Zone, ZoneReader};
 use ctx_policy::keep::Keep;
 use ctx_policy::share::Share;
 use ctx_summary::ledger::Ledger;
@@ -25,6 +20,7 @@ use crate::error::rewritable;
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
 use crate::session::FirstUnread;
+use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError};
 use output::{Output, SummedUp};
 
@@ -47,14 +43,6 @@ pub struct BudgetRequest {
     pub pins: Vec<Pin>,
 }
 
-/// The header before the bytes of a record in the spool.
-#[derive(Clone, Copy)]
-struct Item {
-    line: u64,
-    piece: Piece,
-    length: u64,
-}
-
 /// Takes a session's records; all of them wait for the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
@@ -63,8 +51,7 @@ pub struct BudgetPass<'p> {
     dialect: Option<&'static dyn Dialect>,
     /// The tags so far.
     pub zones: ZoneReader,
-    spool: Spool,
-    presences: Presences,
+    records: WaitingRecords,
     entries: Entries,
     /// `None` once all records were read.
     exchanges: Option<ExchangeFinder>,
@@ -88,8 +75,7 @@ impl<'p> BudgetPass<'p> {
             request: request.clone(),
             dialect,
             zones: ZoneReader::default(),
-            spool: Spool::new(&plan.temp),
-            presences: Presences::default(),
+            records: WaitingRecords::new(&plan.temp),
             watch: Watch::default(),
             entries: Entries::default(),
             exchanges: Some(ExchangeFinder::default()),
@@ -102,14 +88,9 @@ impl<'p> BudgetPass<'p> {
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         self.zones.read(record);
         self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
-        let bytes = record.untagged();
         let entry = self.entry(record)?;
         self.entries.push(&entry);
-        self.presences.push(record);
-        let item = Item { line: record.line, piece: record.piece, length: bytes.len() as u64 };
-        let spool = &mut self.spool;
-        let pushed = spool.push(&item.to_bytes()).and_then(|()| spool.push(&bytes));
-        pushed.map_err(PassError::temporary)
+        self.records.push(record, &record.untagged())
     }
 
     /// A record as the allocation sees it.
@@ -243,7 +224,7 @@ impl<'p> BudgetPass<'p> {
         let mut made = self.filled(made, &mut budget)?;
         notes.append(std::mem::take(&mut made.notes));
         let zones = zones(&self.entries, &made.decision.verdicts);
-        Ok((made.output.finish(&mut self.spool, notes)?, zones))
+        Ok((made.output.finish(&mut self.records, notes)?, zones))
     }
 
     /// With as many more of the latest messages as the summary leaves room for. A model is asked
@@ -328,20 +309,10 @@ impl<'p> BudgetPass<'p> {
             cut_only,
             given.is_none(),
         );
-        let mut place = 0;
         for (at, verdict) in decision.verdicts.iter().enumerate() {
-            let (item, bytes) = read(&mut self.spool, place).map_err(PassError::temporary)?;
-            let begin = place + Item::LENGTH;
-            place = begin + bytes.len();
-            let origin = Origin {
-                line: item.line,
-                offset: begin as u64,
-                piece: item.piece,
-                presence: self.presences.of(at),
-                portion: self.presences.portion(at),
-            };
-            let record = origin.record(&bytes);
-            output.record(&record, self.entries.tokens(at), *verdict)?;
+            let bytes = self.records.bytes(at)?;
+            let record = self.records.record(at, &bytes);
+            output.record(at, &record, self.entries.tokens(at), *verdict)?;
         }
         let mut notes = Notes::watched(self.watch.clone());
         let output = output.sum_up(given, &mut notes)?;
@@ -376,42 +347,6 @@ const LEAST_TAIL: Share = Share::of_percent(1);
 const ROUNDS: usize = 3;
 /// A smaller share of a budget that nothing takes is not worth another try.
 const SPARE: Share = Share::of_percent(2);
-
-const PIECES: [Piece; 4] = [Piece::Whole, Piece::First, Piece::Middle, Piece::Last];
-
-impl Item {
-    const LENGTH: usize = 17;
-
-    fn to_bytes(self) -> [u8; Self::LENGTH] {
-        let mut bytes = [0; Self::LENGTH];
-        bytes[..8].copy_from_slice(&self.line.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.length.to_le_bytes());
-        let piece = PIECES.iter().position(|piece| *piece == self.piece);
-        bytes[16] = piece.unwrap_or(0).to_le_bytes()[0];
-        bytes
-    }
-
-    fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        let (line, rest) = bytes.split_first_chunk()?;
-        let (length, rest) = rest.split_first_chunk()?;
-        Some(Self {
-            line: u64::from_le_bytes(*line),
-            length: u64::from_le_bytes(*length),
-            piece: *PIECES.get(usize::from(*rest.first()?))?,
-        })
-    }
-}
-
-/// The record at that place in the spool.
-fn read(spool: &mut Spool, place: usize) -> io::Result<(Item, Vec<u8>)> {
-    let mut head = Vec::with_capacity(Item::LENGTH);
-    spool.copy_to(place, Item::LENGTH, &mut head)?;
-    let item = Item::of_bytes(&head).ok_or(io::ErrorKind::InvalidData)?;
-    let length = usize::try_from(item.length).map_err(io::Error::other)?;
-    let mut bytes = Vec::with_capacity(length);
-    spool.copy_to(place + Item::LENGTH, length, &mut bytes)?;
-    Ok((item, bytes))
-}
 
 /// Whether no message leaves, and some stay shorter than they were.
 fn cut_only(entries: &Entries, decision: &Decision) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall, Verdict};
 use crate::counter::PRIMING;
-use ctx_format::{Dialect, Message, Record, Spool};
+use ctx_format::{Dialect, Message, Record};
 use ctx_summary::RECORD_HEADING;
 use ctx_summary::ledger::Ledger;
 
@@ -11,8 +11,9 @@ use super::super::old::{Needs, OldMessage, OldZone};
 use super::super::shorten::{Limits, Shortener};
 use super::super::writer::{ReusedSummary, Writer};
 use super::super::{NewSession, Plan, clean, tell};
-use super::refill::Cuts;
+use super::refill::{Cut, Cuts};
 use crate::calls::CallNames;
+use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError};
 
 /// A summary of nothing but the parts that results lose needs at least so many tokens of
@@ -60,9 +61,10 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// The next record, its tokens, and what was decided about it.
+    /// The record with that index, its tokens, and what was decided about it.
     pub(super) fn record(
         &mut self,
+        index: usize,
         record: &Record<'_>,
         tokens: u64,
         verdict: Verdict,
@@ -110,7 +112,7 @@ impl<'p> Output<'p> {
         let now = self.used - before;
         self.assembly.old.shortened += tokens.saturating_sub(now);
         let place = (self.assembly.kept_bytes(), short.len());
-        self.cuts.push(record, place, (limits, calls), (tokens, now));
+        self.cuts.push(Cut { index, place, limits, calls, tokens: (tokens, now) });
         self.assembly.stay(record, outline, &short)
     }
 
@@ -179,17 +181,17 @@ impl SummedUp<'_> {
         self.free.saturating_sub(self.cuts.lost())
     }
 
-    /// Gives the unused tokens back to the shortened records; `spool` has the original records.
+    /// Gives the unused tokens back to the shortened records, whose originals are in `records`.
     pub(super) fn finish(
         self,
-        spool: &mut Spool,
+        records: &mut WaitingRecords,
         notes: &mut Notes,
     ) -> Result<NewSession, PassError> {
         let plan = self.material.plan;
         let mut material = self.material;
         if let Some(dialect) = self.dialect {
             let by = shortener(plan, dialect);
-            let given = self.cuts.refill(spool, &mut material.kept, by, self.free)?;
+            let given = self.cuts.refill(records, &mut material.kept, by, self.free)?;
             let shortened = &mut material.old.shortened;
             *shortened = shortened.saturating_sub(given);
         }
@@ -302,8 +304,9 @@ mod tests {
     use super::super::super::{NewSession, Plan, Writer};
     use super::{Output, around};
     use crate::ledger::LedgerReader;
+    use crate::waiting::WaitingRecords;
     use crate::{ErrorKind, Notes, PassError};
-    use ctx_format::{Spool, Zone};
+    use ctx_format::Zone;
 
     /// The output of records with what was decided about each.
     fn output(
@@ -314,27 +317,26 @@ mod tests {
     ) -> Result<NewSession, PassError> {
         let writer = Writer::offline(Method::Extractive, None);
         let texts: Vec<&str> = session.iter().map(|(line, _)| *line).collect();
-        let mut spool = Spool::new(&plan.temp);
-        let all = texts.join("\n") + "\n";
-        spool.push(all.as_bytes()).expect("in memory");
+        let mut records = WaitingRecords::new(&plan.temp);
         let mut reader = LedgerReader::default();
         each(&texts, |record| {
+            records.push(record, record.bytes).expect("in memory");
             if let Some(message) = record.message(Some(&Chat)) {
                 reader.push(record.line, &message, record.bytes.len(), Zone::Old);
             }
         });
         let ledger = reader.finish();
         let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only, true);
-        let mut verdicts = session.iter().map(|(_, verdict)| *verdict);
+        let mut verdicts = session.iter().map(|(_, verdict)| *verdict).enumerate();
         each(&texts, |record| {
             let message = record.message(Some(&Chat)).expect("a message");
             let tokens = plan.counter.message(&message).total();
-            let verdict = verdicts.next().expect("one a record");
-            output.record(record, tokens, verdict).expect("there is room");
+            let (index, verdict) = verdicts.next().expect("one a record");
+            output.record(index, record, tokens, verdict).expect("there is room");
         });
         let mut notes = Notes::new();
         let made = output.sum_up(None, &mut notes)?;
-        made.finish(&mut spool, &mut notes)
+        made.finish(&mut records, &mut notes)
     }
 
     /// A text so many times, each with its number for `#`.

@@ -1,11 +1,12 @@
 //! Gives the room that the summary leaves of a budget back to the records that were shortened, the
 //! last ones first. The length of a summary is known only once it is written.
 
-use ctx_format::{Origin, Record, Spool};
+use ctx_format::Record;
 
 use super::super::assembly::{Change, Kept};
 use super::super::shorten::{Limits, Shortener};
 use crate::PassError;
+use crate::waiting::WaitingRecords;
 
 /// With fewer tokens a text hardly says more than before.
 const LEAST_GAIN: u64 = 32;
@@ -17,39 +18,22 @@ const TRIES: usize = 3;
 pub(super) struct Cuts(Vec<Cut>);
 
 /// One of them.
-struct Cut {
-    /// The beginning of the original record in the spool.
-    origin: Origin,
-    /// How long it was.
-    length: usize,
+pub(super) struct Cut {
+    /// Its index among the original records.
+    pub(super) index: usize,
     /// Its position among the kept bytes, and its length there.
-    place: (usize, usize),
+    pub(super) place: (usize, usize),
     /// How short it got.
-    limits: Limits,
+    pub(super) limits: Limits,
     /// The calls that its results answer.
-    calls: Vec<String>,
+    pub(super) calls: Vec<String>,
     /// The tokens of the record, original and current.
-    tokens: (u64, u64),
+    pub(super) tokens: (u64, u64),
 }
 
 impl Cuts {
-    /// A record that was shortened to such limits, and the calls that its results answer;
-    /// `place` is where its new bytes stand.
-    pub(super) fn push(
-        &mut self,
-        record: &Record<'_>,
-        place: (usize, usize),
-        (limits, calls): (Limits, Vec<String>),
-        tokens: (u64, u64),
-    ) {
-        self.0.push(Cut {
-            origin: record.origin(),
-            length: record.bytes.len(),
-            place,
-            limits,
-            calls,
-            tokens,
-        });
+    pub(super) fn push(&mut self, cut: Cut) {
+        self.0.push(cut);
     }
 
     /// Tokens that they have lost.
@@ -61,7 +45,7 @@ impl Cuts {
     /// Gives back no more than `free` tokens, and returns how many.
     pub(super) fn refill(
         self,
-        spool: &mut Spool,
+        records: &mut WaitingRecords,
         kept: &mut Kept,
         shortener: Shortener<'_>,
         free: u64,
@@ -72,7 +56,7 @@ impl Cuts {
             if left < LEAST_GAIN {
                 break;
             }
-            if let Some((bytes, tokens)) = cut.given(spool, shortener, left)? {
+            if let Some((bytes, tokens)) = cut.given(records, shortener, left)? {
                 left -= tokens.saturating_sub(cut.tokens.1);
                 changes.push(Change { place: cut.place, bytes });
             }
@@ -87,26 +71,27 @@ impl Cut {
     /// The record with at most `more` tokens more than it has now, and its tokens.
     fn given(
         &self,
-        spool: &mut Spool,
+        records: &mut WaitingRecords,
         shortener: Shortener<'_>,
         more: u64,
     ) -> Result<Option<(Vec<u8>, u64)>, PassError> {
-        let mut bytes = Vec::with_capacity(self.length);
-        let start = usize::try_from(self.origin.offset).unwrap_or(usize::MAX);
-        let copied = spool.copy_to(start, self.length, &mut bytes);
-        copied.map_err(PassError::temporary)?;
+        let bytes = records.bytes(self.index)?;
         let (whole, now) = self.tokens;
         Ok(if whole <= now + more {
             Some((bytes, whole))
         } else {
-            self.longer(&bytes, shortener, more)
+            self.longer(&records.record(self.index, &bytes), shortener, more)
         })
     }
 
-    /// The record with these bytes, shortened to at most `more` tokens more than now, and its
+    /// This original record, shortened to at most `more` tokens more than now, and its
     /// tokens; `None` if it does not get longer.
-    fn longer(&self, bytes: &[u8], shortener: Shortener<'_>, more: u64) -> Option<(Vec<u8>, u64)> {
-        let record = self.origin.clone().record(bytes);
+    fn longer(
+        &self,
+        record: &Record<'_>,
+        shortener: Shortener<'_>,
+        more: u64,
+    ) -> Option<(Vec<u8>, u64)> {
         let Shortener { dialect, counter, .. } = shortener;
         let tokens = |record: &Record<'_>| {
             let message = record.message(Some(dialect));
@@ -118,8 +103,8 @@ impl Cut {
         limits.tokens = raised(&results.collect::<Vec<_>>(), limits.tokens, more);
         let most = self.tokens.1 + more;
         for _ in 0..TRIES {
-            let short = shortener.shorten(&record, limits, &self.calls)?;
-            let now = tokens(&self.origin.clone().record(&short))?;
+            let short = shortener.shorten(record, limits, &self.calls)?;
+            let now = tokens(&record.origin().record(&short))?;
             if now <= most {
                 return (now > self.tokens.1).then_some((short, now));
             }

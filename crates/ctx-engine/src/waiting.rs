@@ -1,0 +1,80 @@
+//! Records that wait until everything is decided: their bytes are in a spool, and of each only
+//! its place is in memory.
+
+use std::path::Path;
+
+use ctx_format::{Origin, Piece, Presences, Record, Spool};
+
+use crate::PassError;
+use crate::counter::saturating_u32;
+
+/// Records in their order; their indexes begin at 0.
+pub(crate) struct WaitingRecords {
+    records: Vec<WaitingRecord>,
+    pub(crate) presences: Presences,
+    spool: Spool,
+}
+
+/// A record, or a piece of a line that is too long.
+struct WaitingRecord {
+    /// The end of its bytes in the spool.
+    end: u64,
+    line: u32,
+    piece: Piece,
+}
+
+impl WaitingRecords {
+    /// None yet. The file for their bytes is in `temp`, if they need one.
+    pub(crate) fn new(temp: &Path) -> Self {
+        Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
+    }
+
+    /// The next record, with the bytes that wait for it; without any if they will not be read.
+    pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<(), PassError> {
+        self.records.push(WaitingRecord {
+            end: self.start(self.len()) + bytes.len() as u64,
+            line: saturating_u32(record.line),
+            piece: record.piece,
+        });
+        self.presences.push(record);
+        self.spool.push(bytes).map_err(PassError::temporary)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(crate) fn line(&self, index: usize) -> u64 {
+        self.records[index].line.into()
+    }
+
+    pub(crate) fn piece(&self, index: usize) -> Piece {
+        self.records[index].piece
+    }
+
+    /// The bytes of a record.
+    pub(crate) fn bytes(&mut self, index: usize) -> Result<Vec<u8>, PassError> {
+        let (start, end) = (self.start(index), self.records[index].end);
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut bytes = Vec::with_capacity(place(end - start));
+        let copied = self.spool.copy_to(place(start), place(end - start), &mut bytes);
+        copied.map_err(PassError::temporary)?;
+        Ok(bytes)
+    }
+
+    /// The record that these bytes are of, or that they become.
+    pub(crate) fn record<'b>(&self, index: usize, bytes: &'b [u8]) -> Record<'b> {
+        let origin = Origin {
+            line: self.line(index),
+            offset: self.start(index),
+            piece: self.piece(index),
+            presence: self.presences.of(index),
+            portion: self.presences.portion(index),
+        };
+        origin.record(bytes)
+    }
+
+    fn start(&self, index: usize) -> u64 {
+        index.checked_sub(1).map_or(0, |before| self.records[before].end)
+    }
+}
