@@ -233,7 +233,7 @@ impl<W: Work> InTurn<W> {
         Self::start_on(threads, work, state)
     }
 
-    /// Starts so many threads, or as many as can be had.
+    /// Starts so many threads, or as many as can be had; one is the caller's own.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         Self::start_with(Builder::new, threads, work, state)
     }
@@ -286,6 +286,9 @@ impl<I: Send + 'static> Threads<I> {
         work: &Arc<W>,
         state: &Arc<Mutex<W::State>>,
     ) -> Option<Self> {
+        if threads <= 1 {
+            return None;
+        }
         let (portions, waiting) = sync_channel(WAITING * threads);
         let (done, results) = sync_channel(WAITING * threads);
         let collector = {

@@ -7,11 +7,11 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ctx_format::files::FileUse;
 use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
+use ctx_text::{first_chars, hash, last_chars, plain_line};
 
 /// The length of a tool's name, and of the file or command. Every token of a handle is paid for
 /// each time that the session is sent.
@@ -64,7 +64,7 @@ pub(crate) fn called_on(
 
 /// The name of a tool whose call is not known.
 pub fn tool_of(name: &str) -> String {
-    beginning(&one_line(&redact(piece(name)).0), TOOL_CHARS)
+    beginning(&plain_line(&redact(piece(name)).0), TOOL_CHARS)
 }
 
 fn of_members(object: &Object<'_>) -> String {
@@ -74,7 +74,7 @@ fn of_members(object: &Object<'_>) -> String {
     });
     let main = || {
         let texts = MAIN.split(' ').filter_map(|key| object.text_of(key));
-        let mut texts = texts.map(|text| beginning(&one_line(&clean(&text)), WHAT_CHARS));
+        let mut texts = texts.map(|text| beginning(&plain_line(&clean(&text)), WHAT_CHARS));
         texts.find(|text| !text.is_empty())
     };
     run.or_else(main).unwrap_or_else(|| plain_values(object))
@@ -99,29 +99,17 @@ fn words_of<'a>(object: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
 /// The beginning of a command, with only the ends of long paths. A leading `cd` is skipped, because
 /// the command after it says more.
 fn command(text: &str) -> String {
-    let line = one_line(&clean(text));
+    let line = plain_line(&clean(text));
     let rest = line.strip_prefix("cd ").and_then(|rest| {
         let (folder, rest) = rest.split_once(" && ")?;
         (!folder.contains([';', '|', '&'])).then_some(rest)
     });
-    let mut shown = String::new();
-    for word in rest.unwrap_or(&line).split(' ') {
-        if word == "2>&1" {
-            continue;
-        }
-        if !shown.is_empty() {
-            shown.push(' ');
-        }
+    let words = rest.unwrap_or(&line).split(' ').filter(|word| *word != "2>&1");
+    let shown = words.map(|word| {
         let is_path = word.matches('/').count() > 2 && !word.contains("://");
-        if is_path {
-            shown.push_str(&end_of_path(word, PATH_CHARS));
-        } else {
-            shown.push_str(word);
-        }
-        if shown.len() > 4 * WHAT_CHARS {
-            break;
-        }
-    }
+        if is_path { end_of_path(word, PATH_CHARS) } else { word.to_owned() }
+    });
+    let shown = shown.collect::<Vec<_>>().join(" ");
     beginning(&shown, WHAT_CHARS)
 }
 
@@ -130,7 +118,7 @@ fn plain_values(object: &Object<'_>) -> String {
     let mut line = String::new();
     for member in object.members() {
         let text = match object.text_of(&member.key) {
-            Some(text) => one_line(&clean(&text)),
+            Some(text) => plain_line(&clean(&text)),
             None if member.value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
                 member.value.to_owned()
             }
@@ -206,9 +194,7 @@ impl<T> Latest<T> {
 
 /// Formats without ids have one for all calls: a result answers the latest.
 fn hashed(id: Option<&str>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.unwrap_or_default().hash(&mut hasher);
-    hasher.finish()
+    hash(id.unwrap_or_default())
 }
 
 /// No more of a text is examined. What is shown is much shorter, so a secret in it is complete.
@@ -230,13 +216,6 @@ fn piece(text: &str) -> &str {
     &text[..whole.unwrap_or(0)]
 }
 
-/// On one line, with single blanks.
-fn one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join(" ")
-}
-
 /// The beginning of a line, at most so many characters.
 fn beginning(line: &str, most: usize) -> String {
     if line.char_indices().nth(most).is_none() {
@@ -251,7 +230,7 @@ fn beginning(line: &str, most: usize) -> String {
 
 /// The end of a path, at most so many characters: it is what tells paths apart.
 fn end_of_path(path: &str, most: usize) -> String {
-    let path = one_line(path);
+    let path = plain_line(path);
     if path.char_indices().nth(most).is_none() {
         return path;
     }
@@ -264,14 +243,11 @@ fn end_of_path(path: &str, most: usize) -> String {
     }
     // A name that is longer than all that may be shown: the folders say less than it does.
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let chars: Vec<char> = name.chars().collect();
-    if chars.len() < most {
+    if name.chars().count() < most {
         return format!("…{name}");
     }
     let (head, tail) = (most / 2, most - most / 2 - 1);
-    let ends = [&chars[..head], &chars[chars.len() - tail..]];
-    let [head, tail] = ends.map(|chars| chars.iter().collect::<String>());
-    format!("{head}…{tail}")
+    format!("{}…{}", first_chars(name, head), last_chars(name, tail))
 }
 
 /// The names of the latest calls.
@@ -319,7 +295,7 @@ mod latest_tests {
 
 #[cfg(test)]
 mod shown_tests {
-    use super::{PIECE, beginning, end_of_path, one_line, piece};
+    use super::{PIECE, beginning, end_of_path, piece};
 
     #[test]
     fn words_and_folders_are_not_cut() {
@@ -358,11 +334,6 @@ mod shown_tests {
         assert_eq!(piece(&"x".repeat(PIECE + 1)), "");
         let words = piece(&"é wörter ".repeat(1_000)).len();
         assert!(words <= PIECE && words > PIECE - 20, "{words}");
-    }
-
-    #[test]
-    fn white_space_and_control_characters_are_one_blank() {
-        assert_eq!(one_line(" a\r\n\tb \u{1b}c "), "a b c");
     }
 }
 

@@ -50,17 +50,11 @@ pub struct CheckPass<'p> {
     /// The session, unless it is a batch.
     conversation: Option<ConversationCheck>,
     /// The conversations of a batch.
-    batch: Option<Batch>,
+    batch: Option<InTurn<Checking>>,
     /// Set where the size is what an agent has recorded.
     calibration: Option<CalibrationPass>,
     understood: Understood<'p>,
     report: Report,
-}
-
-/// The checker of the conversations of a batch.
-enum Batch {
-    Here(Checking),
-    Threads(InTurn<Checking>),
 }
 
 /// A conversation, as far as it was checked.
@@ -108,18 +102,6 @@ impl ConversationCheck {
     }
 }
 
-impl Batch {
-    fn start(plan: &Plan, dialect: &'static dyn Dialect) -> Self {
-        let plan = plan.clone();
-        let threads = plan.threads;
-        let checking = Checking { plan, dialect };
-        if threads > 1 {
-            return Self::Threads(InTurn::start_on(threads, checking, Report::default()));
-        }
-        Self::Here(checking)
-    }
-}
-
 impl<'p> CheckPass<'p> {
     /// A new check.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
@@ -130,7 +112,10 @@ impl<'p> CheckPass<'p> {
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
-            batch: dialect.filter(|_| plan.batch).map(|dialect| Batch::start(plan, dialect)),
+            batch: dialect.filter(|_| plan.batch).map(|dialect| {
+                let checking = Checking { plan: plan.clone(), dialect };
+                InTurn::start_on(plan.threads, checking, Report::default())
+            }),
             understood: Understood::new(plan, dialect),
             report: Report { dialect: dialect.map(Dialect::name), ..Report::default() },
         }
@@ -146,16 +131,8 @@ impl<'p> CheckPass<'p> {
         }
         let object = record.whole_object();
         if let (Some(batch), Some(object)) = (&mut self.batch, object) {
-            match batch {
-                Batch::Here(checking) => {
-                    let found = checking.conversation(record.line, object);
-                    self.report.merge(found, self.plan);
-                }
-                Batch::Threads(threads) => {
-                    let text = object.text();
-                    threads.push((record.line, text.to_owned()), text.len());
-                }
-            }
+            let text = object.text();
+            batch.push((record.line, text.to_owned()), text.len());
             return;
         }
         let Some(session) = &mut self.conversation else {
@@ -185,8 +162,8 @@ impl<'p> CheckPass<'p> {
             }
             conversation.close(None, plan, &mut report);
         }
-        if let Some(Batch::Threads(threads)) = self.batch {
-            report.merge(threads.finish(), plan);
+        if let Some(batch) = self.batch {
+            report.merge(batch.finish(), plan);
         }
         self.understood.finish(session, &mut report);
         report.add_flaws(session.flaws(), plan);

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use ctx_format::{Handle, Saved, map_strings};
 use ctx_policy::Rule;
 use ctx_policy::share::Share;
+use ctx_text::{first_chars, regex};
 use regex::{Captures, Regex};
 
 use super::facts::TextSize;
@@ -145,21 +146,21 @@ fn share_of(limit: usize, share: Share) -> usize {
 /// Terminal escapes: CSI (colours, cursor), OSC (titles, links), other sequences of two characters,
 /// and a lone escape character.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    let sequences =
-        r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\^_=>78cM])?";
-    Regex::new(sequences).expect("a constant pattern")
+    regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\^_=>78cM])?")
 });
 
 /// Lines of base64, as `base64` and PEM wrap them, with a shorter last line; or one long word.
 static BASE64: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}",
+    )
 });
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     // Unicode word boundaries make the search many times slower.
-    let words = r"(?i)(?-u:\b)(errors?|err|exception|traceback|panic(ked)?|fatal|fail(ed|ure)s?|denied|abort(ed)?|segmentation fault|no such file|not found|undefined reference)(?-u:\b)|(?-i:[0-9A-Za-z_](Error|Exception)(?-u:\b))|错误|失败|异常";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?i)(?-u:\b)(errors?|err|exception|traceback|panic(ked)?|fatal|fail(ed|ure)s?|denied|abort(ed)?|segmentation fault|no such file|not found|undefined reference)(?-u:\b)|(?-i:[0-9A-Za-z_](Error|Exception)(?-u:\b))|错误|失败|异常",
+    )
 });
 
 /// Shorter runs of base64 stay: they may be keys, hashes or names.
@@ -229,14 +230,6 @@ pub(super) fn error_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec
         errors.push(line);
     }
     errors
-}
-
-/// The first `count` characters.
-pub(super) fn first_chars(text: &str, count: usize) -> &str {
-    match text.char_indices().nth(count) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
 }
 
 #[cfg(test)]

@@ -2,25 +2,27 @@
 //! answered from it, and which from what became of it.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::take;
 
 use ctx_format::Message;
-use ctx_summary::ledger::score::{Quotes, add_said, rounded};
-use serde::{Deserialize, Serialize, Serializer};
+use ctx_summary::ledger::score::{Quotes, add_said, rounded_share};
+use ctx_text::hash;
+use serde::{Deserialize, Serialize};
 
 use crate::PassError;
 
 /// A question, and what must be there for an answer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Question {
     /// Its name.
     pub id: String,
     /// Its category: intent, constraint, …
     pub category: String,
     /// Its text.
+    #[serde(skip_serializing)]
     pub question: String,
     /// Groups of quotes: of each, one is needed.
+    #[serde(skip_serializing)]
     evidence: Vec<Vec<String>>,
 }
 
@@ -75,9 +77,10 @@ struct Side {
 }
 
 /// The result for a question.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mark<'e> {
     /// Which.
+    #[serde(flatten)]
     pub question: &'e Question,
     /// Its evidence is in the old session.
     pub answerable: bool,
@@ -112,12 +115,6 @@ pub struct Recall<'e> {
     /// The evidence recall: the kept share; `None` when nothing could be answered.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
-}
-
-/// A share as reports for programs have it.
-#[allow(clippy::ref_option)] // Serde's signature.
-pub(super) fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
-    share.map(rounded).serialize(to)
 }
 
 impl Exam {
@@ -201,9 +198,7 @@ impl Side {
         }
         let found = quotes.in_text(&said);
         if self.is_system {
-            let mut digest = DefaultHasher::new();
-            said.hash(&mut digest);
-            self.system.push((digest.finish(), found));
+            self.system.push((hash(&said), found));
         } else {
             self.found.extend(found);
         }

@@ -40,16 +40,8 @@ struct InOrder<'a, T>(Vec<(&'a str, T)>);
 #[derive(Serialize)]
 struct Figures {
     weight: f64,
-    total: u64,
-    retained: u64,
-    recoverable: u64,
-    /// Recoverable items that only a snapshot has.
-    saved: u64,
-    lost: u64,
-    /// Done or superseded: not scored.
-    retired: u64,
-    /// Null without items.
-    score: Option<f64>,
+    #[serde(flatten)]
+    row: Row,
 }
 
 #[derive(Serialize)]
@@ -57,15 +49,7 @@ struct ExamJson<'a> {
     #[serde(flatten)]
     all: Recall<'a>,
     categories: InOrder<'a, Recall<'a>>,
-    marks: Vec<MarkJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct MarkJson<'a> {
-    id: &'a str,
-    category: &'a str,
-    answerable: bool,
-    kept: bool,
+    marks: Vec<Mark<'a>>,
 }
 
 impl<'a> ScoreJson<'a> {
@@ -114,40 +98,18 @@ impl<'a> BatchScoreJson<'a> {
 }
 
 fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
-    let rows = rows.iter();
-    let named = rows.map(|row| (row.class.as_str(), Figures::from(*row)));
-    InOrder(named.collect())
+    let figures = |row: &Row| Figures { weight: row.class.weight(), row: *row };
+    InOrder(rows.iter().map(|row| (row.class.as_str(), figures(row))).collect())
 }
 
 impl<'a> ExamJson<'a> {
     fn of(marks: &[Mark<'a>]) -> Self {
         let rows = recall(marks).into_iter();
         let named = rows.filter_map(|row| Some((row.category?, row)));
-        let json = |mark: &Mark<'a>| MarkJson {
-            id: &mark.question.id,
-            category: &mark.question.category,
-            answerable: mark.answerable,
-            kept: mark.kept,
-        };
         Self {
             all: Recall::of_all(marks),
             categories: InOrder(named.collect()),
-            marks: marks.iter().map(json).collect(),
-        }
-    }
-}
-
-impl From<Row> for Figures {
-    fn from(row: Row) -> Self {
-        Self {
-            weight: row.class.weight(),
-            total: row.total,
-            retained: row.retained,
-            recoverable: row.recoverable,
-            saved: row.saved,
-            lost: row.lost,
-            retired: row.retired,
-            score: row.score.map(rounded),
+            marks: marks.to_vec(),
         }
     }
 }

@@ -10,7 +10,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ctx_format::{Message, Part, Record, Zone};
 use ctx_summary::ledger::Ledger;
-use ctx_summary::ledger::score::{After, Future, Needed, Score, Scored, Scorer, Standing};
+use ctx_summary::ledger::score::{
+    After, Future, Needed, Score, Scored, Scorer, Standing, rounded_share,
+};
 use serde::Serialize;
 
 use crate::ledger::LedgerReader;
@@ -237,7 +239,7 @@ pub struct Measure {
     /// How many of them are kept.
     pub kept: u64,
     /// The kept share; `None` when nothing was needed.
-    #[serde(serialize_with = "exam::rounded_share")]
+    #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
 

@@ -25,7 +25,7 @@ use crate::ledger::{Item, ItemKind, Ledger, State};
 pub use future::{Future, Needed};
 use quotes::with_results;
 pub use quotes::{Quotes, add_said};
-pub use report::{Class, Row, Score, Scored, Standing, rounded};
+pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 
 /// Looks the old session up in the new one.
 #[derive(Debug)]

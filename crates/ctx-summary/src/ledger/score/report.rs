@@ -1,5 +1,7 @@
 //! The scored classes, their weights, and the figures of a score.
 
+use serde::{Serialize, Serializer};
+
 use crate::ledger::ItemKind;
 
 /// A class of items.
@@ -85,9 +87,10 @@ pub struct Scored {
 }
 
 /// The figures of a class.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Which.
+    #[serde(skip)]
     pub class: Class,
     /// How many items.
     pub total: u64,
@@ -102,12 +105,19 @@ pub struct Row {
     /// How many more were done or superseded, and need not be kept.
     pub retired: u64,
     /// The kept share by weight; `None` without items.
+    #[serde(serialize_with = "rounded_share")]
     pub score: Option<f64>,
 }
 
 /// A share with four decimals, as it is shown; more would be noise.
 pub fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
+}
+
+/// The same for serde.
+#[allow(clippy::ref_option)] // Serde's signature.
+pub fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    share.map(rounded).serialize(to)
 }
 
 /// The results for all items of a session.
