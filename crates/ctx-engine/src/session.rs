@@ -280,21 +280,6 @@ impl FirstUnread {
         }
     }
 
-    /// The same with a message of a conversation, which has a number in it.
-    pub(crate) fn look_at_message(
-        &mut self,
-        number: u64,
-        object: &Object<'_>,
-        dialect: &dyn Dialect,
-    ) {
-        if self.0.is_none() {
-            let unread = dialect.unread(object);
-            let is_summary = || is_vendor_summary(object, dialect);
-            let unread = unread.or_else(|| is_summary().then(Unread::vendor_summary));
-            self.0 = unread.and_then(|unread| UnreadRecord::of(number, unread, object, dialect));
-        }
-    }
-
     /// An error where something was found, so that nothing can be `done`.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<(), PassError> {
         let Some(UnreadRecord { line, unread, foreign }) = &self.0 else {
@@ -309,12 +294,10 @@ impl FirstUnread {
 /// understood, but would leave with what it stands for.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
-    object.is_some_and(|object| is_vendor_summary(object, dialect))
-}
-
-fn is_vendor_summary(object: &Object<'_>, dialect: &dyn Dialect) -> bool {
     // Few records have the word, and a search is cheaper than reading each of them again.
-    object.text().contains("compaction") && dialect.sealed(object).has_summary
+    object.is_some_and(|object| {
+        object.text().contains("compaction") && dialect.sealed(object).has_summary
+    })
 }
 
 impl UnreadRecord {

@@ -96,7 +96,9 @@ impl<'p> Assembly<'p> {
         outline: Option<&Outline<'_>>,
         is_old: bool,
     ) -> bool {
-        self.input_message(record.line, outline);
+        if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
+            checks.input(record.line, outline);
+        }
         let left_out = record.class.is_bad() && self.plan.drop_bad && !is_old;
         let fate = match (is_old, left_out) {
             (true, _) => BadLineOutcome::Gone,
@@ -105,13 +107,6 @@ impl<'p> Assembly<'p> {
         };
         self.bad.add(record, fate);
         left_out
-    }
-
-    /// Takes note of a message of the input.
-    pub(super) fn input_message(&mut self, line: u64, outline: Option<&Outline<'_>>) {
-        if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
-            checks.input(line, outline);
-        }
     }
 
     /// Places the summary, unless it has a place; its record gets the line end of the record there.
@@ -150,18 +145,8 @@ impl<'p> Assembly<'p> {
         if let Some(dialect) = self.dialect {
             self.bound.keep(record, dialect);
         }
-        self.stay_in_list(record.line, outline, bytes)
-    }
-
-    /// The same with a part of the line of a batch.
-    pub(super) fn stay_in_list(
-        &mut self,
-        line: u64,
-        outline: Option<&Outline<'_>>,
-        bytes: &[u8],
-    ) -> Result<(), PassError> {
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
-            checks.output(line, outline);
+            checks.output(record.line, outline);
         }
         self.kept.push(bytes, self.place.is_some())
     }

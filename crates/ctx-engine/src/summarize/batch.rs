@@ -1,12 +1,10 @@
 //! Batch records: one conversation a line, each with a summary of its own.
 
-use ctx_format::{Conversation, Dialect, Record, Zone, ZoneReader};
+use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader};
 
-use super::assembly::{Assembly, Kept};
-use super::old::{OldMessage, OldZone};
-use super::{NewSession, Plan, Writer};
+use super::assembly::Kept;
+use super::{NewSession, Plan, Writer, ZonePass};
 use crate::error::rewritable;
-use crate::session::FirstUnread;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
@@ -70,60 +68,21 @@ impl<'p> Batch<'p> {
         else {
             return Err(ErrorKind::OtherZones.into());
         };
-        let dialect = rewritable(self.dialect, "summarized", None)?;
-        let mut unread = FirstUnread::default();
-        for (number, message) in (1..).zip(&conversation.messages) {
-            unread.look_at_message(number, message, dialect);
+        rewritable(self.dialect, "summarized", None)?;
+        let frame = Frame::of_conversation(object, &conversation);
+        let lines = frame.lines();
+        let mut pass = ZonePass::new(self.plan, self.writer.needs(), self.dialect);
+        for (number, (line, zone)) in (1..).zip(lines.split_inclusive(|b| *b == b'\n').zip(zones)) {
+            let origin = Origin { line: number, ..Origin::ALONE };
+            pass.push_in(zone, &origin.record(line), None)?;
         }
-        unread.refuse("summarized")?;
-        let at = untagged.len() - object.text().len() + conversation.start;
-        let mut line = untagged[..at].to_vec();
-        let mut list = self.list(dialect, &conversation, &zones, notes)?;
-        list.write(&mut line)?;
-        line.extend_from_slice(&untagged[at + conversation.list.len()..]);
-        Ok(Some(line))
-    }
-
-    /// The list of messages with the summary in the place of the old ones; what
-    /// stood between kept messages stays.
-    fn list(
-        &self,
-        dialect: &'static dyn Dialect,
-        conversation: &Conversation<'_>,
-        zones: &[Zone],
-        notes: &mut Notes,
-    ) -> Result<NewSession, PassError> {
-        let old = OldZone::new(self.plan, self.writer.needs(), None);
-        let mut assembly = Assembly::new(self.plan, Some(dialect), old);
-        let list = conversation.list.as_bytes();
-        let mut end = 0;
-        for (index, (object, zone)) in conversation.messages.iter().zip(zones).enumerate() {
-            let line = index as u64 + 1;
-            let (outline, message) = (dialect.outline(object), dialect.message(object));
-            let found = message.as_ref().map(|message| OldMessage { line, object, message });
-            let place = conversation.place(index);
-            let between = end..place.start;
-            let whole = end..place.end;
-            end = place.end;
-            assembly.input_message(line, outline.as_ref());
-            if *zone == Zone::Old {
-                if assembly.place.is_none() {
-                    assembly.stay_in_list(line, None, &list[between])?;
-                }
-                assembly.leave(b"", found);
-                continue;
-            }
-            if let Some(found) = found {
-                assembly.old.push_kept(found);
-            }
-            assembly.stay_in_list(line, outline.as_ref(), &list[whole])?;
-        }
-        assembly.stay_in_list(0, None, &list[end..])?;
-        let material = assembly.finish(notes)?;
+        let material = pass.gather(notes)?;
         let place = material.place.as_ref();
-        let draft = place.map(|place| material.sum_up(place, self.writer, notes));
-        let draft = draft.transpose()?;
-        Ok(material.with(draft))
+        let draft = place.map(|place| material.sum_up(place, self.writer, notes)).transpose()?;
+        let mut list = Vec::new();
+        material.with(draft).write(&mut list)?;
+        let before = untagged.len() - object.text().len();
+        Ok(Some([&untagged[..before], &frame.with(&list)].concat()))
     }
 
     /// The whole output.
