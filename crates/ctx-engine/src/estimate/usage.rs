@@ -134,8 +134,10 @@ pub struct CalibrationPass {
 /// A reply whose usage may come again.
 struct Open {
     key: Key,
-    reply: Reply,
     last: LastReply,
+    /// Our count of the messages of its request.
+    counted: u64,
+    model: Option<String>,
     /// How many results before it differ from what was sent.
     pruned: u64,
 }
@@ -268,45 +270,34 @@ impl CalibrationPass {
         match &mut self.open {
             // The first fragment says where the reply begins, the last one the numbers.
             Some(open) if open.key == key => {
-                open.reply.prompt = usage.prompt;
                 open.last.lines = *open.last.lines.start()..=line;
                 open.last.usage = *usage;
             }
             _ => {
                 self.close();
-                let reply = Reply {
-                    line,
-                    counted,
-                    prompt: usage.prompt,
-                    estimate: None,
-                    model: self.model.clone(),
-                };
-                self.open = Some(Open {
-                    key,
-                    reply,
-                    last: LastReply { of: usage.of, begins, lines: line..=line, usage: *usage },
-                    pruned,
-                });
+                let last = LastReply { of: usage.of, begins, lines: line..=line, usage: *usage };
+                self.open = Some(Open { key, last, counted, model: self.model.clone(), pruned });
             }
         }
     }
 
     /// Compares the last reply with its prediction, and learns from it.
     fn close(&mut self) {
-        let Some(Open { mut reply, pruned, .. }) = self.open.take() else {
+        let Some(Open { last, counted, model, pruned, .. }) = self.open.take() else {
             return;
         };
         let as_sent = pruned == self.pruned_before;
         self.pruned_before = pruned;
-        let foretold = self.calibrator.estimate(reply.counted);
-        reply.estimate = foretold.filter(|_| as_sent);
-        self.calibrator.learn(&Request {
-            counted: reply.counted,
-            prompt: reply.prompt,
-            model: reply.model.as_deref(),
-            as_sent,
+        let foretold = self.calibrator.estimate(counted);
+        let prompt = last.usage.prompt;
+        self.calibrator.learn(&Request { counted, prompt, model: model.as_deref(), as_sent });
+        self.replies.push(Reply {
+            line: *last.lines.start(),
+            counted,
+            prompt,
+            estimate: foretold.filter(|_| as_sent),
+            model,
         });
-        self.replies.push(reply);
     }
 
     /// The calibration.

@@ -115,7 +115,7 @@ pub struct Further {
 impl Further {
     fn after(&mut self, message: &Message<'_>) {
         if let Some(later) = &mut self.later {
-            later.after(message);
+            later.future.push_after(message);
         }
         if let Some(exam) = &mut self.exam {
             exam.after(message);
@@ -124,7 +124,8 @@ impl Further {
 
     fn before(&mut self, message: &Message<'_>) {
         if let Some(later) = &mut self.later {
-            later.before(message);
+            later.future.push_before(message);
+            later.begins.push(digest(message));
         }
         if let Some(exam) = &mut self.exam {
             exam.before(message);
@@ -193,15 +194,6 @@ pub struct Later {
 }
 
 impl Later {
-    fn after(&mut self, message: &Message<'_>) {
-        self.future.push_after(message);
-    }
-
-    fn before(&mut self, message: &Message<'_>) {
-        self.future.push_before(message);
-        self.begins.push(digest(message));
-    }
-
     /// Reads the whole session; it must begin with the messages of the old one.
     pub fn read_full(&mut self, session: &mut Session) -> Result<(), PassError> {
         let mut begins = self.begins.iter();
@@ -213,10 +205,10 @@ impl Later {
             }
             Ok(())
         })?;
-        match begins.next() {
-            None => Ok(()),
-            Some(_) => Err(ErrorKind::OtherBeginning.into()),
+        if begins.next().is_some() {
+            return Err(ErrorKind::OtherBeginning.into());
         }
+        Ok(())
     }
 
     /// The needed values; `budget` is the size of a window that might replace the new session.

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ctx_format::{Class, Conversation, Dialect, Outline, Piece, Record, Splice, Spool, Tag, Zone};
+use ctx_format::{Class, Conversation, Dialect, Outline, Record, Splice, Spool, Tag, Zone};
 use ctx_policy::keep::Keep;
 use serde::Serialize;
 
 use crate::counter::MessageCounter;
-use crate::zones::{Facts, Reason, Splitter, Verdict};
+use crate::zones::{Facts, Reason, Splitter};
 use crate::{PassError, Pin, TaggedWriter, pins};
 
 /// What is kept, and what is written.
@@ -32,10 +32,27 @@ pub struct SplitPass<'p, W> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
     splitter: Splitter,
-    sink: Sink<W>,
+    /// Records without a verdict.
+    waiting: VecDeque<Waiting>,
+    /// Their bytes.
+    spool: Spool,
     /// Bytes so far of a line that comes in pieces.
     length: usize,
+    writer: TaggedWriter<W>,
+    counts: ZoneCounts,
 }
+
+/// A record in waiting.
+struct Waiting {
+    length: usize,
+    /// Its bytes without the line end, as its tag will say.
+    bytes: u64,
+    splice: Option<Splice>,
+    tag: Tag,
+}
+
+/// Bytes of a long line that are in memory at once.
+const CHUNK: usize = 1 << 20;
 
 impl<'p, W: Write> SplitPass<'p, W> {
     /// A pass that writes to `output`.
@@ -44,47 +61,66 @@ impl<'p, W: Write> SplitPass<'p, W> {
             plan,
             dialect,
             splitter: Splitter::new(plan.keep),
-            sink: Sink::new(output, plan.only, &plan.temp),
+            waiting: VecDeque::new(),
+            spool: Spool::new(&plan.temp),
             length: 0,
+            writer: TaggedWriter::new(output, &plan.temp),
+            counts: ZoneCounts::default(),
         }
     }
 
     /// The next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
-        let untagged = record.untagged();
-        self.sink.spool(&untagged)?;
-        self.length += untagged.len();
-        if !record.piece.ends() {
-            return Ok(());
+        if let Some(mut waiting) = self.spooled(record)? {
+            waiting.tag.pin = self.decide(record, waiting.bytes, &mut waiting.tag);
+            self.waiting.push_back(waiting);
         }
-        let mut tag = record.tag().unwrap_or_default();
-        let length = (untagged.len() - record.line_end().len()) as u64;
-        tag.pin = self.decide(record, &mut tag, length);
-        tag.line = Some(record.line);
-        tag.bytes = Some(length);
-        self.sink.waiting.push_back(Item {
-            length: std::mem::take(&mut self.length),
-            splice: record.splice(),
-            tag,
-        });
-        self.write()
+        self.write_decided()
     }
 
-    /// The next record, which is a whole conversation.
+    /// The next record, which is a whole conversation. It is tagged with the zones of its
+    /// messages; what is no conversation passes with a tag that names none.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<(), PassError> {
-        split(self.plan, self.dialect, record, &mut self.sink)
+        let Some(mut waiting) = self.spooled(record)? else {
+            return Ok(());
+        };
+        waiting.tag.end = None;
+        let conversation = record.whole_object().and_then(Conversation::of);
+        waiting.tag.zones = conversation.map(|conversation| self.zones(record, &conversation));
+        self.counts.keep += 1;
+        self.write(waiting)
     }
 
     /// Writes the rest, marks the end, and gives the output back.
     pub fn finish(mut self) -> Result<(W, ZoneCounts), PassError> {
         self.splitter.finish();
-        self.write()?;
-        self.sink.finish()
+        self.write_decided()?;
+        let ZoneCounts { system, old, keep, .. } = self.counts;
+        let output = self.writer.finish(Some(system + old + keep))?;
+        Ok((output, self.counts))
+    }
+
+    /// Puts the bytes of a record into the spool; `None` while more pieces of it come.
+    fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>, PassError> {
+        let untagged = record.untagged();
+        self.spool.push(&untagged).map_err(PassError::temporary)?;
+        self.length += untagged.len();
+        if !record.piece.ends() {
+            return Ok(None);
+        }
+        let mut tag = record.tag().unwrap_or_default();
+        tag.line = Some(record.line);
+        Ok(Some(Waiting {
+            length: std::mem::take(&mut self.length),
+            bytes: (untagged.len() - record.line_end().len()) as u64,
+            splice: record.splice(),
+            tag,
+        }))
     }
 
     /// Tells the splitter of the record, and its tag of its tokens; returns the selector
     /// that pins it.
-    fn decide(&mut self, record: &Record<'_>, tag: &mut Tag, length: u64) -> Option<String> {
+    fn decide(&mut self, record: &Record<'_>, bytes: u64, tag: &mut Tag) -> Option<String> {
         if record.class == Class::Tail {
             self.splitter.push(Facts::Tail);
             return None;
@@ -97,7 +133,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         let pin = pins::first(&self.plan.pins, record, outline.role, message);
         if let Some(counter) = &self.plan.counter {
             tag.tokens = Some(match self.dialect {
-                Some(_) => counter.total(Some(tag), length, message),
+                Some(_) => counter.total(Some(tag), bytes, message),
                 None => counter.text(&String::from_utf8_lossy(record.bytes)),
             });
             tag.encoding = Some(counter.encoding().name().to_owned());
@@ -111,62 +147,66 @@ impl<'p, W: Write> SplitPass<'p, W> {
         pin.map(ToString::to_string)
     }
 
-    /// Writes what is decided.
-    fn write(&mut self) -> Result<(), PassError> {
-        for verdict in self.splitter.by_ref() {
-            self.sink.decided(&verdict)?;
+    /// The zones of the messages of a record.
+    fn zones(&self, record: &Record<'_>, conversation: &Conversation<'_>) -> Vec<Zone> {
+        let Plan { keep, pins, counter, .. } = self.plan;
+        let mut splitter = Splitter::new(*keep);
+        for object in &conversation.messages {
+            let outline = match self.dialect {
+                Some(dialect) => dialect.outline(object),
+                None => Some(Outline::of_line()),
+            };
+            let Some(outline) = outline else {
+                splitter.push(Facts::Line);
+                continue;
+            };
+            let message = || self.dialect.and_then(|dialect| dialect.message(object));
+            let pin = pins::first(pins, record, outline.role, message);
+            let tokens = counter.as_ref().map_or(0, |counter| match message() {
+                Some(message) => counter.message(&message).total(),
+                None => counter.text(object.text()),
+            });
+            splitter.push(Facts::Message { outline: &outline, tokens, pinned: pin.is_some() });
+        }
+        splitter.finish();
+        splitter.map(|verdict| verdict.zone).collect()
+    }
+
+    /// Writes the records that are decided.
+    fn write_decided(&mut self) -> Result<(), PassError> {
+        while let Some(verdict) = self.splitter.next() {
+            let Some(mut waiting) = self.waiting.pop_front() else {
+                return Ok(());
+            };
+            if self.plan.only.is_some_and(|only| only != verdict.zone) {
+                let skipped = self.spool.pop_to(waiting.length, &mut io::sink());
+                skipped.map_err(PassError::temporary)?;
+                continue;
+            }
+            self.counts.add(verdict.zone);
+            waiting.tag.zone = Some(verdict.zone);
+            waiting.tag.group = verdict.exchange;
+            if verdict.reason == Reason::LatestUser {
+                waiting.tag.pin = Some("latest-user".to_owned());
+            }
+            self.write(waiting)?;
         }
         Ok(())
     }
-}
 
-/// Tags one record with the zones of its messages. What is no conversation
-/// passes with a tag that names none.
-fn split(
-    plan: &Plan,
-    dialect: Option<&'static dyn Dialect>,
-    record: &Record<'_>,
-    sink: &mut Sink<impl Write>,
-) -> Result<(), PassError> {
-    let untagged = record.untagged();
-    let mut tag = record.tag().unwrap_or_default();
-    tag.line = Some(record.line);
-    tag.bytes = Some((untagged.len() - record.line_end().len()) as u64);
-    tag.end = None;
-    tag.zones = record
-        .whole_object()
-        .and_then(Conversation::of)
-        .map(|conversation| zones(plan, dialect, record, &conversation));
-    let splice = record.splice().filter(|_| record.piece == Piece::Whole);
-    sink.tagged(&untagged, splice, tag)
-}
-
-fn zones(
-    plan: &Plan,
-    dialect: Option<&'static dyn Dialect>,
-    record: &Record<'_>,
-    conversation: &Conversation<'_>,
-) -> Vec<Zone> {
-    let mut splitter = Splitter::new(plan.keep);
-    for object in &conversation.messages {
-        let outline = match dialect {
-            Some(dialect) => dialect.outline(object),
-            None => Some(Outline::of_line()),
-        };
-        let Some(outline) = outline else {
-            splitter.push(Facts::Line);
-            continue;
-        };
-        let message = || dialect.and_then(|dialect| dialect.message(object));
-        let pin = pins::first(&plan.pins, record, outline.role, message);
-        let tokens = plan.counter.as_ref().map_or(0, |counter| match message() {
-            Some(message) => counter.message(&message).total(),
-            None => counter.text(object.text()),
-        });
-        splitter.push(Facts::Message { outline: &outline, tokens, pinned: pin.is_some() });
+    fn write(&mut self, mut waiting: Waiting) -> Result<(), PassError> {
+        waiting.tag.bytes = Some(waiting.bytes);
+        let mut tag = waiting.splice.map(|splice| (splice, waiting.tag));
+        // A line that is too long to be parsed is too long to be held in memory.
+        let most = if tag.is_some() { waiting.length } else { CHUNK };
+        let mut left = waiting.length;
+        while left > 0 {
+            let bytes = self.spool.pop(left.min(most)).map_err(PassError::temporary)?;
+            left -= bytes.len();
+            self.writer.write(bytes, tag.take())?;
+        }
+        Ok(())
     }
-    splitter.finish();
-    splitter.map(|verdict| verdict.zone).collect()
 }
 
 /// The report for programs. The keys are a contract: keys may be added, but none is removed.
@@ -198,22 +238,6 @@ impl ZoneCounts {
     }
 }
 
-/// A record in waiting: its bytes are in the spool.
-struct Item {
-    length: usize,
-    splice: Option<Splice>,
-    tag: Tag,
-}
-
-/// Takes records and verdicts in order; writes tagged records.
-struct Sink<W> {
-    writer: TaggedWriter<W>,
-    only: Option<Zone>,
-    waiting: VecDeque<Item>,
-    spool: Spool,
-    counts: ZoneCounts,
-}
-
 /// How many records were written, by zone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ZoneCounts {
@@ -228,76 +252,6 @@ pub struct ZoneCounts {
     pub first_keep: Option<u64>,
 }
 
-/// Bytes of a long line that are in memory at once.
-const CHUNK: usize = 1 << 20;
-
-impl<W: Write> Sink<W> {
-    fn new(output: W, only: Option<Zone>, temp: &Path) -> Self {
-        Self {
-            writer: TaggedWriter::new(output, temp),
-            only,
-            waiting: VecDeque::new(),
-            spool: Spool::new(temp),
-            counts: ZoneCounts::default(),
-        }
-    }
-
-    /// Bytes of the next record.
-    fn spool(&mut self, bytes: &[u8]) -> Result<(), PassError> {
-        self.spool.push(bytes).map_err(PassError::temporary)
-    }
-
-    /// The verdict on the record that waits longest.
-    fn decided(&mut self, verdict: &Verdict) -> Result<(), PassError> {
-        let Some(mut item) = self.waiting.pop_front() else {
-            return Ok(());
-        };
-        if self.only.is_some_and(|only| only != verdict.zone) {
-            let skipped = self.spool.pop_to(item.length, &mut io::sink());
-            return skipped.map_err(PassError::temporary);
-        }
-        self.counts.add(verdict.zone);
-        item.tag.zone = Some(verdict.zone);
-        item.tag.group = verdict.exchange;
-        if verdict.reason == Reason::LatestUser {
-            item.tag.pin = Some("latest-user".to_owned());
-        }
-        self.write(item)
-    }
-
-    /// A record that is tagged unchanged: a batch record.
-    fn tagged(&mut self, bytes: &[u8], splice: Option<Splice>, tag: Tag) -> Result<(), PassError> {
-        self.counts.keep += 1;
-        self.spool(bytes)?;
-        self.write(Item { length: bytes.len(), splice, tag })
-    }
-
-    fn write(&mut self, item: Item) -> Result<(), PassError> {
-        if let Some(splice) = item.splice {
-            let bytes = self.pop(item.length)?;
-            return self.writer.write(bytes, Some((splice, item.tag)));
-        }
-        // A line that is too long to be parsed is too long to be held in memory.
-        let mut left = item.length;
-        while left > 0 {
-            let bytes = self.pop(left.min(CHUNK))?;
-            left -= bytes.len();
-            self.writer.write(bytes, None)?;
-        }
-        Ok(())
-    }
-
-    fn pop(&mut self, length: usize) -> Result<Vec<u8>, PassError> {
-        self.spool.pop(length).map_err(PassError::temporary)
-    }
-
-    /// Marks the end, writes the rest, and gives the output back.
-    fn finish(self) -> Result<(W, ZoneCounts), PassError> {
-        let output = self.writer.finish(Some(self.counts.all()))?;
-        Ok((output, self.counts))
-    }
-}
-
 impl ZoneCounts {
     pub(crate) fn add(&mut self, zone: Zone) {
         match zone {
@@ -308,10 +262,6 @@ impl ZoneCounts {
                 self.keep += 1;
             }
         }
-    }
-
-    fn all(self) -> u64 {
-        self.system + self.old + self.keep
     }
 }
 
@@ -487,30 +437,20 @@ mod batch_tests {
 }
 
 #[cfg(test)]
-mod sink_tests {
-    use std::path::Path;
+mod counts_tests {
+    use ctx_format::Zone;
 
-    use crate::zones::{Reason, Verdict};
-    use ctx_format::{Tag, Zone};
-
-    use super::{CHUNK, Item, Sink, ZoneCounts};
-
-    fn verdict(zone: Zone) -> Verdict {
-        Verdict { zone, reason: Reason::Window, exchange: None }
-    }
+    use super::tests::{plan, split};
+    use super::{CHUNK, ZoneCounts};
 
     #[test]
     fn a_line_longer_than_memory_passes_in_pieces() {
-        let mut sink = Sink::new(Vec::new(), None, Path::new("/tmp"));
-        let length = 2 * CHUNK + 7;
-        sink.spool(&vec![b'x'; length]).expect("spooled");
-        sink.waiting.push_back(Item { length, splice: None, tag: Tag::default() });
-        sink.decided(&verdict(Zone::Old)).expect("to memory");
-        // Nobody waits any more.
-        sink.decided(&verdict(Zone::Keep)).expect("to memory");
-        let (written, counts) = sink.finish().expect("to memory");
-        assert_eq!(written, vec![b'x'; length]);
-        assert_eq!((counts.old, counts.keep), (1, 0));
+        let long = "x".repeat(2 * CHUNK + 7) + "\n";
+        for batch in [false, true] {
+            let (written, counts) = split(&plan(0), batch, &long);
+            assert!(written == long);
+            assert_eq!(counts.system + counts.keep, 1);
+        }
     }
 
     #[test]
@@ -520,6 +460,5 @@ mod sink_tests {
             counts.add(zone);
         }
         assert_eq!(counts.first_keep, Some(2));
-        assert_eq!(counts.all(), 5);
     }
 }
