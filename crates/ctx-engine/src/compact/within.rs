@@ -146,7 +146,7 @@ impl Ladder<'_, '_> {
                 Some(pass) => pass,
                 None => self.read_for_budget(&summary, &by_code, request)?,
             };
-            pass.write_by(&by_code);
+            pass.writer = &by_code;
             let shared = self.share_of(pass, (&summary, &by_code), attempts, notes)?;
             if let Some(candidate) = shared {
                 return Ok(Ok(candidate));

@@ -17,7 +17,7 @@ use crate::{BadLineOutcome, BadLines, Notes, PassError};
 pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
-    kept: Kept,
+    pub(super) kept: Kept,
     pub(super) place: Option<SummaryPlacement>,
     checks: Option<Checks>,
     bound: BoundReasoning,
@@ -31,8 +31,8 @@ pub(super) struct Kept {
     spool: Spool,
     /// The folder of its file, if it needs one.
     temp: PathBuf,
-    before: usize,
-    behind: usize,
+    pub(super) before: usize,
+    pub(super) behind: usize,
 }
 
 /// Other bytes for some that are kept.
@@ -149,11 +149,6 @@ impl<'p> Assembly<'p> {
             checks.output(record.line, outline);
         }
         self.kept.push(bytes, self.place.is_some())
-    }
-
-    /// How many bytes are kept so far.
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.kept.before + self.kept.behind
     }
 
     /// Ends the input: reports bad lines and checks the whole output.

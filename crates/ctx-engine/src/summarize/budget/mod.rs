@@ -46,7 +46,8 @@ pub struct BudgetRequest {
 /// Takes a session's records; all of them wait for the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
-    writer: &'p Writer,
+    /// Another one may take its place if it needs no more.
+    pub(crate) writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
     /// The tags so far.
@@ -185,11 +186,6 @@ impl<'p> BudgetPass<'p> {
         Ok(())
     }
 
-    /// Another writer, which needs no more than the one before.
-    pub(crate) fn write_by(&mut self, writer: &'p Writer) {
-        self.writer = writer;
-    }
-
     fn pin(&mut self, keep: Keep) {
         if let Some(exchanges) = self.exchanges.take() {
             self.entries.join(&exchanges.finish());
@@ -224,21 +220,25 @@ impl<'p> BudgetPass<'p> {
         let mut made = self.filled(made, &mut budget)?;
         notes.append(std::mem::take(&mut made.notes));
         let zones = zones(&self.entries, &made.decision.verdicts);
-        Ok((made.output.finish(&mut self.records, notes)?, zones))
+        Ok((made.finish(&mut self.records, notes)?, zones))
     }
 
     /// With as many more of the latest messages as the summary leaves room for. A model is asked
     /// once: its summary is that of the messages that it was sent, and some of them may stay.
-    fn filled(&mut self, mut made: Made<'p>, budget: &mut Budget) -> Result<Made<'p>, PassError> {
+    fn filled(
+        &mut self,
+        mut made: SummedUp<'p>,
+        budget: &mut Budget,
+    ) -> Result<SummedUp<'p>, PassError> {
         let mut given = None;
         for _ in 0..ROUNDS {
-            let free = made.output.free;
+            let free = made.free;
             if free <= SPARE.of(budget.tokens) {
                 break;
             }
             if self.writer.needs().model {
-                given = given.or_else(|| made.output.given());
-                self.leave(made.output.summary, budget);
+                given = given.or_else(|| made.given());
+                self.leave(made.summary, budget);
             } else {
                 budget.spare += free;
             }
@@ -252,7 +252,7 @@ impl<'p> BudgetPass<'p> {
                 return Ok(made);
             }
         }
-        let unused = made.output.unused();
+        let unused = made.unused();
         if let Some(mut given) = given.filter(|_| unused > SPARE.of(budget.tokens)) {
             given.list += unused;
             let decision = made.decision.clone();
@@ -264,12 +264,12 @@ impl<'p> BudgetPass<'p> {
     /// Makes the output again, with more in it; returns whether there was room for that.
     fn again(
         &mut self,
-        made: &mut Made<'p>,
+        made: &mut SummedUp<'p>,
         decision: Decision,
         given: Option<&ReusedSummary>,
     ) -> Result<bool, PassError> {
         // The summary covers what it covered before.
-        let ledger = made.output.take_ledger();
+        let ledger = std::mem::take(&mut made.material.old.ledger);
         let mut more = match self.made(decision, ledger, given) {
             Ok(more) => more,
             // The sizes of records are estimates, which may have been too low.
@@ -298,7 +298,7 @@ impl<'p> BudgetPass<'p> {
         decision: Decision,
         ledger: Ledger,
         given: Option<&ReusedSummary>,
-    ) -> Result<Made<'p>, PassError> {
+    ) -> Result<SummedUp<'p>, PassError> {
         let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
         let mut output = Output::new(
             self.plan,
@@ -314,17 +314,8 @@ impl<'p> BudgetPass<'p> {
             let record = self.records.record(at, &bytes);
             output.record(at, &record, self.entries.tokens(at), *verdict)?;
         }
-        let mut notes = Notes::watched(self.watch.clone());
-        let output = output.sum_up(given, &mut notes)?;
-        Ok(Made { output, decision, notes })
+        output.sum_up(decision, given, Notes::watched(self.watch.clone()))
     }
-}
-
-/// An output with its summary, before what is left of the budget is given back.
-struct Made<'p> {
-    output: SummedUp<'p>,
-    decision: Decision,
-    notes: Notes,
 }
 
 /// The rest of the room after this many tokens, in percent.

@@ -1,6 +1,6 @@
 //! The output within a budget: what stays, and the summary in the room that this leaves.
 
-use crate::allocate::{LEAST_SUMMARY, TooSmall, Verdict};
+use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
 use crate::counter::PRIMING;
 use ctx_format::{Dialect, Message, Record};
 use ctx_summary::RECORD_HEADING;
@@ -11,7 +11,7 @@ use super::super::old::{Needs, OldMessage, OldZone};
 use super::super::shorten::{Limits, Shortener};
 use super::super::writer::{ReusedSummary, Writer};
 use super::super::{NewSession, Plan, clean, tell};
-use super::refill::{Cut, Cuts};
+use super::refill::{Cut, refill};
 use crate::calls::CallNames;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError};
@@ -32,7 +32,7 @@ pub(super) struct Output<'p> {
     /// Tokens of what stays.
     used: u64,
     /// The shortened records.
-    cuts: Cuts,
+    cuts: Vec<Cut>,
     /// The names of calls for the handles of results.
     calls: CallNames,
 }
@@ -56,7 +56,7 @@ impl<'p> Output<'p> {
             budget,
             cut_only,
             used: PRIMING,
-            cuts: Cuts::default(),
+            cuts: Vec::new(),
             calls: CallNames::default(),
         }
     }
@@ -111,7 +111,8 @@ impl<'p> Output<'p> {
         self.count(&record.origin().record(&short));
         let now = self.used - before;
         self.assembly.old.shortened += tokens.saturating_sub(now);
-        let place = (self.assembly.kept_bytes(), short.len());
+        let kept = &self.assembly.kept;
+        let place = (kept.before + kept.behind, short.len());
         self.cuts.push(Cut { index, place, limits, calls, tokens: (tokens, now) });
         self.assembly.stay(record, outline, &short)
     }
@@ -124,21 +125,24 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// Checks the whole output and writes the summary.
+    /// Checks the whole output and writes the summary. `decision` is what the records came with.
     pub(super) fn sum_up(
         self,
+        decision: Decision,
         given: Option<&ReusedSummary>,
-        notes: &mut Notes,
+        mut notes: Notes,
     ) -> Result<SummedUp<'p>, PassError> {
         let dialect = self.assembly.dialect;
-        let material = self.assembly.finish(notes)?;
+        let material = self.assembly.finish(&mut notes)?;
         let room =
             SummaryBudget { writer: self.writer, budget: self.budget, used: self.used, given };
-        let draft = room.draft(&material, self.cut_only, notes)?;
+        let draft = room.draft(&material, self.cut_only, &mut notes)?;
         let counter = &material.plan.counter;
         let summary = material.place.as_ref().zip(draft.as_ref());
         let summary = summary.map_or(0, |(place, it)| place.tokens(&it.summary.text, counter));
         Ok(SummedUp {
+            decision,
+            notes,
             summary,
             free: self.budget.saturating_sub(self.used + summary),
             dialect,
@@ -149,24 +153,21 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary.
+/// An output with its summary, before what is left of the budget is given back.
 pub(super) struct SummedUp<'p> {
+    pub(super) decision: Decision,
+    pub(super) notes: Notes,
     /// The tokens of its summary.
     pub(super) summary: u64,
     /// Unused tokens of the budget.
     pub(super) free: u64,
     dialect: Option<&'static dyn Dialect>,
-    material: Material<'p>,
+    pub(super) material: Material<'p>,
     draft: Option<Draft>,
-    cuts: Cuts,
+    cuts: Vec<Cut>,
 }
 
 impl SummedUp<'_> {
-    /// The ledger, for another output of the same session in which more stays.
-    pub(super) fn take_ledger(&mut self) -> Ledger {
-        std::mem::take(&mut self.material.old.ledger)
-    }
-
     /// Its summary, for another output.
     pub(super) fn given(&mut self) -> Option<ReusedSummary> {
         Some(ReusedSummary {
@@ -178,7 +179,7 @@ impl SummedUp<'_> {
 
     /// Unused tokens of the budget if all shortened records get theirs back.
     pub(super) fn unused(&self) -> u64 {
-        self.free.saturating_sub(self.cuts.lost())
+        self.free.saturating_sub(self.cuts.iter().map(Cut::lost).sum())
     }
 
     /// Gives the unused tokens back to the shortened records, whose originals are in `records`.
@@ -191,7 +192,7 @@ impl SummedUp<'_> {
         let mut material = self.material;
         if let Some(dialect) = self.dialect {
             let by = shortener(plan, dialect);
-            let given = self.cuts.refill(records, &mut material.kept, by, self.free)?;
+            let given = refill(&self.cuts, records, &mut material.kept, by, self.free)?;
             let shortened = &mut material.old.shortened;
             *shortened = shortened.saturating_sub(given);
         }
@@ -295,7 +296,7 @@ fn around(plan: &Plan) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::allocate::Verdict;
+    use crate::allocate::{Decision, Verdict};
     use ctx_format::dialect::Chat;
     use ctx_policy::Method;
     use ctx_summary::RECORD_HEADING;
@@ -335,7 +336,9 @@ mod tests {
             output.record(index, record, tokens, verdict).expect("there is room");
         });
         let mut notes = Notes::new();
-        let made = output.sum_up(None, &mut notes)?;
+        let verdicts = session.iter().map(|(_, verdict)| *verdict).collect();
+        let decision = Decision { verdicts, latest_request_is_old: false };
+        let made = output.sum_up(decision, None, Notes::new())?;
         made.finish(&mut records, &mut notes)
     }
 

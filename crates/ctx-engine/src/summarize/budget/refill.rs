@@ -13,11 +13,7 @@ const LEAST_GAIN: u64 = 32;
 /// How often a limit is lowered whose result comes out too long.
 const TRIES: usize = 3;
 
-/// Records that stay shorter than they were.
-#[derive(Default)]
-pub(super) struct Cuts(Vec<Cut>);
-
-/// One of them.
+/// A record that stays shorter than it was.
 pub(super) struct Cut {
     /// Its index among the original records.
     pub(super) index: usize,
@@ -31,43 +27,36 @@ pub(super) struct Cut {
     pub(super) tokens: (u64, u64),
 }
 
-impl Cuts {
-    pub(super) fn push(&mut self, cut: Cut) {
-        self.0.push(cut);
-    }
-
-    /// Tokens that they have lost.
-    pub(super) fn lost(&self) -> u64 {
-        let lost = |cut: &Cut| cut.tokens.0.saturating_sub(cut.tokens.1);
-        self.0.iter().map(lost).sum()
-    }
-
-    /// Gives back no more than `free` tokens, and returns how many.
-    pub(super) fn refill(
-        self,
-        records: &mut WaitingRecords,
-        kept: &mut Kept,
-        shortener: Shortener<'_>,
-        free: u64,
-    ) -> Result<u64, PassError> {
-        let mut left = free;
-        let mut changes = Vec::new();
-        for cut in self.0.iter().rev() {
-            if left < LEAST_GAIN {
-                break;
-            }
-            if let Some((bytes, tokens)) = cut.given(records, shortener, left)? {
-                left -= tokens.saturating_sub(cut.tokens.1);
-                changes.push(Change { place: cut.place, bytes });
-            }
+/// Gives no more than `free` tokens back to records that were cut, and returns how many.
+pub(super) fn refill(
+    cuts: &[Cut],
+    records: &mut WaitingRecords,
+    kept: &mut Kept,
+    shortener: Shortener<'_>,
+    free: u64,
+) -> Result<u64, PassError> {
+    let mut left = free;
+    let mut changes = Vec::new();
+    for cut in cuts.iter().rev() {
+        if left < LEAST_GAIN {
+            break;
         }
-        changes.reverse();
-        kept.change(&changes)?;
-        Ok(free - left)
+        if let Some((bytes, tokens)) = cut.given(records, shortener, left)? {
+            left -= tokens.saturating_sub(cut.tokens.1);
+            changes.push(Change { place: cut.place, bytes });
+        }
     }
+    changes.reverse();
+    kept.change(&changes)?;
+    Ok(free - left)
 }
 
 impl Cut {
+    /// Tokens that it has lost.
+    pub(super) fn lost(&self) -> u64 {
+        self.tokens.0.saturating_sub(self.tokens.1)
+    }
+
     /// The record with at most `more` tokens more than it has now, and its tokens.
     fn given(
         &self,
