@@ -46,8 +46,7 @@ impl Conversion {
         temp: &Path,
     ) -> Result<Self, PassError> {
         let to = converter.to;
-        let from = session.dialect();
-        let from = from.ok_or(ErrorKind::UnknownFormat("converted"))?;
+        let from = session.dialect().ok_or(ErrorKind::UnknownFormat("converted"))?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
         let mut summary = None;
         session.each(|record| {

@@ -28,10 +28,8 @@ impl Time {
     /// When a record says that it was written.
     pub fn of(object: &Object<'_>) -> Option<Self> {
         const KEYS: [&str; 6] = ["timestamp", "created_at", "createdAt", "created", "time", "ts"];
-        KEYS.into_iter().find_map(|key| {
-            let text = object.text_of(key);
-            text.as_deref().or(object.get(key))?.parse().ok()
-        })
+        KEYS.into_iter()
+            .find_map(|key| object.text_of(key).as_deref().or(object.get(key))?.parse().ok())
     }
 
     /// The day, in UTC.

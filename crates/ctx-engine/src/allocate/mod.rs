@@ -193,8 +193,7 @@ impl Entries {
     /// Tokens of each of its results.
     pub fn results(&self, record: usize) -> impl Iterator<Item = u64> {
         let end = |record: usize| self.list[record].results_end as usize;
-        let start = record.checked_sub(1).map_or(0, end);
-        let results = &self.results[start..end(record)];
+        let results = &self.results[record.checked_sub(1).map_or(0, end)..end(record)];
         results.iter().map(|tokens| u64::from(*tokens))
     }
 

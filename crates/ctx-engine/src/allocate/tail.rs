@@ -117,8 +117,7 @@ impl<'e> Choice<'e> {
                 break;
             }
             if used + more > share {
-                let left = share.saturating_sub(used);
-                cut = self.cut(older..begin, left, shorten(older));
+                cut = self.cut(older..begin, share.saturating_sub(used), shorten(older));
                 break;
             }
             used += more;

@@ -68,10 +68,9 @@ pub fn tool_of(name: &str) -> String {
 }
 
 fn of_members(object: &Object<'_>) -> String {
-    let run = COMMANDS.iter().find_map(|key| {
-        let given = words_of(object, key)?;
-        Some(command(&given)).filter(|it| !it.is_empty())
-    });
+    let run = COMMANDS
+        .iter()
+        .find_map(|key| Some(command(&words_of(object, key)?)).filter(|it| !it.is_empty()));
     let main = || {
         let texts = MAIN.split(' ').filter_map(|key| object.text_of(key));
         let mut texts = texts.map(|text| beginning(&plain_line(&clean(&text)), WHAT_CHARS));
@@ -104,13 +103,11 @@ fn command(text: &str) -> String {
         let (folder, rest) = rest.split_once(" && ")?;
         (!folder.contains([';', '|', '&'])).then_some(rest)
     });
-    let words = rest.unwrap_or(&line).split(' ').filter(|word| *word != "2>&1");
-    let shown = words.map(|word| {
+    let shown = rest.unwrap_or(&line).split(' ').filter(|word| *word != "2>&1").map(|word| {
         let is_path = word.matches('/').count() > 2 && !word.contains("://");
         if is_path { end_of_path(word, PATH_CHARS) } else { word.to_owned() }
     });
-    let shown = shown.collect::<Vec<_>>().join(" ");
-    beginning(&shown, WHAT_CHARS)
+    beginning(&shown.collect::<Vec<_>>().join(" "), WHAT_CHARS)
 }
 
 /// The first texts and numbers, where no member is known by its name.
@@ -183,8 +180,7 @@ impl<T> Latest<T> {
     /// The call of a result with that id.
     pub fn find(&self, id: Option<&str>) -> FoundCall<'_, T> {
         let id = hashed(id);
-        let found = self.recent.get(&id).or_else(|| self.earlier.get(&id));
-        match found {
+        match self.recent.get(&id).or_else(|| self.earlier.get(&id)) {
             Some(call) => FoundCall::Call(call),
             None if self.forgotten => FoundCall::Forgotten,
             None => FoundCall::None,
@@ -223,8 +219,7 @@ fn beginning(line: &str, most: usize) -> String {
     }
     let end = line.char_indices().nth(most - 1).map_or(0, |(at, _)| at);
     let begin = &line[..end];
-    let word = begin.rfind(' ').filter(|at| end - at <= WORD);
-    let begin = word.map_or(begin, |at| &begin[..at]);
+    let begin = begin.rfind(' ').filter(|at| end - at <= WORD).map_or(begin, |at| &begin[..at]);
     format!("{}…", begin.trim_end())
 }
 

@@ -137,8 +137,7 @@ fn checked(
         |it: &&Finding| !dialect.is_log() && OF_API.iter().any(|rule| rule.as_str() == it.rule);
     let illegal = report.findings.iter().filter(is_rule);
     let illegal = illegal.map(|it| (it.line.unwrap_or(0), &it.message));
-    let flaws = session.flaws().iter();
-    let refused = flaws.filter(|(_, flaw)| flaw.effect == Effect::Refused);
+    let refused = session.flaws().iter().filter(|(_, flaw)| flaw.effect == Effect::Refused);
     let refused = refused.map(|(line, flaw)| (*line, &flaw.message));
     if let Some((line, message)) = refused.chain(illegal).next() {
         return Err(ErrorKind::Unloadable(message.clone()).at(source(line)));

@@ -50,8 +50,7 @@ impl Report {
     }
 
     fn count(&self, fault: Fault) -> usize {
-        let findings = self.findings.iter();
-        findings.filter(|finding| finding.fault == fault).count()
+        self.findings.iter().filter(|finding| finding.fault == fault).count()
     }
 
     /// Whether a problem against the rule was found, or allowed.
@@ -123,8 +122,7 @@ impl Report {
         }
         for (rule, count) in &self.allowed {
             let problems = counted(*count as u64, "problem");
-            let text = format_args!("{problems} allowed: {rule}");
-            notes.add(Level::Info, &[], text);
+            notes.add(Level::Info, &[], format_args!("{problems} allowed: {rule}"));
         }
     }
 }

@@ -99,8 +99,7 @@ impl<'p> Understood<'p> {
         if let Some(foreign) = &foreign {
             what = format!("{what}: {}", told(foreign));
         }
-        let finding = Finding::problem(self.first, "no-message", what);
-        report.add(finding, self.plan);
+        report.add(Finding::problem(self.first, "no-message", what), self.plan);
     }
 }
 

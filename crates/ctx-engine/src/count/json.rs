@@ -115,8 +115,7 @@ impl<'a> CountFormat<'a> {
 
 fn rows(by: Breakdown, counts: &Counts) -> Vec<Row> {
     let is_of_bytes = by.is_of_bytes();
-    let rows = by.rows(counts).into_iter();
-    let rows = rows.map(|row| Row {
+    let rows = by.rows(counts).into_iter().map(|row| Row {
         key: row.key,
         count: row.count,
         tokens: (!is_of_bytes).then_some(row.size),
@@ -190,8 +189,7 @@ impl Calibrated {
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("counted", self.counted.to_string())];
         if let Some(factor) = self.factor {
-            let model = self.model.clone().map(|model| ("model", model));
-            rows.extend(model);
+            rows.extend(self.model.clone().map(|model| ("model", model)));
             rows.push(("replies", self.replies.len().to_string()));
             rows.push(("factor", format!("{factor:.3}")));
             rows.push(("base", self.base.unwrap_or_default().to_string()));

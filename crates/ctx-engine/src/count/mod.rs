@@ -131,8 +131,7 @@ pub fn tokens(
         pass.push(record);
         Ok(())
     })?;
-    let counts = pass.finish(session.bad());
-    Ok(Some(counts.tally.tokens.total()))
+    Ok(Some(pass.finish(session.bad()).tally.tokens.total()))
 }
 
 /// How records are counted.
@@ -279,8 +278,7 @@ impl<W: Write> AnnotatePass<W> {
 
     /// Writes the rest; the output comes back.
     pub fn finish(self, bad: &BadLines) -> Result<(W, Counts), PassError> {
-        let output = self.outlet.finish(bad.left_out())?;
-        Ok((output, self.count.finish(bad)))
+        Ok((self.outlet.finish(bad.left_out())?, self.count.finish(bad)))
     }
 }
 

@@ -119,8 +119,10 @@ impl Tally {
 
     /// The tool a result comes from: that of the call it answers, else the name it bears.
     fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
-        let called = result.id.as_deref().and_then(|id| self.open.remove(id));
-        called
+        result
+            .id
+            .as_deref()
+            .and_then(|id| self.open.remove(id))
             .or_else(|| result.name.as_deref().map(str::to_owned))
             .or_else(|| name.map(str::to_owned))
             .unwrap_or_else(|| "(unknown)".to_owned())
@@ -146,8 +148,7 @@ impl Tally {
     /// messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
-        let rows = self.roles.iter();
-        let rows = rows.map(|(role, it)| (role.as_str().to_owned(), share(it)));
+        let rows = self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it)));
         self.with_rest(rows)
     }
 
@@ -158,8 +159,10 @@ impl Tally {
 
     /// Parts by kind; for the overhead, messages.
     pub fn by_kind(&self) -> Vec<(String, Share)> {
-        let kinds = self.tokens.rows().into_iter().zip(self.parts.rows());
-        kinds
+        self.tokens
+            .rows()
+            .into_iter()
+            .zip(self.parts.rows())
             .map(|((kind, tokens), (_, count))| (kind.to_owned(), Share { count, tokens }))
             .filter(|(_, share)| *share != Share::default())
             .collect()
@@ -168,8 +171,7 @@ impl Tally {
     /// Calls by tool, with the tokens of the calls and of their results;
     /// `(other)` holds all that is neither.
     pub fn by_tool(&self) -> Vec<(String, Share)> {
-        let rows = self.tools.iter();
-        self.with_rest(rows.map(|(tool, share)| (tool.clone(), *share)))
+        self.with_rest(self.tools.iter().map(|(tool, share)| (tool.clone(), *share)))
     }
 
     /// The rows, and one more for tokens outside them.
@@ -232,8 +234,7 @@ impl Breakdown {
             Self::Kind => of_shares(counts.tally.by_kind()),
             Self::Tool => of_shares(counts.tally.by_tool()),
             Self::Reach => {
-                let rows = counts.reach.rows();
-                let rows = rows.map(|(key, volume)| Row {
+                let rows = counts.reach.rows().map(|(key, volume)| Row {
                     key: key.to_owned(),
                     count: volume.count,
                     size: volume.bytes,

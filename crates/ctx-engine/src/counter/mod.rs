@@ -330,8 +330,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
     let begin = data.get(..LOOK_AT).unwrap_or(data);
     // The rest of a cut one would be padding that is missing.
     let begin = begin.get(..begin.len() / 4 * 4)?;
-    let engine = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
-    let bytes = engine.decode(begin).ok()?;
+    let bytes = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT).decode(begin).ok()?;
     let size = imagesize::blob_size(&bytes).ok()?;
     let (width, height) = (size.width as u64, size.height as u64);
     let edges = 1..=u64::from(u32::MAX);

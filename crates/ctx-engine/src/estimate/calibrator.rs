@@ -223,8 +223,7 @@ impl Calibrator {
 
     /// [`Self::base`] after a compaction and before the next request.
     fn base_behind(&self) -> Option<f64> {
-        let usual = self.has_begun.then_some(USUAL_BESIDE as f64);
-        self.base.or(usual)
+        self.base.or(self.has_begun.then_some(USUAL_BESIDE as f64))
     }
 
     fn base_of(&self, point: Point) -> f64 {
@@ -321,8 +320,7 @@ impl Fit {
             let ratios = grown.map(|(counted, said)| ((said - self.extra) / counted, *counted));
             let ratios = ratios.chain([(self.prior, WEIGHT)]).collect();
             self.factor = weighted_median(ratios).clamp(FACTORS.0, FACTORS.1);
-            let rests = self.steps.iter();
-            let rests = rests.map(|(counted, said)| said - self.factor * counted);
+            let rests = self.steps.iter().map(|(counted, said)| said - self.factor * counted);
             let prior = std::iter::repeat_n(EXTRA, EXTRA_WEIGHT);
             self.extra = quantile(rests.chain(prior).collect(), 0.5);
         }

@@ -86,10 +86,8 @@ impl Calibration {
     /// How many of the replies were foretold, and in how many of these the range held what the
     /// API said.
     pub fn foretold(&self) -> (usize, usize) {
-        let foretold = self.replies.iter().filter_map(|reply| {
-            let estimate = reply.estimate?;
-            Some(estimate.holds(reply.prompt))
-        });
+        let foretold =
+            self.replies.iter().filter_map(|reply| Some(reply.estimate?.holds(reply.prompt)));
         foretold.fold((0, 0), |(all, held), is_held| (all + 1, held + usize::from(is_held)))
     }
 }

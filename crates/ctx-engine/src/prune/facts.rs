@@ -181,8 +181,7 @@ impl Facts {
 
     /// The size of a result within its message.
     pub(super) fn size_in_message(&self, result: usize) -> TextSize {
-        let several = self.sizes_in_message.get(&result);
-        several.copied().unwrap_or(self.results[result].size)
+        self.sizes_in_message.get(&result).copied().unwrap_or(self.results[result].size)
     }
 }
 
@@ -278,8 +277,7 @@ impl PrunedUsage {
         let usage = self.usage.finish();
         let last = usage.last.as_ref()?;
         let was_sent = self.freed.iter().filter(|(line, _)| *line < last.begins);
-        let freed = was_sent.map(|(_, tokens)| tokens).sum();
-        let prompt = usage.without(freed)?;
+        let prompt = usage.without(was_sent.map(|(_, tokens)| tokens).sum())?;
         if prompt >= last.usage.prompt {
             return None;
         }

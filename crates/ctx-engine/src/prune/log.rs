@@ -308,8 +308,7 @@ impl Leaving {
             if bond != Bond::Parent && self.progress.contains(&id) {
                 return None;
             }
-            let ancestor = self.moved.get(&id)?;
-            Some(ancestor.and_then(|id| log.ids.get_index(id)).map(|id| &**id))
+            Some(self.moved.get(&id)?.and_then(|id| log.ids.get_index(id)).map(|id| &**id))
         };
         dialect.links(object).moved(new_target, edits);
     }

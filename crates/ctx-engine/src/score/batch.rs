@@ -87,8 +87,7 @@ struct Line {
 impl Lines {
     fn open(reader: Box<dyn Read + Send>) -> Result<Self, PassError> {
         let options = Options { raw: true, batch: true, ..Options::default() };
-        let records = Records::open(reader, &options).map_err(ErrorKind::Read)?;
-        Ok(Self(records))
+        Ok(Self(Records::open(reader, &options).map_err(ErrorKind::Read)?))
     }
 
     fn next(&mut self) -> Result<Option<Line>, PassError> {

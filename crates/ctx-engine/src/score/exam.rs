@@ -177,8 +177,7 @@ fn numbers(question: &Question, quotes: &mut Quotes) -> Result<Vec<Vec<usize>>, 
         let no_word = || ExamError::NoWord { id: id(), quote: quote.clone() };
         quotes.add(quote).ok_or_else(no_word)
     };
-    let groups = question.evidence.iter();
-    groups.map(|group| group.iter().map(&mut number).collect()).collect()
+    question.evidence.iter().map(|group| group.iter().map(&mut number).collect()).collect()
 }
 
 impl Side {

@@ -104,8 +104,7 @@ fn classes<'a>(rows: &[Row; 8]) -> InOrder<'a, Figures> {
 
 impl<'a> ExamJson<'a> {
     fn of(marks: &[Mark<'a>]) -> Self {
-        let rows = recall(marks).into_iter();
-        let named = rows.filter_map(|row| Some((row.category?, row)));
+        let named = recall(marks).into_iter().filter_map(|row| Some((row.category?, row)));
         Self {
             all: Recall::of_all(marks),
             categories: InOrder(named.collect()),

@@ -172,8 +172,7 @@ pub enum Listed {
 impl Listed {
     /// The items that stand so; no question is one.
     pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
-        let items = score.items.iter();
-        items.filter(move |item| self.has(item.standing))
+        score.items.iter().filter(move |item| self.has(item.standing))
     }
 
     fn has(self, standing: Standing) -> bool {

@@ -96,8 +96,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.splitter.finish();
         self.write_decided()?;
         let ZoneCounts { system, old, keep, .. } = self.counts;
-        let output = self.writer.finish(Some(system + old + keep))?;
-        Ok((output, self.counts))
+        Ok((self.writer.finish(Some(system + old + keep))?, self.counts))
     }
 
     /// Puts the bytes of a record into the spool; `None` while more pieces of it come.

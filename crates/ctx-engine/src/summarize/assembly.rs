@@ -229,8 +229,7 @@ impl SummaryPlacement {
     }
 
     pub(super) fn draft(&self, summary: Summary) -> Draft {
-        let record = self.dialect.summary_record(self.role, &summary.text);
-        let mut record = record.into_bytes();
+        let mut record = self.dialect.summary_record(self.role, &summary.text).into_bytes();
         record.extend_from_slice(&self.line_end);
         Draft { summary, record }
     }

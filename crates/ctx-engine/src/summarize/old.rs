@@ -322,13 +322,11 @@ impl<'p> ZonePass<'p> {
         let (bytes, message) = if let Some(edited) = edited {
             (Cow::Owned(edited.bytes), Some(edited.message))
         } else {
-            let message = record.message(assembly.dialect.filter(|_| is_read));
-            (record.untagged(), message)
+            (record.untagged(), record.message(assembly.dialect.filter(|_| is_read)))
         };
         let found = OldMessage::of(record, message.as_ref());
         if is_old {
-            let begins = record.piece.begins();
-            if found.is_none() && record.class != Class::Blank && begins {
+            if found.is_none() && record.class != Class::Blank && record.piece.begins() {
                 assembly.old.other_lines += 1;
             }
             assembly.leave(record.line_end(), found);
@@ -342,8 +340,7 @@ impl<'p> ZonePass<'p> {
 
     /// The next record is left out, whatever its zone.
     pub fn drop(&mut self, record: &Record<'_>) {
-        let outline = record.outline(self.assembly.dialect);
-        self.assembly.input(record, outline.as_ref(), false);
+        self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
     }
 
     /// Ends the input and checks the output.

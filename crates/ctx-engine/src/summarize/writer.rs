@@ -118,11 +118,9 @@ impl Writer {
         let within = |room| [self.limit, room].into_iter().flatten().min();
         let (text, redacted) = if self.needs().ledger {
             let limit = within(room).unwrap_or_else(|| old.default_length());
-            let text = extractive(&old.ledger, limit, old.counter);
-            (text, old.ledger.redacted)
+            (extractive(&old.ledger, limit, old.counter), old.ledger.redacted)
         } else {
-            let limit = within(without_line(old, room));
-            (old.rule.finish(limit, old.counter), old.rule.redacted)
+            (old.rule.finish(within(without_line(old, room)), old.counter), old.rule.redacted)
         };
         Summary { method: self.offline, redacted, ..old.summary(text) }
     }
@@ -293,8 +291,7 @@ fn up_to<'a>(
 }
 
 fn ends_in_heading(text: &str) -> bool {
-    let last = text.lines().next_back();
-    last.is_some_and(|line| line.starts_with('#'))
+    text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
 /// The most tokens of a completed summary where the context has no budget: as many as the

@@ -113,8 +113,7 @@ impl Exchanges {
     /// The exchange right before the message that it may join although it answers nothing.
     fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
-        let before = self.before.map(|id| self.resolve(id));
-        before.filter(|id| joins && self.is_open(*id))
+        self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))
     }
 
     /// The exchange the message joins or begins.

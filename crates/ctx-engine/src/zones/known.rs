@@ -49,8 +49,7 @@ impl ExchangeFinder {
         if outline.role.is_system() && !outline.is_summary {
             return None;
         }
-        let known = MessageFacts::default();
-        let exchange = self.exchanges.push(number, outline, &known)?;
+        let exchange = self.exchanges.push(number, outline, &MessageFacts::default())?;
         self.exchanges.decided(exchange);
         Some(exchange)
     }

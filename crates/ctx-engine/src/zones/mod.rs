@@ -140,8 +140,7 @@ impl Splitter {
         if known.begins_turn {
             self.latest_user = Some(number);
         }
-        let exchange = self.exchanges.push(number, outline, known);
-        (known.pinned.then_some(Reason::Pinned), exchange)
+        (known.pinned.then_some(Reason::Pinned), self.exchanges.push(number, outline, known))
     }
 
     /// No more records come: everything can be decided.

@@ -180,8 +180,7 @@ impl<'p> BudgetPass<'p> {
     /// If there is, that becomes the request. To be asked once all records were pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
-        let budget = Self::budget_of(tokens);
-        decide(&self.entries, &budget)?;
+        decide(&self.entries, &Self::budget_of(tokens))?;
         (self.request.tokens, self.request.keep) = (tokens, keep);
         Ok(())
     }
@@ -327,8 +326,7 @@ fn rest(tokens: u64, room: u64) -> u8 {
 /// The share of the latest messages in a dialogue.
 fn talk_tail(room: u64) -> Share {
     let percent = (LATEST_WORDS * 100).div_ceil(room.max(1)).max(TALK_TAIL);
-    let percent = u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35)));
-    percent.min(TAIL)
+    u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
 /// A share that is negligible next to the tokens.

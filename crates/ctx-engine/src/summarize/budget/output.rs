@@ -79,8 +79,7 @@ impl<'p> Output<'p> {
             let message = record.message(assembly.dialect);
             let calls = message.iter().flat_map(Message::calls);
             calls.for_each(|call| self.calls.push(call));
-            let found = OldMessage::of(record, message.as_ref());
-            assembly.leave(record.line_end(), found);
+            assembly.leave(record.line_end(), OldMessage::of(record, message.as_ref()));
             return Ok(());
         }
         let mut calls = Vec::new();
@@ -97,8 +96,7 @@ impl<'p> Output<'p> {
             (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
                 let tokens = u64::from(tokens);
                 let limits = Limits { tokens, arguments };
-                let shortener = shortener(assembly.plan, dialect);
-                let short = shortener.shorten(record, limits, &calls);
+                let short = shortener(assembly.plan, dialect).shorten(record, limits, &calls);
                 short.map(|short| (short, limits))
             }
             _ => None,
@@ -290,8 +288,7 @@ const TOO_LONG: &str = "no summary: the model's answer is longer than the budget
 /// The text around the shortest summary, the extractive one, which says itself that it is a record.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
-    let summary = plan.recognizer.compose(&summary);
-    summary.replace(RECORD_HEADING, "").trim_end().to_owned()
+    plan.recognizer.compose(&summary).replace(RECORD_HEADING, "").trim_end().to_owned()
 }
 
 #[cfg(test)]
