@@ -240,13 +240,13 @@ impl<'a> Restorer<'a> {
         let folder = self.folder.path();
         for Reference { line, path } in &self.elsewhere {
             let text = format_args!("{path} is no file of {folder}; left as it is");
-            notes.warn(&[*line], text);
+            notes.warn_at(*line, text);
         }
         let Foreign { count, first } = &self.foreign;
         if let Some(Reference { line, path }) = first {
             let texts = counted(*count, "text");
-            notes.warn(
-                &[*line],
+            notes.warn_at(
+                *line,
                 format_args!(
                     "{texts} left that nothing was taken out for, or not so often; \
                      the first names {path}: ctx-offload --show prints such a file"

@@ -74,7 +74,7 @@ impl Checks {
         }
         let problems = counted(input.len(), "problem");
         let why = first.why();
-        notes.warn(&[first.line], format_args!("{problems} in the input; the first: {why}"));
+        notes.warn_at(first.line, format_args!("{problems} in the input; the first: {why}"));
         Ok(())
     }
 }
@@ -152,7 +152,7 @@ impl BoundReasoning {
         let text = format_args!(
             "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
         );
-        notes.warn(&[self.first_line], text);
+        notes.warn_at(self.first_line, text);
     }
 }
 

@@ -54,8 +54,13 @@ impl Notes {
     }
 
     /// Something that the user should know.
-    pub fn warn(&mut self, lines: &[u64], text: impl fmt::Display) {
-        self.add(Level::Warning, lines, text);
+    pub fn warn(&mut self, text: impl fmt::Display) {
+        self.add(Level::Warning, &[], text);
+    }
+
+    /// The same about a line.
+    pub fn warn_at(&mut self, line: u64, text: impl fmt::Display) {
+        self.add(Level::Warning, &[line], text);
     }
 
     /// Something that was done.
@@ -122,7 +127,7 @@ mod tests {
     #[test]
     fn notes_keep_their_order_and_the_way_to_their_line() {
         let mut inner = Notes::new();
-        inner.warn(&[2], "a result is missing");
+        inner.warn_at(2, "a result is missing");
         inner.info("done");
         let mut notes = Notes::new();
         notes.info("begun");

@@ -153,12 +153,9 @@ impl Session {
     /// Warns that a document holds more than its messages.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(others @ 1..) = self.records.document_members_beside() {
-            notes.warn(
-                &[],
-                format_args!(
-                    "members of the document other than its messages are left out: {others}"
-                ),
-            );
+            notes.warn(format_args!(
+                "members of the document other than its messages are left out: {others}"
+            ));
         }
     }
 }
@@ -253,7 +250,7 @@ impl BadLines {
                     + &told(gone, "gone with the old zone")
             }
         };
-        notes.warn(&[*line], format_args!("{lines}{fates}; the first: {why}"));
+        notes.warn_at(*line, format_args!("{lines}{fates}; the first: {why}"));
     }
 }
 

@@ -142,7 +142,7 @@ impl Args {
         let headings = if is_of_policy { policy.summary.sections.clone() } else { Vec::new() };
         let asks = self.compact.asks_model(&policy, llm.has_server());
         let make = move |tokens, notes: &mut Notes| {
-            let writer = llm.writer(tokens, |text| notes.warn(&[], text));
+            let writer = llm.writer(tokens, |text| notes.warn(text));
             writer.map_err(PassError::caller)
         };
         let environment = Environment {

@@ -8,7 +8,7 @@ use ctx_format::repair::{Action, Planner, RepairedLog, repair_log};
 use ctx_format::{Dialect, Effect, Options, Record, Rule, Tag};
 
 use super::{CheckPass, Finding, Plan};
-use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+use crate::{ErrorKind, Invalid, Level, Notes, PassError, Session};
 
 /// Takes all records of a session, and repairs them at the end.
 pub struct RepairPass {
@@ -37,12 +37,12 @@ impl RepairedSession {
     /// Warns about the repairs, then about the remaining problems.
     pub fn warn(&self, notes: &mut Notes) {
         for action in &self.actions {
-            notes.warn(&[action.line], action.say());
+            notes.warn_at(action.line, action.say());
         }
         for finding in &self.left {
             let Finding { rule, message, .. } = finding;
             let text = format_args!("left as it is: {rule}: {message}");
-            notes.warn(finding.line.as_slice(), text);
+            notes.add(Level::Warning, finding.line.as_slice(), text);
         }
     }
 }

@@ -113,7 +113,7 @@ impl Report {
             self.bad.report(notes);
         }
         if let Some(line) = self.tail.filter(|_| !self.has("torn-tail")) {
-            notes.warn(&[line], "the last line is not complete and is left out");
+            notes.warn_at(line, "the last line is not complete and is left out");
         }
         for Remark { finding, is_warning } in &self.remarks {
             let level = if *is_warning { Level::Warning } else { Level::Info };

@@ -386,7 +386,7 @@ impl<'c> Compaction<'c> {
             if self.source.plan.options.dry_run && is_ours {
                 continue;
             }
-            notes.warn(&[line], format_args!("summarized without the result: {why}"));
+            notes.warn_at(line, format_args!("summarized without the result: {why}"));
             self.report.unreadable.push(path);
         }
     }

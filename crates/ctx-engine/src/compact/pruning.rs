@@ -58,7 +58,6 @@ fn may_change(
     let cache = plan.cache(content.last_change);
     prune::is_cold(cache.as_ref(), last_call).unwrap_or_else(|| {
         notes.warn(
-            &[],
             "nothing tells when the last call was: nothing is pruned; --last-call TIME tells",
         );
         false

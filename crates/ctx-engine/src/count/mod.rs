@@ -66,7 +66,6 @@ impl Counts {
         self.bad.report(notes);
         if self.unknown > 0 {
             notes.warn(
-                &[],
                 "unknown format, each line is counted as plain text; \
                  --dialect or --batch says how to read it",
             );
@@ -111,7 +110,7 @@ impl Counts {
 /// Warns of objects of a batch that hold no list of messages.
 pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
     if count > 0 {
-        notes.warn(&[], format_args!("lines that hold no conversation (\"messages\"): {count}"));
+        notes.warn(format_args!("lines that hold no conversation (\"messages\"): {count}"));
     }
 }
 

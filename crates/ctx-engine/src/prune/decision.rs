@@ -131,7 +131,7 @@ impl<'p> Decision<'p> {
         let plan = self.waiting.plan;
         if let Some((lines, why)) = self.leaving.kept {
             let stay = if lines == 1 { "line stays" } else { "lines stay" };
-            notes.warn(&[], format_args!("{lines} {stay} that would go: {why}"));
+            notes.warn(format_args!("{lines} {stay} that would go: {why}"));
         }
         // Changes within a message of a list cannot break what is checked.
         let is_list = self.waiting.log.is_none();

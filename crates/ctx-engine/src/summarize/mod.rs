@@ -185,12 +185,9 @@ fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     };
     let messages = counted(old.messages, "message");
     match sizes {
-        Some((before, after)) if after >= before => notes.warn(
-            &[],
-            format_args!(
-                "the summary is no shorter than what it replaces: {before} tokens, now {after}"
-            ),
-        ),
+        Some((before, after)) if after >= before => notes.warn(format_args!(
+            "the summary is no shorter than what it replaces: {before} tokens, now {after}"
+        )),
         Some((before, after)) => {
             notes.info(format_args!("{messages} summarized: {before} tokens, now {after}"));
         }
@@ -256,7 +253,7 @@ fn tell_guess(needed: u64, notes: &mut Notes) {
         "the model's window is not known: {GUESS} tokens are a guess; --llm-window says it"
     );
     if needed > GUESS - GUESS / 10 {
-        notes.warn(&[], what);
+        notes.warn(what);
     } else {
         notes.info(what);
     }

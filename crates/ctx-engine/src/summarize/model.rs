@@ -195,20 +195,16 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
     if summary.thinned {
         let what = "too many messages for one model: some of their text was left out";
-        notes.warn(&[], what);
+        notes.warn(what);
     }
     if summary.excerpts > 0 {
-        notes.warn(
-            &[],
-            format_args!(
-                "parts that the model did not summarize, and of which head and tail went on: {}",
-                summary.excerpts
-            ),
-        );
+        notes.warn(format_args!(
+            "parts that the model did not summarize, and of which head and tail went on: {}",
+            summary.excerpts
+        ));
     }
     if summary.cut {
         notes.warn(
-            &[],
             "the model reached its limit: the end of the summary is missing; \
              --summary-tokens gives it more",
         );
@@ -225,7 +221,7 @@ pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let what = what.join(", ");
     // Missing sections are noted, but change nothing in it.
     if repaired.repairs.total() > 0 {
-        notes.warn(&[], format_args!("the model's answer was repaired: {what}"));
+        notes.warn(format_args!("the model's answer was repaired: {what}"));
     } else if !what.is_empty() {
         notes.info(format_args!("in the model's answer: {what}"));
     }

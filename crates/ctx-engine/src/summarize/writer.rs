@@ -109,7 +109,7 @@ impl Writer {
         let failed_check = matches!(error, ErrorKind::FailedCheck(_));
         let less = if failed_check { ", and less is kept" } else { "" };
         let offline = self.offline;
-        notes.warn(&[], format_args!("{error}; the {offline} summary is taken{less}"));
+        notes.warn(format_args!("{error}; the {offline} summary is taken{less}"));
         Ok(Summary { failed_check, ..self.by_code(old, room) })
     }
 
@@ -171,7 +171,7 @@ impl Writer {
             repaired.text.truncate(text.len());
             if lines > 0 {
                 let what = "lines at the end of the model's answer left out, there was no room";
-                notes.warn(&[], format_args!("{what}: {lines}"));
+                notes.warn(format_args!("{what}: {lines}"));
             }
         }
         tell_repairs(&repaired, notes);
