@@ -368,12 +368,12 @@ pub fn figures(report: &Report) -> Figures {
 pub fn figures_of_summary(summing: Summing, duration_ms: u64) -> Figures {
     Figures {
         summing: Some(ctx_store::Summing {
-            method: summing.method,
+            method: summing.method.as_str(),
             fell_back: summing.fell_back,
-            model_calls: summing.model_calls,
-            model_tokens_in: summing.model_tokens_in,
-            model_tokens_out: summing.model_tokens_out,
-            model_ms: summing.model_ms,
+            model_calls: summing.usage.calls,
+            model_tokens_in: summing.usage.tokens_in,
+            model_tokens_out: summing.usage.tokens_out,
+            model_ms: summing.usage.ms,
         }),
         duration_ms: Some(duration_ms),
         ..Figures::default()

@@ -367,7 +367,7 @@ fn the_audit_log_has_the_figures_of_the_report() {
         ..Report::default()
     };
     report.end(Outcome::Compacted);
-    report.summing.model_tokens_in = Some(900);
+    report.summing.usage.tokens_in = Some(900);
     report.survived.insert("asks", ctx_engine::compact::Survivors::default());
     let report_json = serde_json::to_value(&report).expect("JSON");
     let audit = serde_json::to_value(figures(&report)).expect("JSON");

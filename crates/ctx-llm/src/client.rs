@@ -112,7 +112,7 @@ impl Client {
         let start = (clock.now)();
         let outcome = tries.run(clock, || self.ask_once(&body, clock, usage));
         // The duration is negative if the clock was set back.
-        usage.time += ((clock.now)() - start).to_std().unwrap_or_default();
+        usage.ms += u64::try_from(((clock.now)() - start).num_milliseconds()).unwrap_or_default();
         outcome
     }
 

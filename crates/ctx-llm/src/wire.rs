@@ -1,7 +1,6 @@
 //! The JSON of both APIs: the question, the answer and its usage, the model's window.
 
 use std::ops::AddAssign;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,16 +31,20 @@ pub struct Completion {
 }
 
 /// The cost of the calls of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Requests. Each try counts, with or without an answer.
+    #[serde(rename = "model_calls")]
     pub calls: u64,
     /// Tokens that the model read, if the server says so.
+    #[serde(rename = "model_tokens_in")]
     pub tokens_in: Option<u64>,
     /// Tokens that the model wrote, if the server says so.
+    #[serde(rename = "model_tokens_out")]
     pub tokens_out: Option<u64>,
-    /// The time, with the pauses between tries.
-    pub time: Duration,
+    /// Milliseconds, with the pauses between tries.
+    #[serde(rename = "model_ms")]
+    pub ms: u64,
 }
 
 impl Usage {
@@ -71,7 +74,7 @@ impl AddAssign for Usage {
             (one, other) => one.or(other),
         };
         self.calls += other.calls;
-        self.time += other.time;
+        self.ms += other.ms;
         self.tokens_in = sum(self.tokens_in, other.tokens_in);
         self.tokens_out = sum(self.tokens_out, other.tokens_out);
     }
@@ -257,7 +260,6 @@ fn window(value: &Value, member: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::{
         ListedWindow, Usage, answer, completion, error_message, listed_window, request,
@@ -469,19 +471,9 @@ mod tests {
         let mut all = Usage { calls: 1, ..Usage::default() };
         all += all;
         assert_eq!((all.calls, all.tokens_in, all.tokens_out), (2, None, None));
-        all += Usage {
-            calls: 1,
-            tokens_in: Some(0),
-            tokens_out: Some(3),
-            time: Duration::from_millis(5),
-        };
-        all += Usage {
-            calls: 1,
-            tokens_in: None,
-            tokens_out: Some(4),
-            time: Duration::from_millis(7),
-        };
-        assert_eq!(all.time.as_millis(), 12);
+        all += Usage { calls: 1, tokens_in: Some(0), tokens_out: Some(3), ms: 5 };
+        all += Usage { calls: 1, tokens_in: None, tokens_out: Some(4), ms: 7 };
+        assert_eq!(all.ms, 12);
         assert_eq!((all.calls, all.tokens_in, all.tokens_out), (4, Some(0), Some(7)));
     }
 

@@ -167,7 +167,7 @@ pub enum Clear {
 }
 
 /// How the old part is summed up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Method {
@@ -179,6 +179,7 @@ pub enum Method {
     Llm,
     /// Leaves it out without a summary
     #[cfg_attr(feature = "clap", value(skip))]
+    #[default]
     None,
 }
 

@@ -138,7 +138,7 @@ fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// The latest call of each id. Ids are only compared, so they are hashed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Latest<T> {
     recent: HashMap<u64, T>,
     /// Earlier calls.
@@ -159,12 +159,6 @@ pub enum FoundCall<'a, T> {
     None,
     /// There may have been one.
     Forgotten,
-}
-
-impl<T> Default for Latest<T> {
-    fn default() -> Self {
-        Self { recent: HashMap::new(), earlier: HashMap::new(), forgotten: false }
-    }
 }
 
 impl<T> Latest<T> {

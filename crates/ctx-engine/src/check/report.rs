@@ -215,26 +215,21 @@ impl Report {
 
     /// For the file `name`: what the triggers say about its size.
     pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &Due) -> DueJson<'a> {
-        DueJson {
-            name,
-            due: due.step == Step::Compact,
-            step: due.step.as_str(),
-            held_back: due.held_back,
-            size: &self.size,
-            triggers: due.readings.iter().map(ReadingJson::of).collect(),
-        }
-    }
-}
-
-impl ReadingJson {
-    fn of(reading: &Reading) -> Self {
-        Self {
+        let reading = |reading: &Reading| ReadingJson {
             trigger: reading.trigger.as_str(),
             value: reading.value,
             limit: reading.limit,
             reached: reading.reached(),
             fired: reading.fired(),
             step: reading.step.as_str(),
+        };
+        DueJson {
+            name,
+            due: due.step == Step::Compact,
+            step: due.step.as_str(),
+            held_back: due.held_back,
+            size: &self.size,
+            triggers: due.readings.iter().map(reading).collect(),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::forecast::Forecast;
 use crate::PassError;
-use crate::summarize::{Summing, milliseconds};
+use crate::summarize::Summing;
 
 /// The outcome for a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -269,13 +269,9 @@ impl Report {
 
     /// Takes note of what models were asked until `now`, and of the time.
     pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
-        self.summing = Summing {
-            method: self.summing.method,
-            fell_back: self.summing.fell_back,
-            ..Summing::of_usage(usage)
-        };
+        self.summing.usage = usage;
         // A clock that was set back measures nothing.
-        self.duration_ms = milliseconds((now - self.begun).to_std().unwrap_or_default());
+        self.duration_ms = u64::try_from((now - self.begun).num_milliseconds()).unwrap_or_default();
     }
 
     /// Takes note of how many of the items of the ledger survived.
@@ -338,8 +334,8 @@ mod tests {
     fn of_a_batch_the_figures_are_those_of_all_together() {
         let one = |tokens_before, tokens_after, triggers, tokens_in| {
             let mut report = Report { triggers, tokens_before, tokens_after, ..Report::default() };
-            report.summing.model_calls = 1;
-            report.summing.model_tokens_in = tokens_in;
+            report.summing.usage.calls = 1;
+            report.summing.usage.tokens_in = tokens_in;
             report
         };
         let mut all = Report::default();
@@ -348,8 +344,8 @@ mod tests {
         all.add(&one(0, 0, vec![], Some(3)));
         assert_eq!((all.tokens_before, all.ratio), (100, Some(0.5)));
         assert_eq!(all.triggers, ["tokens", "messages"]);
-        let summing = all.summing;
-        assert_eq!((summing.model_calls, summing.model_tokens_in), (3, Some(10)));
+        let usage = all.summing.usage;
+        assert_eq!((usage.calls, usage.tokens_in), (3, Some(10)));
     }
 
     #[test]

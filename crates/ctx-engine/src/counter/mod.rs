@@ -27,7 +27,6 @@
 //! - Gemini (`inlineData`): 258 if no edge is over 384, else for each tile of 768 by 768
 //!   (ai.google.dev/gemini-api/docs/tokens).
 
-use std::borrow::Cow;
 use std::ops::AddAssign;
 
 use base64::Engine;
@@ -287,35 +286,17 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
         _ => return None,
     };
     let object = Object::parse(&media.raw).ok()?;
-    let place = ImageSource::of(&object);
-    if place.is_low {
+    let within = ["source", "image_url", "inlineData"];
+    let inner = within.iter().find_map(|key| object.object_of(key));
+    let objects = || inner.iter().chain([&object]);
+    // The model is asked to see little of it.
+    if objects().any(|object| object.text_of("detail").as_deref() == Some("low")) {
         return Some(85);
     }
-    let (width, height) = size(place.data.as_deref()?)?;
+    let keys = ["data", "url", "image_url", "result"];
+    let data = objects().find_map(|object| keys.iter().find_map(|key| object.text_of(key)))?;
+    let (width, height) = size(&data)?;
     Some(rule(width, height))
-}
-
-/// Where the data of an image are.
-#[derive(Default)]
-struct ImageSource<'a> {
-    /// Base64, or a URL.
-    data: Option<Cow<'a, str>>,
-    /// Whether it is asked for that the model sees little of it.
-    is_low: bool,
-}
-
-impl<'a> ImageSource<'a> {
-    fn of(object: &Object<'a>) -> Self {
-        let within = ["source", "image_url", "inlineData"];
-        let inner = within.iter().find_map(|key| object.object_of(key));
-        let texts = ["data", "url", "image_url", "result"];
-        let text = |object: &Object<'a>| texts.iter().find_map(|key| object.text_of(key));
-        let is_low = |object: &Object<'a>| object.text_of("detail").as_deref() == Some("low");
-        Self {
-            data: inner.as_ref().and_then(text).or_else(|| text(object)),
-            is_low: is_low(object) || inner.as_ref().is_some_and(is_low),
-        }
-    }
 }
 
 /// Width and height of the image that `data` begins with, in base64 or as a URL of it.

@@ -79,7 +79,7 @@ pub(super) struct ResultFacts {
 }
 
 /// The call of a result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallFacts {
     /// An index into the names of tools.
     pub(super) tool: u32,
@@ -293,10 +293,8 @@ impl PrunedUsage {
 impl NewUsage {
     /// The bytes of `record` with the new usage; `None` if it does not hold the usage.
     pub(super) fn applied_to(&self, record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
-        let is_read = match record.presence {
-            None | Some(Presence::Inside(_)) => true,
-            Some(Presence::Outside(why)) => why == Outside::NeverSent,
-        };
+        let never_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
+        let is_read = never_sent || !record.is_outside();
         if !is_read || !self.lines.contains(&record.line) {
             return None;
         }

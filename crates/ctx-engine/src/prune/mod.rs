@@ -251,20 +251,17 @@ fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     if facts.exchanges.is_empty() {
         return Vec::new();
     }
-    let mut before = split_at_window(facts, messages);
-    if options.user_first {
-        extend_to_user(facts, &mut before);
-    }
-    before
-}
-
-fn split_at_window(facts: &Facts, messages: u64) -> Vec<bool> {
     let numbered = || (1..).zip(facts.records.iter().zip(&facts.exchanges).map(known));
     let keep = Keep { messages: Some(messages), ..Keep::default() };
     let mut zones = KnownZones::of(keep, |take| {
         numbered().for_each(|(number, known)| take(number, &known));
     });
-    numbered().map(|(number, known)| zones.next(number, &known).zone == Zone::Old).collect()
+    let is_old = |(number, known)| zones.next(number, &known).zone == Zone::Old;
+    let mut before: Vec<bool> = numbered().map(is_old).collect();
+    if options.user_first {
+        extend_to_user(facts, &mut before);
+    }
+    before
 }
 
 fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {

@@ -44,14 +44,10 @@ pub fn score_batch(
                 let (one, other) = match (one, other) {
                     (None, None) => return Ok(()),
                     (Some(one), Some(other)) => (one, other),
-                    (Some(one), None) => {
-                        return Err((Side::After, ErrorKind::NoSuchLine(one.origin.line).into()));
-                    }
-                    (None, Some(other)) => {
-                        return Err((
-                            Side::Before,
-                            ErrorKind::NoSuchLine(other.origin.line).into(),
-                        ));
+                    (one, other) => {
+                        let side = if one.is_some() { Side::After } else { Side::Before };
+                        let line = one.or(other).map_or(0, |line| line.origin.line);
+                        return Err((side, ErrorKind::NoSuchLine(line).into()));
                     }
                 };
                 if !(one.is_blank() && other.is_blank()) {

@@ -31,7 +31,6 @@ pub use batch::Batch;
 pub use budget::{BudgetPass, BudgetRequest};
 pub use model::Model;
 pub use old::{Edit, Needs, ZonePass, check_end};
-pub(crate) use report::milliseconds;
 pub use report::{Report, Summing};
 pub use writer::Writer;
 
@@ -73,7 +72,7 @@ pub enum TellSizes {
 }
 
 /// A summary that the session has now.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// How many messages it replaces.
     pub messages: u64,

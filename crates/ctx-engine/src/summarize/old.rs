@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use ctx_format::{Class, Dialect, Message, Object, Record, Zone, ZoneReader};
-use ctx_policy::Method;
 use ctx_redact::redact;
 use ctx_summary::check::Source;
 use ctx_summary::ledger::{Ledger, Reading};
@@ -204,17 +203,8 @@ impl OldZone {
 
     /// A summary of it with this text.
     pub(super) fn summary(&self, text: String) -> Summary {
-        Summary {
-            messages: self.messages,
-            earlier: self.earlier_messages,
-            text,
-            failed_check: false,
-            method: Method::None,
-            repairs: 0,
-            answer: None,
-            redacted: 0,
-            redacted_late: 0,
-        }
+        let (messages, earlier) = (self.messages, self.earlier_messages);
+        Summary { messages, earlier, text, ..Summary::default() }
     }
 
     /// The length of a summary, in tokens, where none is asked for.

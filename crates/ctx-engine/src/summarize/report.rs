@@ -1,7 +1,6 @@
 //! How a summary was made, for programs and for the audit log.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::counter::MessageCounter;
 use ctx_llm::Usage;
@@ -11,33 +10,15 @@ use serde::Serialize;
 use super::Summary;
 
 /// The method of a summary, and the cost of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// `extractive`, `rule`, `llm`, or `none` without a summary.
-    pub method: &'static str,
+    /// `none` without a summary.
+    pub method: Method,
     /// Whether code wrote it in the place of a model.
     pub fell_back: bool,
-    /// Requests to a model, each try counted.
-    pub model_calls: u64,
-    /// Tokens that the model read; `None` where the server did not tell.
-    pub model_tokens_in: Option<u64>,
-    /// Tokens that it wrote.
-    pub model_tokens_out: Option<u64>,
-    /// Milliseconds that the model took, with the pauses between tries.
-    pub model_ms: u64,
-}
-
-impl Default for Summing {
-    fn default() -> Self {
-        Self {
-            method: "none",
-            fell_back: false,
-            model_calls: 0,
-            model_tokens_in: None,
-            model_tokens_out: None,
-            model_ms: 0,
-        }
-    }
+    /// The cost.
+    #[serde(flatten)]
+    pub usage: Usage,
 }
 
 impl Summing {
@@ -45,45 +26,17 @@ impl Summing {
     pub fn new(wanted: Method, summary: Option<&Summary>, usage: Usage) -> Self {
         let method = summary.map_or(Method::None, |summary| summary.method);
         let by_code = method != Method::Llm && method != Method::None;
-        Self {
-            method: method.as_str(),
-            fell_back: wanted == Method::Llm && by_code,
-            ..Self::of_usage(usage)
-        }
-    }
-
-    /// The cost of models without a summary.
-    pub fn of_usage(usage: Usage) -> Self {
-        Self {
-            model_calls: usage.calls,
-            model_tokens_in: usage.tokens_in,
-            model_tokens_out: usage.tokens_out,
-            model_ms: milliseconds(usage.time),
-            ..Self::default()
-        }
+        Self { method, fell_back: wanted == Method::Llm && by_code, usage }
     }
 
     /// Adds another summary of the same batch.
     pub(crate) fn add(&mut self, next: &Self) {
-        if next.method != Self::default().method {
+        if next.method != Method::None {
             self.method = next.method;
         }
         self.fell_back |= next.fell_back;
-        self.model_calls += next.model_calls;
-        for (all, one) in [
-            (&mut self.model_tokens_in, next.model_tokens_in),
-            (&mut self.model_tokens_out, next.model_tokens_out),
-        ] {
-            if let Some(one) = one {
-                *all = Some(all.unwrap_or_default() + one);
-            }
-        }
-        self.model_ms += next.model_ms;
+        self.usage += next.usage;
     }
-}
-
-pub(crate) fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The report of `ctx-summarize`. The keys are a contract: keys may be added, never removed.
@@ -156,11 +109,11 @@ mod tests {
         ] {
             summary.method = wrote;
             let summing = Summing::new(wanted, Some(&summary), usage);
-            assert_eq!((summing.method, summing.fell_back), (wrote.as_str(), fell_back));
-            assert_eq!(summing.model_calls, 3);
+            assert_eq!((summing.method, summing.fell_back), (wrote, fell_back));
+            assert_eq!(summing.usage.calls, 3);
         }
         let none = Summing::new(Method::Llm, None, usage);
-        assert_eq!((none.method, none.fell_back), ("none", false));
+        assert_eq!((none.method, none.fell_back), (Method::None, false));
         let report = |summary| {
             let report = Report::new(None, summary, &plan.counter, none, 5);
             let report = report.written(None, Some(("demo", "demo.md".as_ref())));

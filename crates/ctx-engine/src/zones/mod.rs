@@ -240,7 +240,7 @@ pub enum KnownFacts {
 }
 
 /// Follows the beginning of the kept tail as messages come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Window {
     keep: Keep,
     messages: VecDeque<u64>,
@@ -251,13 +251,7 @@ struct Window {
 
 impl Window {
     fn new(keep: Keep) -> Self {
-        Self {
-            keep,
-            messages: VecDeque::new(),
-            turns: VecDeque::new(),
-            counted: VecDeque::new(),
-            tokens: 0,
-        }
+        Self { keep, ..Self::default() }
     }
 
     /// The next record of a message that is no system message.
