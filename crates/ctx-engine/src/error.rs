@@ -1,6 +1,6 @@
 //! Why a pass gives up.
 
-use std::{fmt, io};
+use std::io;
 
 use crate::allocate::TooSmall;
 use ctx_format::compaction::CompactionError;
@@ -11,12 +11,14 @@ use ctx_llm::TapeError;
 use crate::score::ExamError;
 
 /// Why a pass gives up, and where.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}{kind}", within(lines))]
 pub struct PassError {
     /// The lines it is about, from the outside in: a record's, and of a batch record
     /// the message's; none when it is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
+    #[source]
     pub kind: ErrorKind,
 }
 
@@ -260,19 +262,8 @@ impl<E: Into<ErrorKind>> From<E> for PassError {
     }
 }
 
-impl fmt::Display for PassError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for line in &self.lines {
-            write!(f, "{line}: ")?;
-        }
-        self.kind.fmt(f)
-    }
-}
-
-impl std::error::Error for PassError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.kind)
-    }
+fn within(lines: &[u64]) -> String {
+    lines.iter().map(|line| format!("{line}: ")).collect()
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ fn of_breakdown(by: Breakdown, total: &Counts) -> Listing {
     };
     let rows = by.rows(total);
     for row in &rows {
-        push(row.count, row.size, printable(&row.key), None);
+        push(row.count, row.size(), printable(&row.key), None);
     }
     let count = rows.iter().map(|row| row.count).sum();
     push(count, all, "total".to_owned(), Some(Paint::Bold));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
 
-use super::{Breakdown, Counts};
+use super::{Breakdown, Counts, Row};
 use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
 use crate::{ErrorKind, PassError, Session};
@@ -66,16 +66,6 @@ pub struct OfModel<'a> {
     pub exact: Option<bool>,
 }
 
-#[derive(Serialize)]
-struct Row {
-    key: String,
-    count: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
-}
-
 impl<'a> CountFormat<'a> {
     /// The counts of the file `name`.
     pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> CountJson<'a> {
@@ -108,20 +98,9 @@ impl<'a> CountFormat<'a> {
             model: self.model,
             kinds: tally.tokens.rows().into_iter().collect(),
             by: self.by.map(Breakdown::as_str),
-            rows: self.by.map(|by| rows(by, counts)),
+            rows: self.by.map(|by| by.rows(counts)),
         }
     }
-}
-
-fn rows(by: Breakdown, counts: &Counts) -> Vec<Row> {
-    let is_of_bytes = by.is_of_bytes();
-    let rows = by.rows(counts).into_iter().map(|row| Row {
-        key: row.key,
-        count: row.count,
-        tokens: (!is_of_bytes).then_some(row.size),
-        bytes: is_of_bytes.then_some(row.size),
-    });
-    rows.collect()
 }
 
 /// A session, calibrated. The keys of its JSON are a contract: new ones may come, none goes.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ctx_format::{Message, Part, Role, ToolResult};
 use serde::Serialize;
 
-use super::Counts;
+use super::{Counts, Volume};
 use crate::counter::{ByKind, MessageCounter, PRIMING};
 
 /// A number of occurrences, and their tokens.
@@ -201,14 +201,25 @@ pub enum Breakdown {
 }
 
 /// How many of something there are, and their size.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Its name.
     pub key: String,
     /// How many.
     pub count: u64,
-    /// Their tokens; of [`Breakdown::Reach`] their bytes.
-    pub size: u64,
+    /// Their tokens, unless it is about bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    /// Their bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+impl Row {
+    /// Their tokens, or their bytes.
+    pub fn size(&self) -> u64 {
+        self.tokens.or(self.bytes).unwrap_or_default()
+    }
 }
 
 impl Breakdown {
@@ -229,20 +240,27 @@ impl Breakdown {
 
     /// The rows, largest first; `(other)` is the rest.
     pub fn rows(self, counts: &Counts) -> Vec<Row> {
-        let mut rows = match self {
-            Self::Role => of_shares(counts.tally.by_role()),
-            Self::Kind => of_shares(counts.tally.by_kind()),
-            Self::Tool => of_shares(counts.tally.by_tool()),
+        let of_tokens = |(key, share): (String, Share)| Row {
+            key,
+            count: share.count,
+            tokens: Some(share.tokens),
+            bytes: None,
+        };
+        let mut rows: Vec<Row> = match self {
+            Self::Role => counts.tally.by_role().into_iter().map(of_tokens).collect(),
+            Self::Kind => counts.tally.by_kind().into_iter().map(of_tokens).collect(),
+            Self::Tool => counts.tally.by_tool().into_iter().map(of_tokens).collect(),
             Self::Reach => {
-                let rows = counts.reach.rows().map(|(key, volume)| Row {
+                let row = |(key, volume): (&str, Volume)| Row {
                     key: key.to_owned(),
                     count: volume.count,
-                    size: volume.bytes,
-                });
-                rows.collect()
+                    tokens: None,
+                    bytes: Some(volume.bytes),
+                };
+                counts.reach.rows().map(row).collect()
             }
         };
-        rows.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.key.cmp(&b.key)));
+        rows.sort_by(|a, b| b.size().cmp(&a.size()).then_with(|| a.key.cmp(&b.key)));
         rows
     }
 
@@ -250,12 +268,6 @@ impl Breakdown {
     pub fn total(self, counts: &Counts) -> u64 {
         if self.is_of_bytes() { counts.bytes } else { counts.tally.tokens.total() }
     }
-}
-
-fn of_shares(shares: Vec<(String, Share)>) -> Vec<Row> {
-    let rows =
-        shares.into_iter().map(|(key, share)| Row { key, count: share.count, size: share.tokens });
-    rows.collect()
 }
 
 #[cfg(test)]

@@ -162,11 +162,6 @@ impl MessageCounter {
         tokens
     }
 
-    /// The tokens of some parts of a message.
-    fn parts(&self, parts: &[Part<'_>]) -> ByKind {
-        parts.iter().map(|part| self.part(part)).sum()
-    }
-
     /// The tokens of one part of a message.
     pub fn part(&self, part: &Part<'_>) -> ByKind {
         let mut tokens = ByKind::default();
@@ -197,7 +192,7 @@ impl MessageCounter {
 
     /// The tokens of a result: text in it is a result, not a text of the conversation.
     pub fn result(&self, result: &ToolResult<'_>) -> ByKind {
-        let inner = self.parts(&result.parts);
+        let inner: ByKind = result.parts.iter().map(|part| self.part(part)).sum();
         ByKind {
             results: inner.total() - inner.media - inner.other,
             media: inner.media,

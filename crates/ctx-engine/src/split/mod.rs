@@ -9,7 +9,7 @@ use ctx_policy::keep::Keep;
 use serde::Serialize;
 
 use crate::counter::MessageCounter;
-use crate::zones::{Facts, Reason, Splitter};
+use crate::zones::{Reason, Splitter};
 use crate::{PassError, Pin, TaggedWriter, pins};
 
 /// What is kept, and what is written.
@@ -121,11 +121,11 @@ impl<'p, W: Write> SplitPass<'p, W> {
     /// that pins it.
     fn decide(&mut self, record: &Record<'_>, bytes: u64, tag: &mut Tag) -> Option<String> {
         if record.class == Class::Tail {
-            self.splitter.push(Facts::Tail);
+            self.splitter.push_tail();
             return None;
         }
         let Some(outline) = record.outline(self.dialect) else {
-            self.splitter.push(Facts::Line);
+            self.splitter.push_line();
             return None;
         };
         let message = || record.message(self.dialect);
@@ -138,11 +138,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
             tag.encoding = Some(counter.encoding().name().to_owned());
         }
         let counted = self.plan.counter.and(tag.tokens);
-        self.splitter.push(Facts::Message {
-            outline: &outline,
-            tokens: counted.unwrap_or(0),
-            pinned: pin.is_some(),
-        });
+        self.splitter.push(&outline, counted.unwrap_or(0), pin.is_some());
         pin.map(ToString::to_string)
     }
 
@@ -156,7 +152,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
                 None => Some(Outline::of_line()),
             };
             let Some(outline) = outline else {
-                splitter.push(Facts::Line);
+                splitter.push_line();
                 continue;
             };
             let message = || self.dialect.and_then(|dialect| dialect.message(object));
@@ -165,7 +161,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
                 Some(message) => counter.message(&message).total(),
                 None => counter.text(object.text()),
             });
-            splitter.push(Facts::Message { outline: &outline, tokens, pinned: pin.is_some() });
+            splitter.push(&outline, tokens, pin.is_some());
         }
         splitter.finish();
         splitter.map(|verdict| verdict.zone).collect()

@@ -35,13 +35,6 @@ pub(super) struct Kept {
     pub(super) behind: usize,
 }
 
-/// Other bytes for some that are kept.
-pub(super) struct Change {
-    /// The index of the first of them, and their number.
-    pub(super) place: (usize, usize),
-    pub(super) bytes: Vec<u8>,
-}
-
 /// The place of the summary.
 pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
@@ -174,15 +167,18 @@ impl Kept {
         self.spool.push(bytes).map_err(PassError::temporary)
     }
 
-    /// Makes changes, in the order of their places.
-    pub(super) fn change(&mut self, changes: &[Change]) -> Result<(), PassError> {
+    /// Makes changes, in the order of their places: the index of the first byte, the number of
+    /// bytes, and the new ones.
+    pub(super) fn change(
+        &mut self,
+        changes: &[((usize, usize), Vec<u8>)],
+    ) -> Result<(), PassError> {
         if changes.is_empty() {
             return Ok(());
         }
         let mut new = Self::new(&self.temp);
         let mut done = 0;
-        for Change { place, bytes } in changes {
-            let (start, length) = *place;
+        for &((start, length), ref bytes) in changes {
             self.copy(done, start, &mut new)?;
             new.push(bytes, start >= self.before)?;
             done = start + length;

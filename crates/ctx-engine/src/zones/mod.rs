@@ -19,24 +19,6 @@ use exchanges::{Exchange, Exchanges};
 
 pub use known::{ExchangeFinder, Joined, KnownZones};
 
-/// A record, as far as splitting is concerned.
-#[derive(Clone, Copy, Debug)]
-pub enum Facts<'a> {
-    /// A message.
-    Message {
-        /// Its skeleton.
-        outline: &'a Outline<'a>,
-        /// Its tokens, if [`Keep::tokens`] is set.
-        tokens: u64,
-        /// Whether a selector pins it.
-        pinned: bool,
-    },
-    /// A line without a message: shares the fate of the record before it.
-    Line,
-    /// A last line in the writing: always kept.
-    Tail,
-}
-
 /// Why a record is in its zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -104,43 +86,41 @@ impl Splitter {
         }
     }
 
-    /// The next record.
-    pub fn push(&mut self, facts: Facts<'_>) {
-        let number = self.next;
-        self.next += 1;
-        let (reason, exchange) = match facts {
-            Facts::Line => (Some(Reason::Follows), None),
-            Facts::Tail => (Some(Reason::Tail), None),
-            Facts::Message { outline, tokens, pinned } => {
-                let known = MessageFacts {
-                    is_system: outline.role.is_system() && !outline.is_summary,
-                    begins_message: outline.begins_message(),
-                    begins_turn: outline.begins_turn,
-                    tokens,
-                    pinned,
-                    exchange: None,
-                };
-                self.message(number, &known, outline)
-            }
-        };
-        self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
-    }
-
-    /// The verdict on a message, and its exchange.
-    fn message(
-        &mut self,
-        number: u64,
-        known: &MessageFacts,
-        outline: &Outline<'_>,
-    ) -> (Option<Reason>, Option<u64>) {
-        if known.is_system {
-            return (Some(Reason::System), None);
+    /// The next record is a message; `tokens` count only if [`Keep::tokens`] is set.
+    pub fn push(&mut self, outline: &Outline<'_>, tokens: u64, pinned: bool) {
+        if outline.role.is_system() && !outline.is_summary {
+            return self.wait(Some(Reason::System), None);
         }
-        self.window.push(number, known);
+        let known = MessageFacts {
+            is_system: false,
+            begins_message: outline.begins_message(),
+            begins_turn: outline.begins_turn,
+            tokens,
+            pinned,
+            exchange: None,
+        };
+        let number = self.next;
+        self.window.push(number, &known);
         if known.begins_turn {
             self.latest_user = Some(number);
         }
-        (known.pinned.then_some(Reason::Pinned), self.exchanges.push(number, outline, known))
+        let exchange = self.exchanges.push(number, outline, &known);
+        self.wait(pinned.then_some(Reason::Pinned), exchange);
+    }
+
+    /// The next record is a line without a message: it shares the fate of the record before it.
+    pub fn push_line(&mut self) {
+        self.wait(Some(Reason::Follows), None);
+    }
+
+    /// The next record is a last line in the writing: always kept.
+    pub fn push_tail(&mut self) {
+        self.wait(Some(Reason::Tail), None);
+    }
+
+    fn wait(&mut self, reason: Option<Reason>, exchange: Option<u64>) {
+        self.next += 1;
+        self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
     }
 
     /// No more records come: everything can be decided.

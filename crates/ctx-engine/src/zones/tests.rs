@@ -1,5 +1,5 @@
 use super::{
-    ExchangeFinder, Facts, Keep, KnownFacts, KnownZones, MessageFacts, Reason, Splitter, Verdict,
+    ExchangeFinder, Keep, KnownFacts, KnownZones, MessageFacts, Reason, Splitter, Verdict,
 };
 use ctx_format::{Outline, Role, Validator, Zone, dialect::Dialect};
 use proptest::prelude::*;
@@ -33,9 +33,9 @@ fn split(records: &[&str], keep: Keep) -> Vec<Verdict> {
         let pinned = text.ends_with('!');
         match outline(text.trim_end_matches('!')) {
             Some(outline) => {
-                splitter.push(Facts::Message { outline: &outline, tokens: 10, pinned });
+                splitter.push(&outline, 10, pinned);
             }
-            None => splitter.push(Facts::Line),
+            None => splitter.push_line(),
         }
         verdicts.extend(&mut splitter);
     }
@@ -157,7 +157,7 @@ fn a_system_message_that_is_a_summary_gets_old_like_others() {
     let summary = Outline { is_summary: true, ..outline("s").expect("a message") };
     let user = outline("u").expect("a message");
     for outline in [&summary, &user] {
-        splitter.push(Facts::Message { outline, tokens: 0, pinned: false });
+        splitter.push(outline, 0, false);
     }
     assert_eq!(splitter.next().map(|verdict| verdict.zone), Some(Zone::Old));
 }
@@ -167,7 +167,7 @@ fn verdicts_come_early() {
     let mut splitter = Splitter::new(messages(1));
     let user = outline("u").expect("a message");
     for _ in 0..3 {
-        splitter.push(Facts::Message { outline: &user, tokens: 0, pinned: false });
+        splitter.push(&user, 0, false);
     }
     assert_eq!(splitter.next().map(|verdict| verdict.reason), Some(Reason::Old));
     assert_eq!(splitter.next().map(|verdict| verdict.reason), Some(Reason::Old));
@@ -228,8 +228,8 @@ proptest! {
         let mut splitter = Splitter::new(messages(keep));
         for text in &texts {
             match outline(text.trim_end_matches('!')) {
-                Some(outline) => splitter.push(Facts::Message { outline: &outline, tokens: 10, pinned: text.ends_with('!') }),
-                None => splitter.push(Facts::Line),
+                Some(outline) => splitter.push(&outline, 10, text.ends_with('!')),
+                None => splitter.push_line(),
             }
         }
         splitter.finish();

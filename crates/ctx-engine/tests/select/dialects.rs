@@ -8,7 +8,7 @@ mod tree;
 use ctx_engine::count::Tally;
 use ctx_engine::counter::{MessageCounter, PER_MESSAGE};
 use ctx_engine::prune::{Options as PruneOptions, Pruner, Trim};
-use ctx_engine::zones::{Facts, Splitter};
+use ctx_engine::zones::Splitter;
 use ctx_format::{Dialect, Object, Options, Outline, Record, Records, Zone};
 use ctx_policy::keep::Keep;
 use ctx_policy::trigger::Size;
@@ -37,11 +37,9 @@ fn session() -> Vec<String> {
 /// `o`ld. `feed` hands the outline of each record over.
 fn zones(messages: u64, feed: impl FnOnce(&mut dyn FnMut(Option<Outline>))) -> String {
     let mut splitter = Splitter::new(Keep { messages: Some(messages), ..Keep::default() });
-    feed(&mut |outline| {
-        splitter.push(match &outline {
-            Some(outline) => Facts::Message { outline, tokens: 0, pinned: false },
-            None => Facts::Line,
-        });
+    feed(&mut |outline| match &outline {
+        Some(outline) => splitter.push(outline, 0, false),
+        None => splitter.push_line(),
     });
     splitter.finish();
     splitter.map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' }).collect()

@@ -3,7 +3,7 @@
 
 use ctx_format::Record;
 
-use super::super::assembly::{Change, Kept};
+use super::super::assembly::Kept;
 use super::super::shorten::{Limits, Shortener};
 use crate::PassError;
 use crate::waiting::WaitingRecords;
@@ -43,7 +43,7 @@ pub(super) fn refill(
         }
         if let Some((bytes, tokens)) = cut.given(records, shortener, left)? {
             left -= tokens.saturating_sub(cut.tokens.1);
-            changes.push(Change { place: cut.place, bytes });
+            changes.push((cut.place, bytes));
         }
     }
     changes.reverse();
