@@ -146,9 +146,10 @@ impl BoundReasoning {
             return;
         }
         let blocks = counted(self.blocks, "signed block");
-        let models = self.models.iter();
-        let models = models.map(|model| model.as_deref().unwrap_or("a model that is not recorded"));
-        let models = models.collect::<Vec<_>>().join(", ");
+        let name = |model: &Option<String>| {
+            model.clone().unwrap_or_else(|| "a model that is not recorded".to_owned())
+        };
+        let models = self.models.iter().map(name).collect::<Vec<_>>().join(", ");
         let text = format_args!(
             "{blocks} of reasoning after a changed message, by {models}: Claude Fable 5.1, Opus 5.5 and newer refuse a session for that, GPT-6.2 drops the reasoning"
         );

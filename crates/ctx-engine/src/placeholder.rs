@@ -53,35 +53,24 @@ impl ReferencePattern {
     /// The pattern of a template such as `Tool result ({call}) is at: {path}`. `None` if the
     /// template has nothing but slots.
     pub fn new(template: &str) -> Option<Self> {
-        let mut parts = Vec::new();
-        let mut rest = template;
-        while let Some((before, slot)) = rest.split_once('{') {
-            parts.push(before.to_owned());
-            rest = slot.split_once('}').map_or("", |(_, after)| after);
-        }
-        parts.push(rest.to_owned());
+        let mut pieces = template.split('{');
+        let mut parts = vec![pieces.next().unwrap_or_default().to_owned()];
+        let after = |piece: &str| piece.split_once('}').map_or("", |(_, after)| after).to_owned();
+        parts.extend(pieces.map(after));
         let has_text = parts.iter().any(|part| !part.is_empty());
         has_text.then_some(Self { parts })
     }
 
     /// Whether `text` fits the template.
     pub fn matches(&self, text: &str) -> bool {
-        let [first, parts @ ..] = &self.parts[..] else {
-            return false;
+        let [first, middle @ .., last] = &self.parts[..] else {
+            return self.parts == [text];
         };
-        let Some(mut rest) = text.strip_prefix(first.as_str()) else {
-            return false;
-        };
-        let Some((last, middle)) = parts.split_last() else {
-            return rest.is_empty();
-        };
-        for part in middle {
-            let Some(at) = rest.find(part.as_str()) else {
-                return false;
-            };
-            rest = &rest[at + part.len()..];
-        }
-        rest.ends_with(last.as_str())
+        let begin = text.strip_prefix(first.as_str());
+        let rest = begin.and_then(|rest| {
+            middle.iter().try_fold(rest, |rest, part| Some(rest.split_once(part.as_str())?.1))
+        });
+        rest.is_some_and(|rest| rest.ends_with(last.as_str()))
     }
 }
 

@@ -256,15 +256,14 @@ impl Limits {
 
     /// The limits that `size` exceeds; `line` is that of a conversation.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
-        let (tokens, messages, tool_bytes) = (self.tokens, self.messages, self.tool_bytes);
         let what_tokens = match size.calibrated {
             Some(_) => "tokens (calibrated)",
             None => "tokens",
         };
         let limits = [
-            ("max-tokens", what_tokens, size.context(), tokens),
-            ("max-messages", "messages", size.messages, messages),
-            ("max-tool-bytes", "bytes of tool results", size.tool_bytes, tool_bytes),
+            ("max-tokens", what_tokens, size.context(), self.tokens),
+            ("max-messages", "messages", size.messages, self.messages),
+            ("max-tool-bytes", "bytes of tool results", size.tool_bytes, self.tool_bytes),
         ];
         limits.into_iter().filter_map(move |(rule, what, value, limit)| {
             let limit = limit.filter(|limit| value > *limit)?;

@@ -119,13 +119,9 @@ impl Tally {
 
     /// The tool a result comes from: that of the call it answers, else the name it bears.
     fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
-        result
-            .id
-            .as_deref()
-            .and_then(|id| self.open.remove(id))
-            .or_else(|| result.name.as_deref().map(str::to_owned))
-            .or_else(|| name.map(str::to_owned))
-            .unwrap_or_else(|| "(unknown)".to_owned())
+        let called = result.id.as_deref().and_then(|id| self.open.remove(id));
+        let named = || result.name.as_deref().or(name).unwrap_or("(unknown)").to_owned();
+        called.unwrap_or_else(named)
     }
 
     /// Adds another tally, of other conversations.

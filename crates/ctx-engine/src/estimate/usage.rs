@@ -252,17 +252,15 @@ impl CalibrationPass {
 
     fn usage(&mut self, usage: &Usage, line: u64) {
         self.window = usage.window.or(self.window);
-        let (counted, number) = match usage.of {
-            UsageOf::Record => (Some(self.sum), line),
-            UsageOf::Reply(_) => (Some(self.sum), 0),
-            UsageOf::Before => (self.run.before, self.run.number),
-        };
-        let (begins, pruned) = match usage.of {
-            UsageOf::Before => (self.run.line, self.run.pruned),
-            UsageOf::Record | UsageOf::Reply(_) => (line, self.pruned),
-        };
-        let Some(counted) = counted else {
-            return;
+        let (counted, number, begins, pruned) = match usage.of {
+            UsageOf::Record => (self.sum, line, line, self.pruned),
+            UsageOf::Reply(_) => (self.sum, 0, line, self.pruned),
+            UsageOf::Before => {
+                let Run { number, before: Some(before), line, pruned, .. } = self.run else {
+                    return;
+                };
+                (before, number, line, pruned)
+            }
         };
         let key = (usage.of, number);
         match &mut self.open {

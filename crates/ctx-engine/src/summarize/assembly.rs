@@ -247,17 +247,12 @@ impl Material<'_> {
         let wanted = self.plan.role;
         if place.role != wanted {
             let (role, wanted) = (place.role.as_str(), wanted.as_str());
-            if place.dialect.is_certain() {
-                let dialect = place.dialect.name();
-                notes.info(format_args!(
-                    "the summary has the role {role}: {dialect} does not allow {wanted} there"
-                ));
+            let why = if place.dialect.is_certain() {
+                format!("{} does not allow {wanted} there", place.dialect.name())
             } else {
-                notes.info(format_args!(
-                    "the summary has the role {role}: texts alone do not tell whether {wanted} \
-                     is allowed there"
-                ));
-            }
+                format!("texts alone do not tell whether {wanted} is allowed there")
+            };
+            notes.info(format_args!("the summary has the role {role}: {why}"));
         }
         self.sum_up(place, writer, notes).map(Some)
     }
