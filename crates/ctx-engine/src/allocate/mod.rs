@@ -111,7 +111,7 @@ pub const LEAST_SUMMARY: u64 = 24;
 impl Budget {
     /// Whether everything may stay unchanged.
     pub fn holds(&self, entries: &Entries) -> bool {
-        let all = entries.all_tokens();
+        let all: u64 = entries.list.iter().map(Packed::tokens).sum();
         // Without a message there is nothing to sum up.
         all == 0 || self.frame + all <= self.tokens
     }
@@ -201,11 +201,6 @@ impl Entries {
     pub fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
-    }
-
-    /// All tokens.
-    fn all_tokens(&self) -> u64 {
-        self.list.iter().map(|entry| u64::from(entry.tokens)).sum()
     }
 
     /// Joins exchanges that turned out to be one.

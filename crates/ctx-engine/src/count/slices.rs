@@ -7,6 +7,7 @@ use ctx_format::view::{Outside, Presence};
 use ctx_format::{Dialect, Object, Record, Role};
 
 use super::Counts;
+use super::tally::OfRole;
 
 /// A kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +60,7 @@ impl Counts {
         let all = self.tally.tokens;
         add(Slice::Overhead, all.overhead);
         let mut texts = all.text;
-        for (role, tokens) in self.tally.kinds_of_roles() {
+        for (role, OfRole { tokens, .. }) in &self.tally.roles {
             texts -= tokens.text;
             if role.is_system() {
                 add(Slice::System, tokens.total() - tokens.overhead);

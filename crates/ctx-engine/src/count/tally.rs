@@ -26,9 +26,9 @@ impl Share {
 
 /// The messages of a role.
 #[derive(Clone, Copy, Debug, Default)]
-struct OfRole {
+pub(super) struct OfRole {
     messages: u64,
-    tokens: ByKind,
+    pub(super) tokens: ByKind,
 }
 
 /// The messages of some conversations, counted.
@@ -44,7 +44,7 @@ pub struct Tally {
     /// All tokens, by kind.
     pub tokens: ByKind,
     parts: ByKind,
-    roles: BTreeMap<Role, OfRole>,
+    pub(super) roles: BTreeMap<Role, OfRole>,
     tools: BTreeMap<String, Share>,
     /// Calls that wait for their result: id to tool. An id may come again; the
     /// nearest earlier call is meant.
@@ -146,11 +146,6 @@ impl Tally {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
         let rows = self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it)));
         self.with_rest(rows)
-    }
-
-    /// The tokens of the messages of each role, by kind.
-    pub fn kinds_of_roles(&self) -> impl Iterator<Item = (Role, ByKind)> + '_ {
-        self.roles.iter().map(|(role, it)| (*role, it.tokens))
     }
 
     /// Parts by kind; for the overhead, messages.

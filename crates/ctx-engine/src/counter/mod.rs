@@ -252,16 +252,12 @@ pub fn tool_bytes(message: &Message<'_>) -> u64 {
 
 /// Bytes of the text in one tool result.
 pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
-    result.parts.iter().map(text_bytes).sum()
-}
-
-fn text_bytes(part: &Part<'_>) -> u64 {
-    let length = match part {
-        Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => text.len(),
-        Part::Opaque(raw) => raw.len(),
+    let bytes = |part: &Part<'_>| match part {
+        Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => text.len() as u64,
+        Part::Opaque(raw) => raw.len() as u64,
         Part::Media(_) | Part::Call(_) | Part::Result(_) => 0,
     };
-    length as u64
+    result.parts.iter().map(bytes).sum()
 }
 
 /// So much of the base64 is looked at: before its size a photo may have a preview.

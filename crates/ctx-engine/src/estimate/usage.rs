@@ -191,7 +191,9 @@ impl CalibrationPass {
             self.model = Some(model.into_owned());
         }
         let outline = dialect.outline(object);
-        if outline.as_ref().is_some_and(replaces_what_was_before) {
+        // The request starts over with a summary, or with a list of messages of several roles.
+        let starts_over = |it: &Outline<'_>| it.is_summary || it.role == Role::Other;
+        if outline.as_ref().is_some_and(starts_over) {
             self.compacted(is_inside);
         }
         if let Some(usage) = usage {
@@ -314,11 +316,6 @@ impl CalibrationPass {
             calibrator: self.calibrator,
         }
     }
-}
-
-/// Whether the request starts over with it: a summary, or a list of messages with several roles.
-fn replaces_what_was_before(outline: &Outline<'_>) -> bool {
-    outline.is_summary || outline.role == Role::Other
 }
 
 impl Run {

@@ -90,7 +90,9 @@ impl Decider<'_> {
             }
             let may_change = self.may_change(record);
             for result in self.facts.results_of(record).rev() {
-                if may_change && self.may_replace(result) {
+                let ResultFacts { is_text, call, .. } = self.facts.results[result];
+                let may_replace = is_text && !call.is_fixed;
+                if may_change && may_replace && self.options.tools.allows(self.facts.tool(result)) {
                     let reasons = later.reasons(result);
                     later.add(result, reasons == Reasons::default());
                     replacements[result] = self.replacement(result, reasons);
@@ -100,11 +102,6 @@ impl Decider<'_> {
             }
         }
         replacements
-    }
-
-    fn may_replace(&self, result: usize) -> bool {
-        let ResultFacts { is_text, call, .. } = self.facts.results[result];
-        is_text && !call.is_fixed && self.options.tools.allows(self.facts.tool(result))
     }
 
     /// The first note that makes a result smaller, otherwise its shortened text.

@@ -202,7 +202,8 @@ impl<'p> Decision<'p> {
         let mut edits = changed.map_or_else(Edits::new, |(edits, _)| edits);
         let mut copied_bytes = 0;
         if let Some(log) = &self.waiting.log {
-            let may_cut = !log.stays(index) && !self.verdicts.is_protected(index);
+            let is_protected = index >= self.verdicts.decisions.protected_from;
+            let may_cut = !log.stays(index) && !is_protected;
             if may_cut && self.waiting.plan.options.drops(Rule::Copies) {
                 for copy in dialect.second_copies(object) {
                     if !edits.touch(&copy.cut) {

@@ -62,11 +62,6 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// Whether a record is among those at the end that stay unchanged.
-    pub(super) fn is_protected(&self, record: usize) -> bool {
-        record >= self.decisions.protected_from
-    }
-
     /// Whether a record is a message.
     pub(super) fn is_message(&self, record: usize) -> bool {
         self.facts.records[record].is_message()

@@ -125,11 +125,6 @@ impl OldZone {
         }
     }
 
-    /// Whether messages that stay are of interest.
-    pub(super) fn reads_kept(&self) -> bool {
-        self.reader.is_some() || self.input.is_some()
-    }
-
     /// A message that stays: the summary need not tell what it tells, and a model's answer
     /// may.
     pub(super) fn push_kept(&mut self, found: OldMessage<'_>) {
@@ -308,7 +303,7 @@ impl<'p> ZonePass<'p> {
         if assembly.input(record, outline.as_ref(), is_old) {
             return Ok(());
         }
-        let is_read = is_old || assembly.old.reads_kept();
+        let is_read = is_old || assembly.old.reader.is_some() || assembly.old.input.is_some();
         let (bytes, message) = if let Some(edited) = edited {
             (Cow::Owned(edited.bytes), Some(edited.message))
         } else {

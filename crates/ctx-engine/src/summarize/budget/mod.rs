@@ -234,7 +234,12 @@ impl<'p> BudgetPass<'p> {
             }
             if self.writer.needs().model {
                 given = given.or_else(|| made.given());
-                self.leave(made.summary, budget);
+                // All the room that a summary of this size leaves.
+                let system = self.entries.tokens_of(RecordKind::System);
+                let room = budget.tokens.saturating_sub(budget.frame + system);
+                budget.tail = LEAST_TAIL;
+                budget.spare = room.saturating_sub(made.summary + LEAST_TAIL.of(room));
+                budget.cuts_oldest = true;
             } else {
                 budget.spare += free;
             }
@@ -277,15 +282,6 @@ impl<'p> BudgetPass<'p> {
         }
         *made = more;
         Ok(true)
-    }
-
-    /// Gives the latest messages all the room that a summary of this size leaves.
-    fn leave(&self, summary: u64, budget: &mut Budget) {
-        let others = budget.frame + self.entries.tokens_of(RecordKind::System);
-        let room = budget.tokens.saturating_sub(others);
-        budget.tail = LEAST_TAIL;
-        budget.spare = room.saturating_sub(summary + LEAST_TAIL.of(room));
-        budget.cuts_oldest = true;
     }
 
     /// The output by that decision.
