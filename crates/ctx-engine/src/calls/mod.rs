@@ -53,18 +53,15 @@ pub(crate) fn called_on(
         // Free text is the input of the tool.
         (None, None) => command(arguments),
     };
-    if what.is_empty() {
-        return tool;
-    }
-    let name = format!("{tool} {what}");
+    let name = if what.is_empty() { tool.clone() } else { format!("{tool} {what}") };
     // Truncated, and with the words of a handle around it, a text may look like a secret.
-    let shown = Handle::call_name(&name);
-    if redact(&format!("{shown}, all")).1 == 0 { name } else { tool }
+    let is_safe = |name: &String| redact(&format!("{}, all", Handle::call_name(name))).1 == 0;
+    [name, tool].into_iter().find(is_safe).unwrap_or_default()
 }
 
 /// The name of a tool whose call is not known.
 pub fn tool_of(name: &str) -> String {
-    beginning(&plain_line(&redact(piece(name)).0), TOOL_CHARS)
+    beginning(&plain_line(&redact(&Handle::call_name(piece(name))).0), TOOL_CHARS)
 }
 
 fn of_members(object: &Object<'_>) -> String {

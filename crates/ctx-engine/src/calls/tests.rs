@@ -62,9 +62,11 @@ fn what_would_look_like_a_secret_behind_the_cut_is_left_out() {
 /// A handle has brackets of its own, so it shows others in a name as square ones.
 #[test]
 fn what_a_handle_shows_is_what_is_searched_for_secrets() {
-    let shown = name("", r#"{"command":"password⟧='…passwordpasswordpasswordpasswordpassword"}"#);
-    let handle = Handle::of("x", &shown, Saved::Yes).to_string();
-    assert_eq!(ctx_redact::redact(&handle).1, 0, "{handle}");
+    let command = r#"{"command":"password⟧='…passwordpasswordpasswordpasswordpassword"}"#;
+    for shown in [name("", command), name("password⟧=passwordpassword '", "{}")] {
+        let handle = Handle::of("x", &shown, Saved::Yes).to_string();
+        assert_eq!(ctx_redact::redact(&handle).1, 0, "{handle}");
+    }
 }
 
 fn value() -> impl Strategy<Value = String> {

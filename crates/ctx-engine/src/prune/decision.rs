@@ -5,12 +5,13 @@ use std::io::Write;
 use ctx_format::{Dialect, Edits, Record, counted};
 use ctx_policy::Rule;
 
-use super::facts::{NewUsage, PrunedUsage};
+use super::facts::NewUsage;
 use super::log::{Leaving, LogCheck, Unsent};
 use super::pass::Waiting;
 use super::verdicts::{changes_context, record_edits};
 use super::{Freed, Sums, Verdicts};
 use crate::checks::{BoundReasoning, Checks};
+use crate::estimate::CalibrationPass;
 use crate::note::Level;
 use crate::outlet::Outlet;
 use crate::{ErrorKind, Notes, PassError};
@@ -141,7 +142,8 @@ impl<'p> Decision<'p> {
         }
         let mut log_check = if is_list { None } else { LogCheck::new(dialect) };
         let frees_tokens = self.sums.total().gain() > 0;
-        let mut usage = (!is_list && frees_tokens).then(|| PrunedUsage::new(plan.counter, dialect));
+        let mut usage =
+            (!is_list && frees_tokens).then(|| CalibrationPass::new(plan.counter, Some(dialect)));
         let mut copies = Unsent { rule: Rule::Copies.as_str(), count: 0, bytes: 0 };
         for index in 0..self.waiting.records.len() {
             let bytes = self.waiting.records.bytes(index)?;
@@ -149,7 +151,7 @@ impl<'p> Decision<'p> {
             if let Some(usage) = &mut usage {
                 let message = record.message(Some(dialect));
                 let tokens = message.and_then(|it| self.verdicts.tokens_before(index, &it));
-                usage.push(&record, tokens, self.verdicts.gain(index));
+                usage.push(&record, tokens);
             }
             if self.leaving.has(index) {
                 continue;
@@ -183,7 +185,13 @@ impl<'p> Decision<'p> {
             self.unsent.push(copies);
         }
         report_unsent(&self.unsent, notes);
-        self.new_usage = usage.and_then(PrunedUsage::finish);
+        let freed_before = |line| {
+            let indexes = 0..self.waiting.records.len();
+            let before = indexes.filter(|index| self.waiting.records.line(*index) < line);
+            before.map(|index| self.verdicts.gain(index)).sum()
+        };
+        let usage = usage.map(CalibrationPass::finish);
+        self.new_usage = usage.and_then(|usage| NewUsage::of(&usage, freed_before));
         if let Some(NewUsage { tokens: (before, after), .. }) = &self.new_usage {
             notes.info(format_args!(
                 "recorded usage of the last reply: {before} tokens, now {after}"

@@ -16,7 +16,7 @@ use indexmap::IndexSet;
 use super::Freed;
 use super::decide::Reason;
 use crate::counter::{MessageCounter, saturating_u32, sealed};
-use crate::estimate::CalibrationPass;
+use crate::estimate::Calibration;
 
 /// The facts about all records.
 #[derive(Debug, Default)]
@@ -235,19 +235,11 @@ impl TextSize {
     }
 }
 
-/// The usage that the agent has recorded with its last reply, read from the records before pruning
-/// and from what is freed from each. Agents trust that number more than the messages: with the old
-/// one they would compact a pruned session as soon as it is opened.
+/// The new usage that the agent has recorded with its last reply. Agents trust that number more
+/// than the messages: with the old one they would compact a pruned session as soon as it is opened.
 ///
 /// Claude Code adds the numbers of the last reply, Codex takes the total of its last event that
 /// counts tokens, pi the total of the last reply that was not aborted (docs/agents.md).
-pub(super) struct PrunedUsage {
-    usage: CalibrationPass,
-    /// The line of each record that changes, and the tokens that it loses.
-    freed: Vec<(u64, u64)>,
-}
-
-/// The new usage of the last reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewUsage {
     of: UsageOf,
@@ -258,39 +250,24 @@ pub(super) struct NewUsage {
     pub(super) tokens: (u64, u64),
 }
 
-impl PrunedUsage {
-    pub(super) fn new(counter: MessageCounter, dialect: &'static dyn Dialect) -> Self {
-        Self { usage: CalibrationPass::new(counter, Some(dialect)), freed: Vec::new() }
-    }
-
-    /// The next record, its tokens if they are known, and how many of them are freed.
-    pub(super) fn push(&mut self, record: &Record<'_>, tokens: Option<u64>, freed: u64) {
-        self.usage.push(record, tokens);
-        if freed > 0 {
-            self.freed.push((record.line, freed));
-        }
-    }
-
-    /// `None` if the request of the last reply does not change, or if a compaction follows the
-    /// reply: agents do not use its usage then.
-    pub(super) fn finish(self) -> Option<NewUsage> {
-        let usage = self.usage.finish();
+impl NewUsage {
+    /// From the `usage` before, and how many tokens are freed before a line. `None` if the request
+    /// of the last reply does not change, or if a compaction follows the reply: agents do not use
+    /// its usage then.
+    pub(super) fn of(usage: &Calibration, freed: impl FnOnce(u64) -> u64) -> Option<Self> {
         let last = usage.last.as_ref()?;
-        let was_sent = self.freed.iter().filter(|(line, _)| *line < last.begins);
-        let prompt = usage.without(was_sent.map(|(_, tokens)| tokens).sum())?;
+        let prompt = usage.without(freed(last.begins))?;
         if prompt >= last.usage.prompt {
             return None;
         }
-        Some(NewUsage {
+        Some(Self {
             of: last.of,
             lines: last.lines.clone(),
             prompt,
             tokens: (last.usage.total(), prompt.saturating_add(last.usage.output)),
         })
     }
-}
 
-impl NewUsage {
     /// The bytes of `record` with the new usage; `None` if it does not hold the usage.
     pub(super) fn applied_to(&self, record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
         let never_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
