@@ -185,19 +185,22 @@ impl<'p> Decision<'p> {
             self.unsent.push(copies);
         }
         report_unsent(&self.unsent, notes);
-        let freed_before = |line| {
-            let indexes = 0..self.waiting.records.len();
-            let before = indexes.filter(|index| self.waiting.records.line(*index) < line);
-            before.map(|index| self.verdicts.gain(index)).sum()
-        };
-        let usage = usage.map(CalibrationPass::finish);
-        self.new_usage = usage.and_then(|usage| NewUsage::of(&usage, freed_before));
+        self.new_usage = usage.and_then(|usage| self.new_usage_of(usage));
         if let Some(NewUsage { tokens: (before, after), .. }) = &self.new_usage {
             notes.info(format_args!(
                 "recorded usage of the last reply: {before} tokens, now {after}"
             ));
         }
         Ok(())
+    }
+
+    /// The usage of the last reply without what is freed before it.
+    fn new_usage_of(&self, usage: CalibrationPass) -> Option<NewUsage> {
+        let records = &self.waiting.records;
+        NewUsage::of(&usage.finish(), |line| {
+            let before = (0..records.len()).filter(|index| records.line(*index) < line);
+            before.map(|index| self.verdicts.gain(index)).sum()
+        })
     }
 
     /// The edits of a record that remains, and how many bytes of second copies they cut that would

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::counter::MessageCounter;
-use ctx_format::{Dialect, Object, Outline, Record, Role, Spool, counted};
+use ctx_format::{Dialect, Message, Object, Outline, Record, Role, Spool, counted};
 
-use super::old::{OldMessage, OldZone};
+use super::old::OldZone;
 use super::writer::Writer;
 use super::{Plan, Summary, clean, tell};
 use crate::checks::{BoundReasoning, Checks};
@@ -118,13 +118,14 @@ impl<'p> Assembly<'p> {
 
     /// Takes a record out of the session, with the message in it. The summary stands where
     /// the first of them stood.
-    pub(super) fn leave(&mut self, line_end: &[u8], found: Option<OldMessage<'_>>) {
-        self.place_summary(line_end);
-        if let (Some(dialect), Some(found)) = (self.dialect, found) {
+    pub(super) fn leave(&mut self, record: &Record<'_>, message: Option<&Message<'_>>) {
+        self.place_summary(record.line_end());
+        let object = record.whole_object();
+        if let (Some(dialect), Some(object), Some(message)) = (self.dialect, object, message) {
             let recognizer = &self.plan.recognizer;
-            let earlier = recognizer.summary_in(dialect, found.object, found.message);
-            let message = &*recognizer.as_said(found.message);
-            self.old.push(OldMessage { message, ..found }, earlier);
+            let earlier = recognizer.summary_in(dialect, object, message);
+            let said = recognizer.as_said(message);
+            self.old.push(record.line, &said, record.bytes.len(), earlier);
         }
     }
 
@@ -296,7 +297,7 @@ mod tests {
     use super::super::fixtures::{
         ASK, CALL, DONE, LEDGER, RESULT, SYSTEM, THANKS, by_rule, each, lines, plan, texts,
     };
-    use super::{Assembly, Material, OldMessage, OldZone};
+    use super::{Assembly, Material, OldZone};
     use crate::{ErrorKind, Notes, PassError};
 
     /// A session of which the records at these places leave.
@@ -318,8 +319,7 @@ mod tests {
             }
             if is_old {
                 let message = record.message(Some(&Chat));
-                let found = OldMessage::of(record, message.as_ref());
-                return assembly.leave(record.line_end(), found);
+                return assembly.leave(record, message.as_ref());
             }
             let stays = assembly.stay(record, outline.as_ref(), record.bytes);
             stays.expect("there is room");

@@ -11,7 +11,7 @@ use ctx_summary::{Recognizer, USUAL_PERCENT};
 use ctx_testkit::{Act, Server};
 use ctx_tokens::Encoding;
 
-use super::old::{OldMessage, OldZone};
+use super::old::OldZone;
 use super::{Model, ModelSource, Needs, NewSession, Plan, TellSizes, Window, Writer};
 use crate::Notes;
 
@@ -63,9 +63,7 @@ pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
         let object = Object::parse(text).expect("an object");
         let message = Chat.message(&object).expect("a message");
         let earlier = plan.recognizer.summary_in(&Chat, &object, &message);
-        let found =
-            OldMessage { line, object: &object, message: &plan.recognizer.as_said(&message) };
-        old.push(found, earlier);
+        old.push(line, &plan.recognizer.as_said(&message), text.len(), earlier);
     }
     old.finish_reading();
     old

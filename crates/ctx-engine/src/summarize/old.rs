@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use ctx_format::{Class, Dialect, Message, Object, Record, Zone, ZoneReader};
+use ctx_format::{Class, Dialect, Message, Record, Zone, ZoneReader};
 use ctx_redact::redact;
 use ctx_summary::check::Source;
 use ctx_summary::ledger::{Ledger, Reading};
@@ -31,26 +31,6 @@ impl Needs {
     /// Whether what was gathered for these is enough for others, too.
     pub fn cover(self, others: Self) -> bool {
         self.ledger == others.ledger && (self.model || !others.model)
-    }
-}
-
-/// A message and the record it was found in.
-#[derive(Clone, Copy)]
-pub(super) struct OldMessage<'m> {
-    pub(super) line: u64,
-    pub(super) object: &'m Object<'m>,
-    pub(super) message: &'m Message<'m>,
-}
-
-impl<'m> OldMessage<'m> {
-    /// The message of a record; `None` if it has none.
-    pub(super) fn of(record: &'m Record<'m>, message: Option<&'m Message<'m>>) -> Option<Self> {
-        Some(Self { line: record.line, object: record.whole_object()?, message: message? })
-    }
-
-    /// Bytes of the record.
-    fn length(&self) -> usize {
-        self.object.text().len()
     }
 }
 
@@ -127,10 +107,10 @@ impl OldZone {
 
     /// A message that stays: the summary need not tell what it tells, and a model's answer
     /// may.
-    pub(super) fn push_kept(&mut self, found: OldMessage<'_>) {
-        self.support(found.message);
+    pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
+        self.support(message);
         if let Some(reader) = &mut self.reader {
-            reader.push(found.line, found.message, found.length(), Zone::Keep);
+            reader.push(line, message, bytes, Zone::Keep);
         }
     }
 
@@ -149,9 +129,15 @@ impl OldZone {
         }
     }
 
-    /// A message of the zone; `earlier` is the summary in it, if any.
-    pub(super) fn push(&mut self, found: OldMessage<'_>, earlier: Option<String>) {
-        let message = found.message;
+    /// A message of the zone, from a record of this line and so many bytes; `earlier` is the
+    /// summary in it, if any.
+    pub(super) fn push(
+        &mut self,
+        line: u64,
+        message: &Message<'_>,
+        bytes: usize,
+        earlier: Option<String>,
+    ) {
         self.messages += u64::from(!message.continues);
         for text in message.texts() {
             self.bytes += text.len();
@@ -165,12 +151,12 @@ impl OldZone {
             return self.push_earlier(&text);
         }
         if let Some(reader) = &mut self.reader {
-            reader.push(found.line, message, found.length(), Zone::Old);
+            reader.push(line, message, bytes, Zone::Old);
         } else if !self.needs.ledger {
             self.rule.push(message);
         }
         if let Some(input) = &mut self.input {
-            input.transcript.push(found.line, message);
+            input.transcript.push(line, message);
             input.source.push(message);
         }
     }
@@ -309,16 +295,15 @@ impl<'p> ZonePass<'p> {
         } else {
             (record.untagged(), record.message(assembly.dialect.filter(|_| is_read)))
         };
-        let found = OldMessage::of(record, message.as_ref());
         if is_old {
-            if found.is_none() && record.class != Class::Blank && record.piece.begins() {
+            if message.is_none() && record.class != Class::Blank && record.piece.begins() {
                 assembly.old.other_lines += 1;
             }
-            assembly.leave(record.line_end(), found);
+            assembly.leave(record, message.as_ref());
             return Ok(());
         }
-        if let Some(found) = found {
-            assembly.old.push_kept(found);
+        if let Some(message) = &message {
+            assembly.old.push_kept(record.line, message, record.bytes.len());
         }
         assembly.stay(record, outline.as_ref(), &bytes)
     }
@@ -366,7 +351,7 @@ mod tests {
     use ctx_summary::check::{Rules, check};
 
     use super::super::fixtures::{ASK, CALL, DONE, LEDGER, RESULT, old, plan};
-    use super::{Needs, OldMessage, OldZone};
+    use super::{Needs, OldZone};
 
     const RULE: Needs = Needs { ledger: false, model: false };
     const MODEL: Needs = Needs { ledger: true, model: true };
@@ -428,7 +413,7 @@ mod tests {
         };
         let (unverified, sent) = checked(&zone);
         assert_eq!(unverified, 1);
-        zone.push_kept(OldMessage { line: 2, object: &object, message: &message });
+        zone.push_kept(2, &message, DONE.len());
         assert_eq!(checked(&zone), (0, sent));
     }
 

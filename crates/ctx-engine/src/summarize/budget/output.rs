@@ -7,7 +7,7 @@ use ctx_summary::RECORD_HEADING;
 use ctx_summary::ledger::Ledger;
 
 use super::super::assembly::{Assembly, Draft, Material, SummaryPlacement};
-use super::super::old::{Needs, OldMessage, OldZone};
+use super::super::old::{Needs, OldZone};
 use super::super::shorten::{Limits, Shortener};
 use super::super::writer::{ReusedSummary, Writer};
 use super::super::{NewSession, Plan, clean, tell};
@@ -79,7 +79,7 @@ impl<'p> Output<'p> {
             let message = record.message(assembly.dialect);
             let calls = message.iter().flat_map(Message::calls);
             calls.for_each(|call| self.calls.push(call));
-            assembly.leave(record.line_end(), OldMessage::of(record, message.as_ref()));
+            assembly.leave(record, message.as_ref());
             return Ok(());
         }
         let mut calls = Vec::new();
