@@ -144,8 +144,7 @@ impl Tally {
     /// messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
-        let rows = self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it)));
-        self.with_rest(rows)
+        self.with_rest(self.roles.iter().map(|(role, it)| (role.as_str().to_owned(), share(it))))
     }
 
     /// Parts by kind; for the overhead, messages.

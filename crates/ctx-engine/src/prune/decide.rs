@@ -231,12 +231,10 @@ impl<'f> LaterResults<'f> {
     }
 
     fn reasons(&self, result: usize) -> Reasons {
-        let is_repeated = self.texts.contains(&self.key(result));
-        let is_cleared = self.options.clear.is_some();
         [
             self.superseded(result),
-            is_repeated.then_some(Reason::Repeated),
-            is_cleared.then_some(Reason::Old),
+            self.texts.contains(&self.key(result)).then_some(Reason::Repeated),
+            self.options.clear.is_some().then_some(Reason::Old),
         ]
     }
 

@@ -382,8 +382,7 @@ impl LogCheck {
         }
         let first = expected.iter().zip(&actual).position(|(one, other)| one != other);
         let first = first.unwrap_or(expected.len().min(actual.len()));
-        let message = expected.get(first).or(actual.get(first));
-        let record = message.and_then(|records| records.first());
+        let record = expected.get(first).or(actual.get(first)).and_then(|records| records.first());
         let position = record.and_then(|(record, _)| positions.get(record));
         let mut error = PassError::from(ErrorKind::ChangedContext);
         error.lines.extend(position.map(|position| self.records[*position].1));

@@ -174,8 +174,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
                 return Ok(());
             };
             if self.plan.only.is_some_and(|only| only != verdict.zone) {
-                let skipped = self.spool.pop_to(waiting.length, &mut io::sink());
-                skipped.map_err(PassError::temporary)?;
+                self.spool.pop_to(waiting.length, &mut io::sink()).map_err(PassError::temporary)?;
                 continue;
             }
             self.counts.add(verdict.zone);

@@ -124,8 +124,7 @@ impl<'p> Assembly<'p> {
         if let (Some(dialect), Some(object), Some(message)) = (self.dialect, object, message) {
             let recognizer = &self.plan.recognizer;
             let earlier = recognizer.summary_in(dialect, object, message);
-            let said = recognizer.as_said(message);
-            self.old.push(record.line, &said, record.bytes.len(), earlier);
+            self.old.push(record.line, &recognizer.as_said(message), record.bytes.len(), earlier);
         }
     }
 
@@ -194,8 +193,7 @@ impl Kept {
         let middle = self.before.clamp(from, to);
         for (start, end, length) in [(from, middle, &mut new.before), (middle, to, &mut new.behind)]
         {
-            let copied = self.spool.copy_to(start, end - start, &mut new.spool);
-            copied.map_err(PassError::temporary)?;
+            self.spool.copy_to(start, end - start, &mut new.spool).map_err(PassError::temporary)?;
             *length += end - start;
         }
         Ok(())

@@ -87,10 +87,9 @@ const DEFAULT_SHARE: u64 = 5;
 impl OldZone {
     /// An empty zone. `read` is the caller's ledger, if it has one.
     pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
-        let reads = needs.ledger && read.is_none();
         Self {
             needs,
-            reader: reads.then(LedgerReader::default),
+            reader: (needs.ledger && read.is_none()).then(LedgerReader::default),
             ledger: read.unwrap_or_default(),
             rule: RuleSummary::default(),
             input: needs.model.then(ModelInput::default),

@@ -49,9 +49,8 @@ impl<'p> Output<'p> {
     ) -> Self {
         let needs = writer.needs();
         let needs = Needs { model: needs.model && asks, ..needs };
-        let old = OldZone::new(plan, needs, Some(ledger));
         Self {
-            assembly: Assembly::new(plan, dialect, old),
+            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, Some(ledger))),
             writer,
             budget,
             cut_only,
