@@ -180,9 +180,8 @@ pub(crate) fn rewritable(
     line: Option<u64>,
 ) -> Result<&'static dyn Dialect, PassError> {
     let Some(dialect) = dialect else {
-        let mut error = PassError::from(ErrorKind::UnknownFormat(done));
-        error.lines.extend(line);
-        return Err(error);
+        let lines = line.into_iter().collect();
+        return Err(PassError { lines, kind: ErrorKind::UnknownFormat(done) });
     };
     if dialect.is_linked() {
         let dialect = dialect.name();

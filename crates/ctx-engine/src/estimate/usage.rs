@@ -182,13 +182,28 @@ impl CalibrationPass {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return;
         };
-        let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
+        let not_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
+        let was_sent = record.presence == Some(Presence::Outside(Outside::BeforeCompaction));
         let is_inside = !record.is_outside();
-        if !is_inside && record.presence != Some(Presence::Outside(Outside::BeforeCompaction)) {
-            return self.off_path(record, object, dialect, usage);
+        if !is_inside && !not_sent && !was_sent {
+            // It is off the path.
+            let outline = dialect.outline(object);
+            if outline.is_some_and(|outline| outline.role == Role::Assistant) {
+                self.run.before = None;
+                self.run.goes_on = false;
+            }
+            return;
         }
         if let Some(model) = dialect.model(object) {
             self.model = Some(model.into_owned());
+        }
+        let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
+        if not_sent {
+            // It may show what was sent.
+            if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
+                self.usage(&usage, record.line);
+            }
+            return;
         }
         let outline = dialect.outline(object);
         // The request starts over with a summary, or with a list of messages of several roles.
@@ -207,30 +222,6 @@ impl CalibrationPass {
             }
             self.sum += tokens;
             self.inside += if is_inside { tokens } else { 0 };
-        }
-    }
-
-    /// A record that is not sent may show what was.
-    fn off_path(
-        &mut self,
-        record: &Record<'_>,
-        object: &Object<'_>,
-        dialect: &dyn Dialect,
-        usage: Option<Usage>,
-    ) {
-        if record.presence != Some(Presence::Outside(Outside::NeverSent)) {
-            let outline = dialect.outline(object);
-            if outline.is_some_and(|outline| outline.role == Role::Assistant) {
-                self.run.before = None;
-                self.run.goes_on = false;
-            }
-            return;
-        }
-        if let Some(model) = dialect.model(object) {
-            self.model = Some(model.into_owned());
-        }
-        if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
-            self.usage(&usage, record.line);
         }
     }
 

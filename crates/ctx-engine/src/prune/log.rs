@@ -384,9 +384,8 @@ impl LogCheck {
         let first = first.unwrap_or(expected.len().min(actual.len()));
         let record = expected.get(first).or(actual.get(first)).and_then(|records| records.first());
         let position = record.and_then(|(record, _)| positions.get(record));
-        let mut error = PassError::from(ErrorKind::ChangedContext);
-        error.lines.extend(position.map(|position| self.records[*position].1));
-        Err(error)
+        let lines = position.into_iter().map(|position| self.records[*position].1).collect();
+        Err(PassError { lines, kind: ErrorKind::ChangedContext })
     }
 }
 

@@ -160,9 +160,8 @@ pub struct PruneReport<'a> {
 #[derive(Serialize)]
 struct RuleReport {
     rule: &'static str,
-    changes: u64,
-    tokens_before: u64,
-    tokens_after: u64,
+    #[serde(flatten)]
+    sum: Sum,
     freed_tokens: u64,
 }
 
@@ -174,12 +173,9 @@ impl Decision<'_> {
         output: Option<&Path>,
         dry_run: bool,
     ) -> PruneReport<'a> {
-        let rule = |(rule, sum): (Rule, Sum)| RuleReport {
-            rule: rule.as_str(),
-            changes: sum.changes,
-            tokens_before: sum.before,
-            tokens_after: sum.after,
-            freed_tokens: sum.gain(),
+        let rule = |(rule, sum): (Rule, Sum)| {
+            let (rule, freed_tokens) = (rule.as_str(), sum.gain());
+            RuleReport { rule, sum, freed_tokens }
         };
         let total = self.sums.total();
         PruneReport {

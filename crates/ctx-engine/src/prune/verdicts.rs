@@ -192,8 +192,10 @@ pub struct Sum {
     /// The number of changes.
     pub changes: u64,
     /// The tokens before.
+    #[serde(rename = "tokens_before")]
     pub before: u64,
     /// The tokens after.
+    #[serde(rename = "tokens_after")]
     pub after: u64,
 }
 

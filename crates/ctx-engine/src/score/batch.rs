@@ -142,19 +142,11 @@ impl BatchScore {
         if self.least.is_none_or(|(_, least)| kept < least) {
             self.least = Some((line, kept));
         }
-        let new = score.rows();
-        for (count, row) in self.with_items.iter_mut().zip(&new) {
-            *count += u64::from(row.score.is_some());
+        let rows = self.rows.get_or_insert_with(|| Score::default().rows());
+        for ((row, new), count) in rows.iter_mut().zip(score.rows()).zip(&mut self.with_items) {
+            *count += u64::from(new.score.is_some());
+            add(row, &new);
         }
-        self.rows = Some(match self.rows {
-            None => new,
-            Some(mut rows) => {
-                for (row, new) in rows.iter_mut().zip(&new) {
-                    add(row, new);
-                }
-                rows
-            }
-        });
     }
 
     /// The mean share of kept items; 1 without conversations.
