@@ -262,7 +262,7 @@ impl<E: Into<ErrorKind>> From<E> for PassError {
 }
 
 fn within(lines: &[u64]) -> String {
-    lines.iter().map(|line| format!("{line}: ")).collect()
+    lines.iter().fold(String::new(), |text, line| format!("{text}{line}: "))
 }
 
 #[cfg(test)]

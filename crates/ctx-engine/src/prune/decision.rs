@@ -144,7 +144,7 @@ impl<'p> Decision<'p> {
         let frees_tokens = self.sums.total().gain() > 0;
         let mut usage =
             (!is_list && frees_tokens).then(|| CalibrationPass::new(plan.counter, Some(dialect)));
-        let mut copies = Unsent { rule: Rule::Copies.as_str(), count: 0, bytes: 0 };
+        let mut second = Unsent { rule: Rule::Copies.as_str(), count: 0, bytes: 0 };
         for index in 0..self.waiting.records.len() {
             let bytes = self.waiting.records.bytes(index)?;
             let record = self.waiting.records.record(index, &bytes);
@@ -164,8 +164,8 @@ impl<'p> Decision<'p> {
                 continue;
             };
             let (edits, copied) = self.edits(index, &record, dialect);
-            copies.count += u64::from(copied > 0);
-            copies.bytes += copied;
+            second.count += u64::from(copied > 0);
+            second.bytes += copied;
             if edits.is_empty() {
                 log_check.push(index, &record);
                 continue;
@@ -181,8 +181,8 @@ impl<'p> Decision<'p> {
             let records = &self.waiting.records;
             log_check.finish(&records.presences, |at| self.leaving.has(at), records.len())?;
         }
-        if copies.count > 0 {
-            self.unsent.push(copies);
+        if second.count > 0 {
+            self.unsent.push(second);
         }
         report_unsent(&self.unsent, notes);
         self.new_usage = usage.and_then(|usage| self.new_usage_of(usage));
