@@ -2,7 +2,9 @@
 
 use crate::convert::LossKind;
 use crate::convert::target::Notes;
-use crate::convert::turn::{Answer, Family, Key, Piece, Results, Turn, TurnMessage, pieces};
+use crate::convert::turn::{
+    Answer, Family, Key, Piece, Results, Summary, Turn, TurnMessage, pieces,
+};
 use crate::{HeldMessage, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,7 +38,7 @@ impl<'a> Maker<'_, '_> {
         let role = first.message.role;
         let no_calls = answering.is_empty() && fragments().count() == 1;
         if let Some(text) = first.summary.clone().filter(|_| no_calls) {
-            return vec![Turn::Summary { role, text, origins }];
+            return vec![Turn::Summary(Summary { role, text, origins })];
         }
         if role != Role::Assistant {
             return self.other(role, first, origins);

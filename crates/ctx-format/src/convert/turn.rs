@@ -13,7 +13,16 @@ pub(crate) enum Turn<'a> {
     /// Tools answer a reply.
     Results(Results<'a>),
     /// A summary of what was before it.
-    Summary { role: Role, text: Cow<'a, str>, origins: Vec<usize> },
+    Summary(Summary<'a>),
+}
+
+/// A summary.
+#[derive(Clone, Debug)]
+pub(crate) struct Summary<'a> {
+    pub(crate) role: Role,
+    pub(crate) text: Cow<'a, str>,
+    /// The places of its records among those of the unit.
+    pub(crate) origins: Vec<usize>,
 }
 
 /// A message.
@@ -64,9 +73,10 @@ impl<'a> TurnMessage<'a> {
         Self { role: Role::User, name: None, pieces, items: Vec::new(), model: None, origins }
     }
 
-    /// A user message that is a text.
-    pub(crate) fn of_text(text: &Cow<'a, str>, origins: &[usize]) -> Self {
-        Self::of_user(vec![Piece::bare(Part::Text(text.clone()))], origins.to_vec())
+    /// A user message whose text is a summary.
+    pub(crate) fn of_summary(summary: &Summary<'a>) -> Self {
+        let text = Part::Text(summary.text.clone());
+        Self::of_user(vec![Piece::bare(text)], summary.origins.clone())
     }
 
     /// Whether it holds calls.
@@ -90,7 +100,7 @@ impl Turn<'_> {
         let origins = match self {
             Self::Message(said) => &said.origins,
             Self::Results(results) => &results.origins,
-            Self::Summary { origins, .. } => origins,
+            Self::Summary(summary) => &summary.origins,
         };
         origins.first().copied().unwrap_or(0)
     }
@@ -204,7 +214,7 @@ pub(crate) fn blob<'a>(held: &[Vec<HeldMessage<'a>>]) -> Vec<Turn<'a>> {
     });
     summaries.extend(beside);
     let text = summaries.join("\n\n");
-    vec![Turn::Summary { role: Role::User, text: text.into(), origins }]
+    vec![Turn::Summary(Summary { role: Role::User, text: text.into(), origins })]
 }
 
 /// Adds what a message says, under who says it.

@@ -2,55 +2,47 @@
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::Anthropic;
-use crate::{Call, Dialect, Media, Part, Role};
+use crate::{Call, Media, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
 use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
-use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Summary, TurnMessage};
 use crate::record::json::one_line;
 
 /// Writes messages of the Anthropic API.
 pub(crate) struct Writer;
 
 impl Target for Writer {
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.each(turns, |turn, notes| line(turn, notes).into_iter().collect())
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        let role = match said.role {
+            Role::System | Role::Developer => "system",
+            Role::Assistant => "assistant",
+            _ => "user",
+        };
+        notes.name(said);
+        let content = content(&said.pieces, notes).into_iter();
+        content.map(|content| message(role, &content)).collect()
+    }
+
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        self::answer(answer, notes)
+    }
+
+    fn summary(&mut self, summary: &Summary<'_>, _: &mut Notes<'_>) -> Vec<Line> {
+        vec![Line::of_summary(&Anthropic, summary)]
+    }
+
+    /// All results are blocks of one message.
+    fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let answers = results.answers.iter();
+        let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
+        blocks.extend(self::blocks(&results.beside, notes));
+        vec![Line::of_message(message("user", &list(&blocks)), &results.origins)]
     }
 }
 
-fn line(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Option<Line> {
-    let (json, origins) = match turn {
-        Turn::Message(said) => (self::said(said, notes)?, &said.origins),
-        Turn::Results(results) => (self::results(results, notes), &results.origins),
-        Turn::Summary { role, text, origins } => {
-            let role = Anthropic.summary_role(*role);
-            (Anthropic.summary_record(role, text), origins)
-        }
-    };
-    Some(Line::of_message(json, origins))
-}
-
-/// The message; `None` when nothing of it can be carried.
-fn said(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let role = match said.role {
-        Role::System | Role::Developer => "system",
-        Role::Assistant => "assistant",
-        _ => "user",
-    };
-    notes.name(said);
-    let content = content(&said.pieces, notes)?;
-    Some(message(role, &content))
-}
-
-fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> String {
-    let answers = results.answers.iter();
-    let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
-    blocks.extend(self::blocks(&results.beside, notes));
-    message("user", &list(&blocks))
-}
-
-fn message(role: &str, content: &str) -> String {
+pub(crate) fn message(role: &str, content: &str) -> String {
     LineText::new().text("role", role).json("content", content).end()
 }
 

@@ -2,36 +2,30 @@
 
 use crate::compaction::{LineText, list, quoted};
 use crate::dialect::Chat;
-use crate::{Call, Dialect, Media, Part, Role};
+use crate::{Call, Media, Part, Role};
 
 use super::{Line, Notes, Target, text_block};
-use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 
 /// Writes messages of the OpenAI Chat API.
 pub(super) struct Writer;
 
 impl Target for Writer {
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.each(turns, lines)
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        message(said, notes).into_iter().collect()
     }
-}
 
-fn lines(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-    match turn {
-        Turn::Message(said) => {
-            let json = self::said(said, notes).into_iter();
-            json.map(|json| Line::of_message(json, &said.origins)).collect()
-        }
-        Turn::Results(results) => self::results(results, notes),
-        Turn::Summary { role, text, origins } => {
-            let json = Chat.summary_record(Chat.summary_role(*role), text);
-            vec![Line::of_message(json, origins)]
-        }
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        self::answer(answer, notes)
+    }
+
+    fn summary(&mut self, summary: &Summary<'_>, _: &mut Notes<'_>) -> Vec<Line> {
+        vec![Line::of_summary(&Chat, summary)]
     }
 }
 
 /// The message; `None` when nothing of it can be carried.
-fn said(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn message(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::Tool | Role::Function | Role::Other => Role::User,
         role => role,
@@ -62,18 +56,6 @@ fn said(said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<String> {
         .some_text("refusal", Some(&refusals.join("\n")))
         .some_list("tool_calls", &calls);
     Some(json.end())
-}
-
-/// One message per result, and a user message with the other content.
-fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-    let answers = results.answers.iter();
-    let mut lines: Vec<Line> =
-        answers.map(|it| Line::of_message(answer(it, notes), &[it.origin])).collect();
-    if let Some(beside) = results.said_beside() {
-        let json = said(&beside, notes).into_iter();
-        lines.extend(json.map(|json| Line::of_message(json, &beside.origins)));
-    }
-    lines
 }
 
 /// A content: a text alone is a string. A model's has no media.

@@ -4,7 +4,7 @@ use super::{Line, Notes, Target};
 use crate::compaction::{LineText, list, quoted};
 use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
-use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 use crate::dialect::Responses;
 use crate::dialect::items::{message, text};
 use crate::record::json::{kind, one_line};
@@ -36,15 +36,11 @@ const OF_CODEX: [&str; 13] = [
     "context_compaction",
 ];
 
-/// An item, and the places of its records among those of the unit.
-pub(crate) type Item = (String, Vec<usize>);
-
 impl Accepts {
     /// The items of a message.
-    pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
+    pub(crate) fn said(self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if !said.items.is_empty() {
-            let items = said.items.iter();
-            return items.flat_map(|raw| self.item(raw, &said.origins, notes)).collect();
+            return said.items.iter().flat_map(|raw| self.item(raw, notes)).collect();
         }
         notes.name(said);
         let role = match said.role {
@@ -71,14 +67,13 @@ impl Accepts {
             items.push(message(role, &content));
         }
         push_message(role, &mut content, &mut items);
-        let items = items.into_iter();
-        items.map(|item| (item, said.origins.clone())).collect()
+        items
     }
 
     /// An item as it is, or the part of it that the target can carry.
-    fn item(self, raw: &str, origins: &[usize], notes: &mut Notes<'_>) -> Vec<Item> {
+    fn item(self, raw: &str, notes: &mut Notes<'_>) -> Vec<String> {
         if self.takes(raw) {
-            return vec![(one_line(raw).into_owned(), origins.to_vec())];
+            return vec![one_line(raw).into_owned()];
         }
         let message = Object::parse(raw).ok();
         let Some(message) = message.and_then(|object| Responses.message(&object)) else {
@@ -88,23 +83,13 @@ impl Accepts {
         let said = TurnMessage {
             role: message.role,
             pieces: message.parts.into_iter().map(Piece::bare).collect(),
-            ..TurnMessage::of_user(Vec::new(), origins.to_vec())
+            ..TurnMessage::of_user(Vec::new(), Vec::new())
         };
         self.said(&said, notes)
     }
 
-    /// The items of results and of the content next to them.
-    pub(crate) fn results(self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
-        let answers = results.answers.iter();
-        let answers = answers.map(|answer| (self.answer(answer, notes), vec![answer.origin]));
-        let mut items: Vec<Item> = answers.collect();
-        if let Some(beside) = results.said_beside() {
-            items.extend(self.said(&beside, notes));
-        }
-        items
-    }
-
-    fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+    /// The item of a result.
+    pub(crate) fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
         if let Some(raw) = answer.item.as_ref().filter(|raw| self.takes(raw)) {
             return one_line(raw).into_owned();
         }
@@ -189,18 +174,15 @@ fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) 
 pub(super) struct Writer;
 
 impl Target for Writer {
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.each(turns, |turn, notes| {
-            let items = match turn {
-                Turn::Message(said) => Accepts::All.said(said, notes),
-                Turn::Results(results) => Accepts::All.results(results, notes),
-                Turn::Summary { role, text, origins } => {
-                    let role = Responses.summary_role(*role);
-                    vec![(Responses.summary_record(role, text), origins.clone())]
-                }
-            };
-            let items = items.into_iter();
-            items.map(|(item, origins)| Line::of_message(item, &origins)).collect()
-        })
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        Accepts::All.said(said, notes)
+    }
+
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        Accepts::All.answer(answer, notes)
+    }
+
+    fn summary(&mut self, summary: &Summary<'_>, _: &mut Notes<'_>) -> Vec<Line> {
+        vec![Line::of_summary(&Responses, summary)]
     }
 }

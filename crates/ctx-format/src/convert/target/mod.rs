@@ -3,30 +3,87 @@
 use crate::compaction::LineText;
 use crate::convert::media::Data;
 use crate::convert::reading::{Entry, Session};
-use crate::convert::turn::{Turn, TurnMessage};
+use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
 use crate::convert::{LossKind, Report};
 use crate::log::Agent;
 use crate::record::json;
-use crate::{Dialect, Media, Part, ToolResult};
+use crate::{Dialect, Media, Part, Role, ToolResult};
 use std::sync::Arc;
 
 pub(crate) mod anthropic;
 mod chat;
 pub(crate) mod items;
 
-/// A dialect that is written.
+/// A dialect that is written. It says how a message, a result and a summary look; the rest follows.
 pub(crate) trait Target {
     /// The lines before all messages.
     fn begin(&mut self) -> Vec<Line> {
         Vec::new()
     }
 
-    /// The records that say these turns, which belong together.
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line>;
+    /// The messages that someone says, as JSON; none if nothing of it can be carried.
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String>;
+
+    /// A result, as JSON.
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String;
+
+    /// The records of a summary.
+    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
+
+    /// The record that holds a message or a result of `role`; `None` if it waits for a summary.
+    fn line(&mut self, _: Role, json: String, at: &[usize], _: &Notes<'_>) -> Option<Line> {
+        Some(Line::of_message(json, at))
+    }
+
+    /// The records of a message.
+    fn message(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let all = self.said(said, notes).into_iter();
+        all.filter_map(|json| self.line(said.role, json, &said.origins, notes)).collect()
+    }
+
+    /// The records of the results of a reply, and of the content next to them.
+    fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for answer in &results.answers {
+            let json = self.answer(answer, notes);
+            lines.extend(self.line(Role::Tool, json, &[answer.origin], notes));
+        }
+        if let Some(beside) = results.said_beside() {
+            lines.extend(self.message(&beside, notes));
+        }
+        lines
+    }
+
+    /// The records of a turn.
+    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        lines_of(self, turn, notes)
+    }
+
+    /// The records of turns that belong together.
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let lines = turns.iter().flat_map(|turn| {
+            notes.at(turn);
+            self.turn(turn, notes)
+        });
+        lines.collect()
+    }
 
     /// The lines at the end.
     fn end(&mut self) -> Vec<Line> {
         Vec::new()
+    }
+}
+
+/// The records of a turn, whatever kind of turn it is.
+pub(crate) fn lines_of<T: Target + ?Sized>(
+    target: &mut T,
+    turn: &Turn<'_>,
+    notes: &mut Notes<'_>,
+) -> Vec<Line> {
+    match turn {
+        Turn::Message(said) => target.message(said, notes),
+        Turn::Results(results) => target.results(results, notes),
+        Turn::Summary(summary) => target.summary(summary, notes),
     }
 }
 
@@ -44,6 +101,11 @@ impl Line {
     /// A message of a linear dialect.
     pub(crate) fn of_message(json: String, origins: &[usize]) -> Self {
         Self { json, origins: origins.to_vec(), wants_time: true }
+    }
+
+    /// A summary in a linear dialect.
+    fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
+        Self::of_message(dialect.summary_record(dialect.summary_role(*role), text), origins)
     }
 
     /// A line of an agent.
@@ -87,19 +149,6 @@ impl Notes<'_> {
         if let Some(entry) = self.entries.get(turn.origin()) {
             self.line = entry.line;
         }
-    }
-
-    /// The records that `write` makes of each turn.
-    pub(crate) fn each(
-        &mut self,
-        turns: &[Turn<'_>],
-        mut write: impl FnMut(&Turn<'_>, &mut Self) -> Vec<Line>,
-    ) -> Vec<Line> {
-        let lines = turns.iter().flat_map(|turn| {
-            self.at(turn);
-            write(turn, self)
-        });
-        lines.collect()
     }
 
     /// The time of the first of the records that have these places in the unit.

@@ -5,7 +5,7 @@ use super::NO_USAGE;
 use crate::Role;
 use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target, anthropic};
-use crate::convert::turn::{Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Summary, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 
 /// The version that writes such files.
@@ -28,19 +28,11 @@ impl Writer {
         Self { session, parent: None, model: NO_MODEL.to_owned() }
     }
 
-    /// A line of a message.
-    fn line(
-        &mut self,
-        role: &str,
-        message: LineText,
-        (origins, notes): (&[usize], &Notes<'_>),
-        is_summary: bool,
-    ) -> Line {
-        let time = notes.time_of(origins);
+    /// The line that holds a message.
+    fn wrap(&mut self, role: &str, message: &str, is_summary: bool, time: Option<&str>) -> String {
         let id = self.session.ids.uuid();
-        let parent = self.parent.as_deref().map_or("null".to_owned(), quoted);
         let line = LineText::new()
-            .json("parentUuid", &parent)
+            .json("parentUuid", &self.parent.as_deref().map_or("null".to_owned(), quoted))
             .json("isSidechain", "false")
             .text("userType", "external")
             .text("cwd", &self.session.cwd)
@@ -50,32 +42,15 @@ impl Writer {
             .text("type", role)
             .is("isCompactSummary", is_summary)
             .is("isVisibleInTranscriptOnly", is_summary)
-            .json("message", &message.end())
+            .json("message", message)
             .text("uuid", &id)
             .text("timestamp", &self.session.time(time));
         self.parent = Some(id);
-        Line::of_log(line.end(), origins)
+        line.end()
     }
 
-    fn user(&mut self, content: &str, at: (&[usize], &Notes<'_>), is_summary: bool) -> Line {
-        let message = LineText::new().text("role", "user").json("content", content);
-        self.line("user", message, at, is_summary)
-    }
-
-    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        if !notes.is_for_agent(said) {
-            return Vec::new();
-        }
-        if said.role == Role::Assistant {
-            return self.reply(said, notes);
-        }
-        let content = anthropic::content(&said.pieces, notes);
-        let line = content.map(|it| self.user(&it, (&said.origins, notes), false));
-        line.into_iter().collect()
-    }
-
-    /// A line for each block.
-    fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+    /// A message for each block.
+    fn reply(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         let blocks = anthropic::blocks(&said.pieces, notes);
         let id = format!("msg_{}", self.session.ids.uuid().replace('-', ""));
         if let Some(model) = said.model.as_deref()
@@ -84,8 +59,8 @@ impl Writer {
             model.clone_into(&mut self.model);
         }
         let stop = if said.has_calls() { "tool_use" } else { "end_turn" };
-        let lines = blocks.into_iter().map(|block| {
-            let message = LineText::new()
+        let messages = blocks.into_iter().map(|block| {
+            LineText::new()
                 .text("id", &id)
                 .text("type", "message")
                 .text("role", "assistant")
@@ -93,34 +68,37 @@ impl Writer {
                 .json("content", &list(&[block]))
                 .text("stop_reason", stop)
                 .json("stop_sequence", "null")
-                .json("usage", NO_USAGE);
-            self.line("assistant", message, (&said.origins, notes), false)
+                .json("usage", NO_USAGE)
+                .end()
         });
-        lines.collect()
-    }
-
-    /// One line per result, and one for the user's other content.
-    fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for answer in &results.answers {
-            let content = list(&[anthropic::answer(answer, notes)]);
-            lines.push(self.user(&content, (&[answer.origin], notes), false));
-        }
-        if let Some(beside) = results.said_beside() {
-            lines.extend(self.said(&beside, notes));
-        }
-        lines
+        messages.collect()
     }
 }
 
 impl Target for Writer {
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.each(turns, |turn, notes| match turn {
-            Turn::Message(said) => self.said(said, notes),
-            Turn::Results(results) => self.results(results, notes),
-            Turn::Summary { text, origins, .. } => {
-                vec![self.user(&quoted(text), (origins, notes), true)]
-            }
-        })
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        if !notes.is_for_agent(said) {
+            return Vec::new();
+        }
+        if said.role == Role::Assistant {
+            return self.reply(said, notes);
+        }
+        let content = anthropic::content(&said.pieces, notes);
+        content.iter().map(|content| anthropic::message("user", content)).collect()
+    }
+
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        anthropic::message("user", &list(&[anthropic::answer(answer, notes)]))
+    }
+
+    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let message = anthropic::message("user", &quoted(&summary.text));
+        let line = self.wrap("user", &message, true, notes.time_of(&summary.origins));
+        vec![Line::of_log(line, &summary.origins)]
+    }
+
+    fn line(&mut self, role: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
+        let role = if role == Role::Assistant { "assistant" } else { "user" };
+        Some(Line::of_log(self.wrap(role, &json, false, notes.time_of(at)), at))
     }
 }

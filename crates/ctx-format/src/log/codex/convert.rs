@@ -1,9 +1,9 @@
 //! Writes session files of Codex. Compared with what the client 0.169.0 loads.
 
 use crate::convert::reading::Session;
-use crate::convert::target::items::{Accepts, Item};
-use crate::convert::target::{Line, Notes, Target};
-use crate::convert::turn::{Turn, TurnMessage};
+use crate::convert::target::items::Accepts;
+use crate::convert::target::{Line, Notes, Target, lines_of};
+use crate::convert::turn::{Answer, Summary, Turn, TurnMessage};
 use crate::dialect::items;
 use crate::log::compaction::{LineText, list};
 use crate::{Part, Role};
@@ -14,7 +14,7 @@ const VERSION: &str = "0.169.0";
 pub(crate) struct Writer {
     session: Session,
     /// The items before a summary that is still to come, whose line holds them.
-    before: Vec<Item>,
+    before: Vec<String>,
 }
 
 impl Writer {
@@ -22,7 +22,7 @@ impl Writer {
         Self { session, before: Vec::new() }
     }
 
-    fn line(&mut self, kind: &str, payload: &str, origins: &[usize], time: Option<&str>) -> Line {
+    fn wrap(&mut self, kind: &str, payload: &str, origins: &[usize], time: Option<&str>) -> Line {
         let json = LineText::new()
             .text("timestamp", &self.session.time(time))
             .text("type", kind)
@@ -48,16 +48,7 @@ impl Writer {
         }
         let payload = LineText::of_type(kind).text("message", &text);
         let payload = lists.iter().fold(payload, |payload, key| payload.json(key, "[]"));
-        Some(self.line("event_msg", &payload.end(), &said.origins, None))
-    }
-
-    fn compacted(&mut self, text: &str, origins: &[usize], notes: &Notes<'_>) -> Line {
-        let history = std::mem::take(&mut self.before).into_iter();
-        let mut history: Vec<String> = history.map(|(item, _)| item).collect();
-        history.push(items::of_user(text));
-        let payload =
-            LineText::new().text("message", text).json("replacement_history", &list(&history));
-        self.line("compacted", &payload.end(), origins, notes.time_of(origins))
+        Some(self.wrap("event_msg", &payload.end(), &said.origins, None))
     }
 }
 
@@ -70,38 +61,49 @@ impl Target for Writer {
             .text("originator", "codex_exec")
             .text("cli_version", VERSION)
             .text("source", "exec");
-        vec![self.line("session_meta", &payload.end(), &[], None)]
+        vec![self.wrap("session_meta", &payload.end(), &[], None)]
     }
 
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.each(turns, |turn, notes| {
-            let items = match turn {
-                Turn::Message(said) => Accepts::Codex.said(said, notes),
-                Turn::Results(results) => Accepts::Codex.results(results, notes),
-                Turn::Summary { text, origins, .. } if notes.summary_comes => {
-                    vec![(items::of_user(text), origins.clone())]
-                }
-                Turn::Summary { text, origins, .. } => {
-                    return vec![self.compacted(text, origins, notes)];
-                }
-            };
-            if notes.summary_comes {
-                self.before.extend(items);
-                return Vec::new();
-            }
-            let lines = items.iter().map(|(item, origins)| {
-                self.line("response_item", item, origins, notes.time_of(origins))
-            });
-            let mut lines: Vec<Line> = lines.collect();
-            if let Turn::Message(said) = turn {
-                lines.extend(self.event(said));
-            }
-            lines
-        })
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        Accepts::Codex.said(said, notes)
+    }
+
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        Accepts::Codex.answer(answer, notes)
+    }
+
+    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        if notes.summary_comes {
+            return self.message(&TurnMessage::of_summary(summary), notes);
+        }
+        let Summary { text, origins, .. } = summary;
+        let mut history = std::mem::take(&mut self.before);
+        history.push(items::of_user(text));
+        let payload =
+            LineText::new().text("message", text).json("replacement_history", &list(&history));
+        vec![self.wrap("compacted", &payload.end(), origins, notes.time_of(origins))]
+    }
+
+    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
+        if notes.summary_comes {
+            self.before.push(json);
+            return None;
+        }
+        Some(self.wrap("response_item", &json, at, notes.time_of(at)))
+    }
+
+    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let mut lines = lines_of(self, turn, notes);
+        if let Turn::Message(said) = turn
+            && !notes.summary_comes
+        {
+            lines.extend(self.event(said));
+        }
+        lines
     }
 
     fn end(&mut self) -> Vec<Line> {
         let left = std::mem::take(&mut self.before).into_iter();
-        left.map(|(item, _)| self.line("response_item", &item, &[], None)).collect()
+        left.map(|item| self.wrap("response_item", &item, &[], None)).collect()
     }
 }

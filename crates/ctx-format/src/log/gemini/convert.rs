@@ -7,7 +7,7 @@ use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
 use crate::convert::reading::Session;
 use crate::convert::target::{Line, Notes, Target};
-use crate::convert::turn::{Answer, Piece, Results, Turn, TurnMessage};
+use crate::convert::turn::{Answer, Piece, Results, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list};
 use crate::{Call, Media, Part, Role, ToolResult};
 
@@ -17,36 +17,17 @@ pub(crate) struct Writer {
     before: Vec<String>,
 }
 
-/// A message, and the places of its records among those of the unit.
-type Message = (String, Vec<usize>);
-
 impl Writer {
     pub(crate) fn new(session: Session) -> Self {
         Self { session, before: Vec::new() }
     }
 
-    fn message(&mut self, kind: &str, time: Option<&str>, content: &[String]) -> LineText {
+    fn message_of(&mut self, kind: &str, time: Option<&str>, content: &[String]) -> LineText {
         LineText::new()
             .text("id", &self.session.ids.uuid())
             .text("timestamp", &self.session.time(time))
             .text("type", kind)
             .list("content", content)
-    }
-
-    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Message> {
-        if !notes.is_for_agent(said) {
-            return None;
-        }
-        if is_command(&said.pieces) {
-            notes.count(LossKind::Command, "");
-        }
-        let parts = said.pieces.iter().filter_map(|piece| part(&piece.part, notes));
-        let parts: Vec<String> = parts.collect();
-        if parts.is_empty() && !said.pieces.is_empty() {
-            return None;
-        }
-        let message = self.message("user", notes.time_of(&said.origins), &parts);
-        Some((message.end(), said.origins.clone()))
     }
 
     /// A reply with the results of its calls.
@@ -55,7 +36,7 @@ impl Writer {
         said: &TurnMessage<'_>,
         answers: &[Answer<'_>],
         notes: &mut Notes<'_>,
-    ) -> Option<Message> {
+    ) -> Option<String> {
         notes.name(said);
         // The calls have the time of the reply.
         self.session.time(notes.time_of(&said.origins));
@@ -72,12 +53,10 @@ impl Writer {
             return None;
         }
         let message = self
-            .message("gemini", None, &texts)
+            .message_of("gemini", None, &texts)
             .some_list("toolCalls", &calls)
             .some_text("model", said.model.as_deref());
-        let mut origins = said.origins.clone();
-        origins.extend(answers.iter().map(|answer| answer.origin));
-        Some((message.end(), origins))
+        Some(message.end())
     }
 
     fn call(&mut self, call: &Call<'_>, answers: &[Answer<'_>], notes: &mut Notes<'_>) -> String {
@@ -99,56 +78,25 @@ impl Writer {
             .end()
     }
 
-    /// A result that answers no call of the record before.
-    fn lone(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> Message {
-        let part = response(&answer.id, &answer.name, &answer.result, notes);
-        let message = self.message("user", notes.time_of(&[answer.origin]), &[part]);
-        (message.end(), vec![answer.origin])
-    }
-
-    /// The messages of turns that belong together.
-    fn messages(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Message> {
-        let mut messages = Vec::new();
-        let mut turns = turns.iter().peekable();
-        while let Some(turn) = turns.next() {
-            notes.at(turn);
-            match turn {
-                Turn::Message(said) if said.role == Role::Assistant => {
-                    let results = match turns.next_if(|turn| matches!(turn, Turn::Results(_))) {
-                        Some(Turn::Results(results)) => Some(results),
-                        _ => None,
-                    };
-                    let answers = results.map_or(&[][..], |results| &results.answers);
-                    messages.extend(self.reply(said, answers, notes));
-                    let beside = results.and_then(Results::said_beside);
-                    messages.extend(beside.and_then(|beside| self.said(&beside, notes)));
-                    let lone = answers.iter().filter(|answer| !calls(said, &answer.id));
-                    messages.extend(lone.map(|answer| self.lone(answer, notes)));
-                }
-                Turn::Message(said) => messages.extend(self.said(said, notes)),
-                Turn::Results(results) => {
-                    let answers = results.answers.iter();
-                    messages.extend(answers.map(|answer| self.lone(answer, notes)));
-                    let beside = results.said_beside();
-                    messages.extend(beside.and_then(|beside| self.said(&beside, notes)));
-                }
-                Turn::Summary { text, origins, .. } => {
-                    let said = TurnMessage::of_text(text, origins);
-                    messages.extend(self.said(&said, notes));
-                }
-            }
+    /// A reply and its results, which are one message, then what else is with the results.
+    fn answered(
+        &mut self,
+        said: &TurnMessage<'_>,
+        results: &Results<'_>,
+        notes: &mut Notes<'_>,
+    ) -> Vec<Line> {
+        let answers = &results.answers;
+        let mut origins = said.origins.clone();
+        origins.extend(answers.iter().map(|answer| answer.origin));
+        let reply = self.reply(said, answers, notes);
+        let mut lines: Vec<Line> = reply.map(|it| Line::of_log(it, &origins)).into_iter().collect();
+        if let Some(beside) = results.said_beside() {
+            lines.extend(self.message(&beside, notes));
         }
-        messages
-    }
-
-    /// The summary comes first in the list that takes the place of all before: otherwise the client
-    /// would not take it for one.
-    fn summary(&mut self, text: &str) -> String {
-        let summary = LineText::new().text("text", &snapshot_of(text)).end();
-        let mut messages = vec![self.message("user", None, &[summary]).end()];
-        messages.append(&mut self.before);
-        let set = LineText::new().json("messages", &list(&messages));
-        LineText::new().json("$set", &set.end()).end()
+        for answer in answers.iter().filter(|answer| !calls(said, &answer.id)) {
+            lines.push(Line::of_log(self.answer(answer, notes), &[answer.origin]));
+        }
+        lines
     }
 }
 
@@ -167,21 +115,70 @@ impl Target for Writer {
         vec![Line::of_log(header.end(), &[])]
     }
 
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        if let [Turn::Summary { text, origins, .. }] = turns
-            && !notes.summary_comes
-        {
-            return vec![Line::of_log(self.summary(text), origins)];
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+        if said.role == Role::Assistant {
+            return self.reply(said, &[], notes).into_iter().collect();
         }
-        let messages = self.messages(turns, notes);
-        if notes.summary_comes {
-            for (message, _) in messages {
-                notes.count(LossKind::BeforeSummary, "");
-                self.before.push(message);
-            }
+        if !notes.is_for_agent(said) {
             return Vec::new();
         }
-        messages.into_iter().map(|(json, origins)| Line::of_log(json, &origins)).collect()
+        if is_command(&said.pieces) {
+            notes.count(LossKind::Command, "");
+        }
+        let parts = said.pieces.iter().filter_map(|piece| part(&piece.part, notes));
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() && !said.pieces.is_empty() {
+            return Vec::new();
+        }
+        vec![self.message_of("user", notes.time_of(&said.origins), &parts).end()]
+    }
+
+    /// A result that answers no call of the record before.
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        let part = response(&answer.id, &answer.name, &answer.result, notes);
+        self.message_of("user", notes.time_of(&[answer.origin]), &[part]).end()
+    }
+
+    /// The summary comes first in the list that takes the place of all before: otherwise the client
+    /// would not take it for one.
+    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        if notes.summary_comes {
+            return self.message(&TurnMessage::of_summary(summary), notes);
+        }
+        let text = LineText::new().text("text", &snapshot_of(&summary.text)).end();
+        let mut messages = vec![self.message_of("user", None, &[text]).end()];
+        messages.append(&mut self.before);
+        let set = LineText::new().json("messages", &list(&messages));
+        let json = LineText::new().json("$set", &set.end()).end();
+        vec![Line::of_log(json, &summary.origins)]
+    }
+
+    fn line(&mut self, _: Role, json: String, at: &[usize], _: &Notes<'_>) -> Option<Line> {
+        Some(Line::of_log(json, at))
+    }
+
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut turns = turns.iter().peekable();
+        while let Some(turn) = turns.next() {
+            notes.at(turn);
+            lines.extend(match (turn, turns.peek()) {
+                (Turn::Message(said), Some(Turn::Results(results)))
+                    if said.role == Role::Assistant =>
+                {
+                    turns.next();
+                    self.answered(said, results, notes)
+                }
+                _ => self.turn(turn, notes),
+            });
+        }
+        if notes.summary_comes {
+            for line in lines.drain(..) {
+                notes.count(LossKind::BeforeSummary, "");
+                self.before.push(line.json);
+            }
+        }
+        lines
     }
 
     fn end(&mut self) -> Vec<Line> {

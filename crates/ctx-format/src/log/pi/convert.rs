@@ -4,8 +4,8 @@ use super::NO_USAGE;
 use crate::convert::LossKind;
 use crate::convert::media::{Data, DataLocation};
 use crate::convert::reading::Session;
-use crate::convert::target::{Line, Notes, Target, text_block};
-use crate::convert::turn::{Piece, Results, Turn, TurnMessage};
+use crate::convert::target::{Line, Notes, Target, lines_of, text_block};
+use crate::convert::turn::{Answer, Piece, Summary, Turn, TurnMessage};
 use crate::log::compaction::{LineText, list, quoted};
 use crate::{Media, Part, Role};
 
@@ -22,35 +22,38 @@ impl Writer {
         Self { session, first: None, parent: None }
     }
 
-    /// An entry with its own members.
-    fn entry(
-        &mut self,
-        kind: &str,
-        (origins, notes): (&[usize], &Notes<'_>),
-        own: impl FnOnce(LineText, &str, &Self) -> LineText,
-    ) -> Line {
-        let time = notes.time_of(origins);
+    /// The begin of an entry, which has a new id.
+    fn entry(&mut self, kind: &str, time: Option<&str>) -> (String, LineText) {
         let id = self.session.ids.short();
         let line = LineText::of_type(kind)
             .text("id", &id)
             .json("parentId", &self.parent.as_deref().map_or("null".to_owned(), quoted))
             .text("timestamp", &self.session.time(time));
-        let line = own(line, &id, self).end();
         self.first.get_or_insert_with(|| id.clone());
-        self.parent = Some(id);
-        Line::of_log(line, origins)
+        self.parent = Some(id.clone());
+        (id, line)
     }
 
-    fn message(&mut self, message: LineText, at: (&[usize], &Notes<'_>)) -> Line {
-        self.entry("message", at, |line, _, writer| {
-            let time = writer.session.time.timestamp_millis().to_string();
-            line.json("message", &message.json("timestamp", &time).end())
-        })
+    /// A message with its time.
+    fn timed(&mut self, message: LineText, time: Option<&str>) -> String {
+        self.session.time(time);
+        message.json("timestamp", &self.session.time.timestamp_millis().to_string()).end()
+    }
+}
+
+impl Target for Writer {
+    fn begin(&mut self) -> Vec<Line> {
+        let header = LineText::of_type("session")
+            .json("version", "3")
+            .text("id", &self.session.id)
+            .text("timestamp", &self.session.now())
+            .text("cwd", &self.session.cwd);
+        vec![Line::of_log(header.end(), &[])]
     }
 
-    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Option<Line> {
+    fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
         if !notes.is_for_agent(said) {
-            return None;
+            return Vec::new();
         }
         let is_reply = said.role == Role::Assistant;
         let content = match said.pieces.as_slice() {
@@ -59,7 +62,7 @@ impl Writer {
                 let blocks = pieces.iter().filter_map(|piece| block(&piece.part, notes));
                 let blocks: Vec<String> = blocks.collect();
                 if blocks.is_empty() && !pieces.is_empty() {
-                    return None;
+                    return Vec::new();
                 }
                 list(&blocks)
             }
@@ -77,65 +80,43 @@ impl Writer {
                 .json("usage", NO_USAGE)
                 .text("stopReason", stop);
         }
-        Some(self.message(message, (&said.origins, notes)))
+        vec![self.timed(message, notes.time_of(&said.origins))]
     }
 
-    fn results(&mut self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        let mut lines = Vec::new();
-        for answer in &results.answers {
-            let message = LineText::new()
-                .text("role", "toolResult")
-                .text("toolCallId", &answer.id)
-                .text("toolName", &answer.name)
-                .list("content", &notes.blocks(&answer.result, block))
-                .json("isError", &answer.result.is_error.to_string());
-            lines.push(self.message(message, (&[answer.origin], notes)));
-        }
-        if let Some(beside) = results.said_beside() {
-            lines.extend(self.said(&beside, notes));
-        }
-        lines
+    fn answer(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        let message = LineText::new()
+            .text("role", "toolResult")
+            .text("toolCallId", &answer.id)
+            .text("toolName", &answer.name)
+            .list("content", &notes.blocks(&answer.result, block))
+            .json("isError", &answer.result.is_error.to_string());
+        self.timed(message, notes.time_of(&[answer.origin]))
     }
 
     /// A compaction that keeps all entries before it: the agent sends the summary first anyway.
-    fn summary(&mut self, text: &str, at: (&[usize], &Notes<'_>)) -> Line {
-        let first = self.first.clone();
-        self.entry("compaction", at, |line, id, _| {
-            line.text("summary", text)
-                .text("firstKeptEntryId", first.as_deref().unwrap_or(id))
-                .json("tokensBefore", "0")
-        })
-    }
-}
-
-impl Target for Writer {
-    fn begin(&mut self) -> Vec<Line> {
-        let header = LineText::of_type("session")
-            .json("version", "3")
-            .text("id", &self.session.id)
-            .text("timestamp", &self.session.now())
-            .text("cwd", &self.session.cwd);
-        vec![Line::of_log(header.end(), &[])]
+    fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        if notes.summary_comes {
+            return self.message(&TurnMessage::of_summary(summary), notes);
+        }
+        let (id, line) = self.entry("compaction", notes.time_of(&summary.origins));
+        let line = line
+            .text("summary", &summary.text)
+            .text("firstKeptEntryId", self.first.as_deref().unwrap_or(&id))
+            .json("tokensBefore", "0");
+        vec![Line::of_log(line.end(), &summary.origins)]
     }
 
-    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
-        notes.each(turns, |turn, notes| {
-            let lines = match turn {
-                Turn::Message(said) => self.said(said, notes).into_iter().collect(),
-                Turn::Results(results) => self.results(results, notes),
-                Turn::Summary { text, origins, .. } if notes.summary_comes => {
-                    let said = TurnMessage::of_text(text, origins);
-                    self.said(&said, notes).into_iter().collect()
-                }
-                Turn::Summary { text, origins, .. } => {
-                    return vec![self.summary(text, (origins, notes))];
-                }
-            };
-            if notes.summary_comes {
-                notes.count(LossKind::BeforeSummary, "");
-            }
-            lines
-        })
+    fn line(&mut self, _: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
+        let (_, line) = self.entry("message", notes.time_of(at));
+        Some(Line::of_log(line.json("message", &json).end(), at))
+    }
+
+    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+        let lines = lines_of(self, turn, notes);
+        if notes.summary_comes {
+            notes.count(LossKind::BeforeSummary, "");
+        }
+        lines
     }
 }
 
