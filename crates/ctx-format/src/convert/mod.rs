@@ -17,10 +17,12 @@ pub(crate) mod target;
 pub(crate) mod turn;
 mod writing;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::{fmt, io};
 
 use chrono::{DateTime, Utc};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::Dialect;
@@ -141,7 +143,7 @@ pub struct Loss {
 }
 
 /// Content that another dialect may have no place for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
     /// A model's reasoning: only the API that it comes from takes it back.
@@ -187,74 +189,32 @@ pub struct Source {
     pub origins: Vec<SourceId>,
 }
 
+/// What is said about losses of a kind.
+#[derive(Deserialize)]
+struct Words {
+    is_loss: bool,
+    /// Subject and verb for one of them, and for several.
+    one: String,
+    many: String,
+    /// The rest of the sentence.
+    what: String,
+}
+
+static WORDS: LazyLock<HashMap<LossKind, Words>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("losses.json")).expect("a test reads losses.json")
+});
+
 impl LossKind {
     /// Whether the new session says less than the source, or more, and not the same in another form.
     pub fn is_loss(self) -> bool {
-        matches!(
-            self,
-            Self::Reasoning
-                | Self::Media
-                | Self::Part
-                | Self::Record
-                | Self::ErrorMark
-                | Self::Name
-                | Self::Instructions
-                | Self::Command
-                | Self::Beginning
-        )
+        WORDS[&self].is_loss
     }
 }
 
 impl Loss {
     /// A sentence about the loss.
     pub fn say(&self) -> String {
-        let (one, many, what) = match self.kind {
-            LossKind::Reasoning => (
-                "part of reasoning is",
-                "parts of reasoning are",
-                "left out: only the API that it comes from takes it back",
-            ),
-            LossKind::Media => (
-                "image or file is",
-                "images or files are",
-                "left out: the dialect has no place for it",
-            ),
-            LossKind::Part => ("part is", "parts are", "left out: its kind is not known"),
-            LossKind::Record => {
-                ("record of the context is", "records of the context are", "left out: no message")
-            }
-            LossKind::ErrorMark => ("result is", "results are", "no longer marked as an error"),
-            LossKind::Name => ("participant's name is", "participants' names are", "left out"),
-            LossKind::Instructions => {
-                ("system message is", "system messages are", "left out: the agent has its own")
-            }
-            LossKind::Command => (
-                "message of the user is",
-                "messages of the user are",
-                "taken for a command by the agent, which will not send it",
-            ),
-            LossKind::Arguments => (
-                "call has",
-                "calls have",
-                "arguments that are no JSON object; they are its member \"input\" now",
-            ),
-            LossKind::AsText => ("part of a result is", "parts of results are", "text now"),
-            LossKind::SecondResult => {
-                ("result is", "results are", "left out: it was there already")
-            }
-            LossKind::BeforeSummary => {
-                ("message before a summary follows", "messages before a summary follow", "it now")
-            }
-            LossKind::OpenCall => ("call has", "calls have", "no result; it stays as it is"),
-            LossKind::Beginning => (
-                "user message is",
-                "user messages are",
-                "inserted before: the session begins with a reply, which the API refuses",
-            ),
-            LossKind::LoneResult => {
-                ("result answers", "results answer", "no call; it stays as it is")
-            }
-        };
+        let Words { one, many, what, .. } = &WORDS[&self.kind];
         let said = if self.count == 1 { one } else { many };
         let name = if self.name.is_empty() { String::new() } else { format!(" ({})", self.name) };
         format!("{} {said} {what}{name}", self.count)
@@ -281,7 +241,13 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use super::SourceId;
+    use super::{LossKind, SourceId, WORDS};
+
+    #[test]
+    fn each_kind_of_loss_has_its_words() {
+        assert_eq!(WORDS.len(), LossKind::Beginning as usize + 1);
+        assert!(LossKind::Beginning.is_loss() && !LossKind::OpenCall.is_loss());
+    }
 
     #[test]
     fn a_mark_is_read_as_it_was_written() {

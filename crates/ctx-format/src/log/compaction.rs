@@ -179,19 +179,13 @@ pub fn list(values: &[String]) -> String {
 }
 
 /// Writes an object, member by member.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LineText(String);
-
-impl Default for LineText {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 impl LineText {
     /// An object without members.
     pub fn new() -> Self {
-        Self("{".to_owned())
+        Self::default()
     }
 
     /// An object of that `type`.
@@ -202,9 +196,7 @@ impl LineText {
     /// Adds a member whose value is JSON already.
     #[must_use]
     pub fn json(mut self, key: &str, json: &str) -> Self {
-        if self.0.len() > 1 {
-            self.0.push(',');
-        }
+        self.0.push(if self.0.is_empty() { '{' } else { ',' });
         self.0 += &json::quoted(key);
         self.0.push(':');
         self.0 += json;
@@ -245,14 +237,10 @@ impl LineText {
     }
 
     /// The whole object.
-    pub fn end(mut self) -> String {
-        self.0.push('}');
-        self.0
+    pub fn end(self) -> String {
+        if self.0.is_empty() { "{}".to_owned() } else { self.0 + "}" }
     }
 }
-
-/// Texts of a message by the ids of their calls, or by their places if these have none.
-type TextsById<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
 
 /// The text of `record`, which holds `message`, with the changes that were made to its message in
 /// another dialect: `before` are the messages there that hold it, and `after` are the same with
@@ -264,18 +252,14 @@ pub fn with_changes(
     after: &[Message<'_>],
 ) -> Option<String> {
     let mut edits = Edits::new();
-    let mut put = |id: Option<&str>, at, slot: &Option<Slot>, texts: &TextsById<'_>| {
-        if let (Some(slot), Some(new)) = (slot, texts.get(&id_or_place(id, at))) {
-            edits.put(slot, new);
+    let (old, new) = (texts(before), texts(after));
+    for (key, _, slot) in results_and_calls(std::slice::from_ref(message)) {
+        // A result that was no text, and is one now, has changed.
+        if let (Some(slot), Some(text)) = (slot, new.get(&key))
+            && old.get(&key) != Some(text)
+        {
+            edits.put(slot, text);
         }
-    };
-    let results = changed(&results(before), &results(after));
-    for (at, result) in message.results().enumerate() {
-        put(result.id.as_deref(), at, &result.slot, &results);
-    }
-    let arguments = changed(&arguments(before), &arguments(after));
-    for (at, call) in message.calls().enumerate() {
-        put(call.id.as_deref(), at, &call.slot, &arguments);
     }
     if has_reasoning(before) && !has_reasoning(after) {
         for place in &message.reasoning {
@@ -285,37 +269,30 @@ pub fn with_changes(
     (!edits.is_empty()).then(|| edits.of_object(record))
 }
 
-fn id_or_place(id: Option<&str>, at: usize) -> Cow<'static, str> {
-    match id {
-        Some(id) if !id.is_empty() => Cow::Owned(id.to_owned()),
-        _ => Cow::Owned(format!("\0{at}")),
-    }
-}
+/// What identifies a result or a call: which of the two it is, and its id, or its place among its
+/// like if it has none.
+type Key<'m> = (bool, Option<&'m str>, usize);
 
-fn results<'m>(messages: &'m [Message<'_>]) -> TextsById<'m> {
+/// The results and the calls of messages, each with its text, if all of it is one, and its slot.
+fn results_and_calls<'m>(
+    messages: &'m [Message<'_>],
+) -> impl Iterator<Item = (Key<'m>, Option<Cow<'m, str>>, Option<&'m Slot>)> {
+    let key = |is_call, at, id: &'m Option<Cow<'_, str>>| {
+        let id = id.as_deref().filter(|id| !id.is_empty());
+        (is_call, id, if id.is_none() { at } else { 0 })
+    };
     let results = messages.iter().flat_map(Message::results).enumerate();
-    let texts = results.filter_map(|(at, result)| {
-        let text = result.text()?;
-        Some((id_or_place(result.id.as_deref(), at), text))
-    });
-    texts.collect()
-}
-
-fn arguments<'m>(messages: &'m [Message<'_>]) -> TextsById<'m> {
+    let results =
+        results.map(move |(at, it)| (key(false, at, &it.id), it.text(), it.slot.as_ref()));
     let calls = messages.iter().flat_map(Message::calls).enumerate();
-    let texts = calls.map(|(at, call)| {
-        let id = call.id.as_deref();
-        (id_or_place(id, at), Cow::Borrowed(call.arguments.as_ref()))
+    let calls = calls.map(move |(at, it)| {
+        (key(true, at, &it.id), Some(Cow::Borrowed(it.arguments.as_ref())), it.slot.as_ref())
     });
-    texts.collect()
+    results.chain(calls)
 }
 
-/// The entries of `after` that `before` lacks or has with another text. A result that was no text,
-/// and is one now, has changed.
-fn changed<'m>(before: &TextsById<'_>, after: &TextsById<'m>) -> TextsById<'m> {
-    let is_new = |(id, text): &(&Cow<'_, str>, &Cow<'_, str>)| before.get(*id) != Some(*text);
-    let new = after.iter().filter(is_new);
-    new.map(|(id, text)| (id.clone(), text.clone())).collect()
+fn texts<'m>(messages: &'m [Message<'_>]) -> HashMap<Key<'m>, Cow<'m, str>> {
+    results_and_calls(messages).filter_map(|(key, text, _)| Some((key, text?))).collect()
 }
 
 fn has_reasoning(messages: &[Message<'_>]) -> bool {

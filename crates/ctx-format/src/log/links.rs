@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::{Effect, Flaw};
+use super::{Effect, Flaw, Remedy};
 use crate::record::edit::cut_members;
-use crate::{Edits, Object, json};
+use crate::{Edits, Object, counted, json};
 
 /// The links of one line.
 #[derive(Clone, Debug, Default)]
@@ -174,22 +174,41 @@ impl LineId {
     }
 }
 
+/// A line of a tree, as far as its path is concerned.
+pub(crate) struct TreeLine {
+    /// The number of its record.
+    pub(crate) record: usize,
+    /// Whether it names a parent, which may be missing.
+    pub(crate) names_parent: bool,
+    /// Whether a compaction begins the context at the line.
+    pub(crate) is_boundary: bool,
+    /// Whether the agent sends the line when it is in the context.
+    pub(crate) is_sent: bool,
+    /// Whether the line could be the parent that a line after it lacks.
+    pub(crate) may_be_parent: bool,
+}
+
+/// An agent whose lines name their parents.
+pub(crate) struct TreeAgent {
+    pub(crate) name: &'static str,
+    /// What it calls a line.
+    pub(crate) line: &'static str,
+    /// The members with the id of the parent, and with the own one.
+    pub(crate) parent: &'static str,
+    pub(crate) id: &'static str,
+    /// What happens to the agent if a line hangs on itself, when it does not just stop there.
+    pub(crate) on_loop: Option<&'static str>,
+}
+
 /// Lines that name their parents. A line is known by its place among them.
 pub(crate) trait Tree {
+    const AGENT: TreeAgent;
+
     /// The place of the parent, if that is in the file.
     fn parent(&self, place: usize) -> Option<usize>;
 
-    /// Whether the line names a parent, which may be missing.
-    fn names_parent(&self, place: usize) -> bool;
-
-    /// Whether a compaction begins the context at the line.
-    fn is_boundary(&self, place: usize) -> bool;
-
-    /// Whether the agent sends the line when it is in the context.
-    fn is_sent(&self, place: usize) -> bool;
-
-    /// Whether the line could be the parent that a line after it lacks.
-    fn may_be_parent(&self, place: usize) -> bool;
+    /// The line at a place.
+    fn line(&self, place: usize) -> TreeLine;
 
     /// A line and those above it; a loop ends them.
     fn ancestors(&self, place: usize) -> impl Iterator<Item = usize> {
@@ -198,28 +217,69 @@ pub(crate) trait Tree {
             .take_while(move |place| seen.insert(*place))
     }
 
-    /// Where the path from the end of `path` ends although the file has more lines.
-    fn breaks(&self, path: &[usize]) -> Breaks<'_, Self> {
-        Breaks {
-            tree: self,
-            seen: path.iter().copied().collect(),
-            below: usize::MAX,
-            top: path.first().copied(),
+    /// Why the way up ends at a line that names a parent: the rule, and in words.
+    fn why_it_ends(&self, place: usize) -> (&'static str, &'static str) {
+        match self.parent(place) {
+            None => ("missing-parent", "its parent is not in the file"),
+            Some(_) => ("parent-loop", "its parent hangs on it"),
         }
+    }
+
+    /// The flaw of a line that hangs on itself, if the agent does not just stop there.
+    fn endless(&self, place: usize) -> Option<Flaw> {
+        let then = Self::AGENT.on_loop?;
+        let (rule, why) = self.parent(place).map(|_| self.why_it_ends(place))?;
+        let record = self.line(place).record;
+        Some(Flaw::new(record, rule, Effect::Refused, format!("{why}: {then}")))
+    }
+
+    /// The places where the way up from the end of `path` ends although the file has more lines.
+    fn breaks(&self, path: &[usize]) -> Vec<Flaw> {
+        let TreeAgent { name, line: noun, parent: key, id: of, .. } = Self::AGENT;
+        let seen = path.iter().copied().collect();
+        let breaks = Breaks { tree: self, seen, below: usize::MAX, top: path.first().copied() };
+        let mut flaws = Vec::new();
+        for Break { place, before, unsent } in breaks {
+            let TreeLine { record, names_parent, .. } = self.line(place);
+            let before_it = counted(unsent, noun);
+            let flaw = if let Some(flaw) = self.endless(place) {
+                flaw
+            } else if unsent == 0 {
+                break;
+            } else if !names_parent {
+                // The user may have gone back to the beginning.
+                let what = format!(
+                    "the conversation begins here, and {before_it} before are on another path"
+                );
+                flaws.push(Flaw::new(record, "second-root", Effect::Harmless, what));
+                break;
+            } else {
+                let (rule, why) = self.why_it_ends(place);
+                let what = format!(
+                    "{why}: {name} goes no further up, and {before_it} before are not sent"
+                );
+                Flaw::new(record, rule, Effect::Lost, what)
+            };
+            flaws.push(flaw.repaired_by(match before {
+                Some(before) => Remedy::Link { key, to: self.line(before).record, of },
+                None => Remedy::Change(Vec::new()),
+            }));
+        }
+        flaws
     }
 }
 
 /// A line with which the way up ends.
-pub(crate) struct Break {
-    pub(crate) place: usize,
+struct Break {
+    place: usize,
     /// The last line before it in the file that is on no path yet.
-    pub(crate) before: Option<usize>,
+    before: Option<usize>,
     /// How many lines the agent would send of those that `before` hangs on.
-    pub(crate) unsent: usize,
+    unsent: usize,
 }
 
 /// Finds one break after the other, as if each were repaired by the text before it.
-pub(crate) struct Breaks<'t, T: ?Sized> {
+struct Breaks<'t, T: ?Sized> {
     tree: &'t T,
     seen: HashSet<usize>,
     /// No break looks at this place or after it, so that all of them read the file once.
@@ -233,7 +293,7 @@ impl<T: Tree + ?Sized> Iterator for Breaks<'_, T> {
     fn next(&mut self) -> Option<Break> {
         let place = self.top.take()?;
         let mut above = (0..place.min(self.below)).rev();
-        let before = above.find(|it| self.tree.may_be_parent(*it) && !self.seen.contains(it));
+        let before = above.find(|it| self.tree.line(*it).may_be_parent && !self.seen.contains(it));
         let unsent = before.map_or(0, |before| self.ascend(before));
         self.below = before.unwrap_or(0);
         Some(Break { place, before, unsent })
@@ -247,23 +307,17 @@ impl<T: Tree + ?Sized> Breaks<'_, T> {
         let (mut unsent, mut top) = (0, before);
         let mut next = Some(before);
         while let Some(place) = next.filter(|place| self.seen.insert(*place)) {
-            unsent += usize::from(self.tree.is_sent(place));
-            if self.tree.is_boundary(place) {
+            let line = self.tree.line(place);
+            unsent += usize::from(line.is_sent);
+            if line.is_boundary {
                 return unsent;
             }
             top = place;
             next = self.tree.parent(place);
         }
-        self.top = self.tree.names_parent(top).then_some(top);
+        self.top = self.tree.line(top).names_parent.then_some(top);
         unsent
     }
-}
-
-/// A conversation that begins at `record` although `lines` before it are on another path: the
-/// user may have gone back to the beginning.
-pub(crate) fn second_root(record: usize, lines: &str) -> Flaw {
-    let what = format!("the conversation begins here, and {lines} before are on another path");
-    Flaw::new(record, "second-root", Effect::Harmless, what)
 }
 
 /// A compaction that the session does not go on from: an agent that was running when another

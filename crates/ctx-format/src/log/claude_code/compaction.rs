@@ -34,14 +34,12 @@ pub(super) struct Writer {
     times: Times,
 }
 
-/// How old lines stay.
-enum Tail {
-    /// The boundary lists them.
-    Named,
-    /// The boundary names the ends of their chain.
-    Chained,
-    /// They are written again.
-    Copied,
+/// How the boundary names the old lines that stay.
+struct Names {
+    /// It lists them.
+    list: bool,
+    /// It names the ends of their chain. Clients that know no list read that.
+    chain: bool,
 }
 
 impl CompactionWriter for Writer {
@@ -67,13 +65,13 @@ impl CompactionWriter for Writer {
             object.text_of("uuid").ok_or(CompactionError::Unreadable)?;
             kept.push(object);
         }
-        let tail = self.tail(compaction, &kept);
-        let metadata = metadata(compaction, &tail, &summary, &kept);
+        let names = self.names(compaction, &kept);
+        let metadata = metadata(compaction, &names, &summary, &kept);
         let mut lines = vec![
             self.boundary(compaction, &boundary, &metadata),
             self.summary(compaction, &boundary, &summary),
         ];
-        if matches!(tail, Tail::Copied) {
+        if !names.list && !names.chain {
             lines.extend(self.copies(compaction, &kept, summary, &mut ids));
         }
         Ok(lines)
@@ -88,20 +86,15 @@ impl Writer {
         [(); 3].map(|()| numbers.next().unwrap_or(0))
     }
 
-    fn tail(&self, compaction: &Compaction<'_>, kept: &[Object<'_>]) -> Tail {
+    fn names(&self, compaction: &Compaction<'_>, kept: &[Object<'_>]) -> Names {
         let version = self.version();
-        let mut pairs = kept.windows(2);
-        let mut is_chain =
-            || pairs.all(|pair| pair[1].text_of("parentUuid") == pair[0].text_of("uuid"));
-        if kept.is_empty() || compaction.kept.iter().any(|kept| kept.is_changed) {
-            Tail::Copied
-        } else if version >= READS_LIST {
-            Tail::Named
-        } else if version >= READS_SEGMENT && compaction.is_end && is_chain() {
-            Tail::Chained
-        } else {
-            Tail::Copied
-        }
+        let is_same = !kept.is_empty() && compaction.kept.iter().all(|kept| !kept.is_changed);
+        let list = is_same && version >= READS_LIST;
+        let is_below =
+            |pair: &[Object<'_>]| pair[1].text_of("parentUuid") == pair[0].text_of("uuid");
+        let is_chain = || version >= READS_SEGMENT && kept.windows(2).all(is_below);
+        // The ends are right if nothing between them leaves.
+        Names { list, chain: is_same && compaction.is_end && (list || is_chain()) }
     }
 
     /// The beginning of a line, with its `links`.
@@ -183,7 +176,7 @@ impl Writer {
 
 fn metadata(
     compaction: &Compaction<'_>,
-    tail: &Tail,
+    names: &Names,
     summary: &str,
     kept: &[Object<'_>],
 ) -> String {
@@ -194,23 +187,17 @@ fn metadata(
         .json("postTokens", &compaction.tokens.1.to_string());
     let ids = kept.iter().map(|object| object.get("uuid").unwrap_or("null").to_owned());
     let ids: Vec<String> = ids.collect();
-    if let ([head, ..], [.., last]) = (&ids[..], &ids[..]) {
-        // Clients that know no list read the segment: it is right if nothing between its ends
-        // leaves.
-        if matches!(tail, Tail::Chained) || (matches!(tail, Tail::Named) && compaction.is_end) {
-            let segment = LineText::new()
-                .json("headUuid", head)
-                .text("anchorUuid", summary)
-                .json("tailUuid", last);
-            metadata = metadata.json("preservedSegment", &segment.end());
-        }
-        if matches!(tail, Tail::Named) {
-            let list = LineText::new()
-                .text("anchorUuid", summary)
-                .list("uuids", &ids)
-                .list("allUuids", &ids);
-            metadata = metadata.json("preservedMessages", &list.end());
-        }
+    if let ([head, ..], [.., last], true) = (&ids[..], &ids[..], names.chain) {
+        let segment = LineText::new()
+            .json("headUuid", head)
+            .text("anchorUuid", summary)
+            .json("tailUuid", last);
+        metadata = metadata.json("preservedSegment", &segment.end());
+    }
+    if names.list {
+        let list =
+            LineText::new().text("anchorUuid", summary).list("uuids", &ids).list("allUuids", &ids);
+        metadata = metadata.json("preservedMessages", &list.end());
     }
     metadata.end()
 }

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 
 use super::context::Context;
-use super::line::{Node, Preserved};
+use super::line::Node;
 use super::tree::LoadedTree;
-use crate::log::links::{Tree, off_the_path, second_root};
+use crate::log::links::{Tree, off_the_path};
 use crate::log::{Effect, Flaw, Remedy};
 use crate::record::edit;
 use crate::{Edits, Object, counted, json};
@@ -21,7 +21,7 @@ pub(super) fn of(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     let first = context.lines.first().copied();
     match first.filter(|first| nodes[*first].is_boundary()) {
         Some(boundary) => flaws.extend(kept_lines_missing(tree, boundary)),
-        None => breaks(tree, &context.lines, &mut flaws),
+        None => flaws.extend(tree.breaks(&context.lines)),
     }
     let newest = nodes.iter().rposition(|node| node.is_boundary() && !node.is_sidechain);
     if let (Some(first), Some(newest)) = (first, newest)
@@ -37,78 +37,34 @@ pub(super) fn of(tree: &LoadedTree<'_>, context: &Context) -> Vec<Flaw> {
     flaws
 }
 
-/// Why the way up ends at a line that names a parent: the rule, and in words.
-fn why(tree: &LoadedTree<'_>, place: usize) -> (&'static str, &'static str) {
-    if tree.lines.place(tree.parent_id(place)).is_none() {
-        ("missing-parent", "its parent is not in the file")
-    } else {
-        ("parent-loop", "its parent hangs on it")
-    }
-}
-
 /// A line whose parent is missing, of which another line takes the place.
 fn jump(tree: &LoadedTree<'_>, place: usize, to: usize) -> Flaw {
     let nodes = &tree.lines.nodes;
-    let ((rule, why), line) = (why(tree, place), nodes[to].record + 1);
+    let ((rule, why), line) = (tree.why_it_ends(place), nodes[to].record + 1);
     let what =
         format!("{why}: Claude Code goes on from line {line}, the nearest within five seconds");
     Flaw::new(nodes[place].record, rule, Effect::Harmless, what)
 }
 
-/// The places where the way up ends although more is above.
-fn breaks(tree: &LoadedTree<'_>, context: &[usize], flaws: &mut Vec<Flaw>) {
-    let nodes = &tree.lines.nodes;
-    for it in tree.breaks(context) {
-        let (Some(before), true) = (it.before, it.unsent > 0) else {
-            return;
-        };
-        let record = nodes[it.place].record;
-        let unsent = counted(it.unsent, "line");
-        if tree.parent_id(it.place).is_none() {
-            flaws.push(second_root(record, &unsent));
-            return;
-        }
-        let (rule, why) = why(tree, it.place);
-        let what =
-            format!("{why}: Claude Code goes no further up, and {unsent} before are not sent");
-        let to = nodes[before].record;
-        flaws.push(Flaw::new(record, rule, Effect::Lost, what).repaired_by(Remedy::Link {
-            key: "parentUuid",
-            to,
-            of: "uuid",
-        }));
-    }
-}
-
 /// Old lines that a compaction names and that are not there.
 fn kept_lines_missing(tree: &LoadedTree<'_>, boundary: usize) -> Option<Flaw> {
     let node: &Node = &tree.lines.nodes[boundary];
-    let place = |id| tree.lines.place(Some(id));
+    let preserved = node.boundary()?.preserved.as_ref()?;
     let flaw = |what| Flaw::new(node.record, "kept-lines-missing", Effect::Lost, what);
-    match node.boundary.as_ref()?.preserved.as_ref()? {
-        Preserved::List { ids, .. } => {
-            let numbers = (0..ids.len()).filter(|number| place(ids[*number]).is_none());
-            let missing: Vec<usize> = numbers.collect();
-            if missing.is_empty() {
-                return None;
-            }
-            let what = format!(
-                "{} of the {} lines that it keeps are not in the file: Claude Code keeps none of them",
-                missing.len(),
-                ids.len()
-            );
-            Some(flaw(what).repaired_by(Remedy::Change(missing)))
-        }
-        Preserved::Segment { head, tail, .. } => {
-            let head = place(*head);
-            let mut up = place(*tail).into_iter().flat_map(|tail| tree.ancestors(tail));
-            if head.is_some() && up.any(|place| Some(place) == head) {
-                return None;
-            }
-            let what = "the first of the lines that it keeps is not above the last one";
-            Some(flaw(format!("{what}: Claude Code keeps none of them")))
-        }
+    if preserved.is_chain {
+        let what = "the first of the lines that it keeps is not above the last one";
+        let flaw = flaw(format!("{what}: Claude Code keeps none of them"));
+        return tree.preserved(preserved).is_none().then_some(flaw);
     }
+    let ids = preserved.ids.iter().enumerate();
+    let missing = ids.filter(|(_, id)| tree.lines.place(Some(**id)).is_none());
+    let missing: Vec<usize> = missing.map(|(number, _)| number).collect();
+    let what = format!(
+        "{} of the {} lines that it keeps are not in the file: Claude Code keeps none of them",
+        missing.len(),
+        preserved.ids.len()
+    );
+    (!missing.is_empty()).then(|| flaw(what).repaired_by(Remedy::Change(missing)))
 }
 
 /// The list of old lines that the compaction of `object` keeps, without those of these numbers.

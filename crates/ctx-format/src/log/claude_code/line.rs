@@ -39,10 +39,9 @@ pub(super) struct Node {
     pub(super) is_sidechain: bool,
     /// Whether the client sends it when it is in the context.
     pub(super) is_sent: bool,
-    pub(super) boundary: Option<Box<Boundary>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum NodeKind {
     User {
         has_result: bool,
@@ -52,7 +51,7 @@ pub(super) enum NodeKind {
         reply: Option<LineId>,
     },
     /// The line with which the context begins after a compaction.
-    Boundary,
+    Boundary(Box<Boundary>),
     /// A line that the client wrote: attachments, notes.
     Client,
 }
@@ -67,11 +66,12 @@ pub(super) struct Boundary {
 
 /// Old lines that stay in the context after the summary.
 #[derive(Clone, Debug)]
-pub(super) enum Preserved {
-    /// Each of them.
-    List { anchor: LineId, ids: Vec<LineId> },
-    /// The first and the last one of a chain of parents.
-    Segment { anchor: LineId, head: LineId, tail: LineId },
+pub(super) struct Preserved {
+    /// The line that they follow then.
+    pub(super) anchor: LineId,
+    /// Each of them, or the first and the last one of a chain of parents.
+    pub(super) ids: Vec<LineId>,
+    pub(super) is_chain: bool,
 }
 
 impl Node {
@@ -81,7 +81,14 @@ impl Node {
     }
 
     pub(super) fn is_boundary(&self) -> bool {
-        self.kind == NodeKind::Boundary
+        self.boundary().is_some()
+    }
+
+    pub(super) fn boundary(&self) -> Option<&Boundary> {
+        match &self.kind {
+            NodeKind::Boundary(boundary) => Some(boundary),
+            _ => None,
+        }
     }
 
     pub(super) fn reply(&self) -> Option<LineId> {
@@ -117,14 +124,15 @@ impl Line {
             }
             "attachment" => (NodeKind::Client, true),
             "system" => match object.text_of("subtype").as_deref() {
-                Some("compact_boundary") => (NodeKind::Boundary, false),
+                Some("compact_boundary") => {
+                    (NodeKind::Boundary(Box::new(Boundary::of(object))), false)
+                }
                 subtype => (NodeKind::Client, subtype == Some("local_command")),
             },
             _ => return Self::Other,
         };
         let time = object.text_of("timestamp");
         let time = time.and_then(|time| DateTime::parse_from_rfc3339(&time).ok());
-        let is_boundary = kind == NodeKind::Boundary;
         Self::Node(Node {
             record,
             id,
@@ -133,7 +141,6 @@ impl Line {
             time: time.map(|time| time.timestamp_millis()),
             is_sidechain: object.is_true("isSidechain"),
             is_sent,
-            boundary: is_boundary.then(|| Box::new(Boundary::of(object))),
         })
     }
 }
@@ -148,7 +155,7 @@ fn has_result(object: &Object<'_>) -> bool {
 impl Boundary {
     fn of(object: &Object<'_>) -> Self {
         let metadata = object.object_of("compactMetadata");
-        let preserved = metadata.and_then(|it| Preserved::list(&it).or(Preserved::segment(&it)));
+        let preserved = metadata.and_then(|it| Preserved::list(&it).or(Preserved::chain(&it)));
         Self { before: LineId::at(object, "logicalParentUuid"), preserved }
     }
 }
@@ -158,13 +165,13 @@ impl Preserved {
         let list = metadata.object_of("preservedMessages")?;
         let ids = list.elements_of("uuids")?.into_iter().filter_map(json::text);
         let ids = ids.map(|id| LineId::of(&id)).collect();
-        Some(Self::List { anchor: LineId::at(&list, "anchorUuid")?, ids })
+        Some(Self { anchor: LineId::at(&list, "anchorUuid")?, ids, is_chain: false })
     }
 
-    fn segment(metadata: &Object<'_>) -> Option<Self> {
+    fn chain(metadata: &Object<'_>) -> Option<Self> {
         let segment = metadata.object_of("preservedSegment")?;
-        let [anchor, head, tail] =
-            ["anchorUuid", "headUuid", "tailUuid"].map(|key| LineId::at(&segment, key));
-        Some(Self::Segment { anchor: anchor?, head: head?, tail: tail? })
+        let id = |key| LineId::at(&segment, key);
+        let ids = vec![id("headUuid")?, id("tailUuid")?];
+        Some(Self { anchor: id("anchorUuid")?, ids, is_chain: true })
     }
 }

@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::context::{Context, Siblings};
 use super::flaws;
-use super::line::{Line, Node, Preserved};
+use super::line::{Line, Node, NodeKind, Preserved};
 use crate::Object;
-use crate::log::links::{ById, LineId, Tree};
+use crate::log::links::{ById, LineId, Tree, TreeAgent, TreeLine};
 use crate::log::view::{Outside, View, ViewBuilder};
 
 /// The lines of a session that name their parents.
@@ -52,7 +52,7 @@ impl Lines {
 
     fn add(&mut self, mut node: Node) {
         node.parent = self.without_progress(node.parent);
-        if let Some(boundary) = &mut node.boundary {
+        if let NodeKind::Boundary(boundary) = &mut node.kind {
             boundary.before = self.without_progress(boundary.before);
         }
         if !node.is_sidechain {
@@ -131,16 +131,15 @@ impl<'l> LoadedTree<'l> {
     /// before it. Returns the last line that is kept.
     pub(super) fn keep_preserved(&mut self) -> Option<LineId> {
         let nodes = &self.lines.nodes;
-        let preserved = |node: &'l Node| node.boundary.as_ref()?.preserved.as_ref();
+        let preserved = |node: &'l Node| node.boundary()?.preserved.as_ref();
         let last = nodes.iter().rposition(Node::is_boundary)?;
         if !nodes.iter().any(|node| preserved(node).is_some()) {
             return None;
         }
         let mut kept = Vec::new();
         if let Some(preserved) = preserved(&nodes[last]) {
-            let (anchor, places) = self.preserved(preserved)?;
-            kept = places;
-            self.put_behind(anchor, &kept);
+            kept = self.preserved(preserved)?;
+            self.put_behind(preserved.anchor, &kept);
         }
         let is_kept: HashSet<usize> = kept.iter().copied().collect();
         self.gone.extend((0..last).filter(|place| !is_kept.contains(place)));
@@ -154,25 +153,20 @@ impl<'l> LoadedTree<'l> {
         Some(end)
     }
 
-    /// The line that kept lines follow, and their places; `None` if one of them is missing.
-    fn preserved(&self, preserved: &Preserved) -> Option<(LineId, Vec<usize>)> {
-        match preserved {
-            Preserved::List { anchor, ids } => {
-                let places = ids.iter().map(|id| self.place(Some(*id)));
-                Some((*anchor, places.collect::<Option<_>>()?))
-            }
-            Preserved::Segment { anchor, head, tail } => {
-                let mut places = Vec::new();
-                for place in self.ancestors(self.place(Some(*tail))?) {
-                    places.push(place);
-                    if self.lines.nodes[place].id == *head {
-                        places.reverse();
-                        return Some((*anchor, places));
-                    }
-                }
-                None
-            }
-        }
+    /// The places of kept lines; `None` if one of them is missing.
+    pub(super) fn preserved(
+        &self,
+        Preserved { ids, is_chain, .. }: &Preserved,
+    ) -> Option<Vec<usize>> {
+        let places: Vec<usize> =
+            ids.iter().map(|id| self.place(Some(*id))).collect::<Option<_>>()?;
+        let (true, [head, tail]) = (*is_chain, places.as_slice()) else {
+            return Some(places);
+        };
+        let mut up: Vec<usize> = self.ancestors(*tail).collect();
+        up.truncate(up.iter().position(|place| place == head)? + 1);
+        up.reverse();
+        Some(up)
     }
 
     /// Puts kept lines between `anchor` and its children.
@@ -195,26 +189,27 @@ impl<'l> LoadedTree<'l> {
 }
 
 impl Tree for LoadedTree<'_> {
+    const AGENT: TreeAgent = TreeAgent {
+        name: "Claude Code",
+        line: "line",
+        parent: "parentUuid",
+        id: "uuid",
+        on_loop: None,
+    };
+
     fn parent(&self, place: usize) -> Option<usize> {
         self.place(self.parent_id(place))
     }
 
-    fn names_parent(&self, place: usize) -> bool {
-        self.lines.nodes[place].parent.is_some()
-    }
-
-    fn is_boundary(&self, place: usize) -> bool {
-        self.lines.nodes[place].is_boundary()
-    }
-
-    fn is_sent(&self, place: usize) -> bool {
+    fn line(&self, place: usize) -> TreeLine {
         let node = &self.lines.nodes[place];
-        node.is_said() && node.is_sent
-    }
-
-    fn may_be_parent(&self, place: usize) -> bool {
-        let node = &self.lines.nodes[place];
-        node.is_said() && node.is_sidechain == self.is_sidechain
+        TreeLine {
+            record: node.record,
+            names_parent: self.parent_id(place).is_some(),
+            is_boundary: node.is_boundary(),
+            is_sent: node.is_said() && node.is_sent,
+            may_be_parent: node.is_said() && node.is_sidechain == self.is_sidechain,
+        }
     }
 }
 
@@ -280,7 +275,7 @@ fn compacted(lines: &Lines, begin: usize) -> Vec<usize> {
     let mut all = Vec::new();
     let mut next = Some(begin);
     while let Some(place) = next {
-        let Some(boundary) = &lines.nodes[place].boundary else {
+        let Some(boundary) = lines.nodes[place].boundary() else {
             break;
         };
         let named = lines.place(boundary.before).filter(|end| *end < place);

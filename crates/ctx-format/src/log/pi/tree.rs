@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::entry;
 use super::entry::{Entry, EntryKind, new_content};
 use crate::dialect::kind_of;
-use crate::log::links::{LineId, Tree};
+use crate::log::links::{LineId, Tree, TreeAgent, TreeLine};
 use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};
 use crate::{Object, json};
 
@@ -192,24 +192,27 @@ impl Entries {
 }
 
 impl Tree for Entries {
+    const AGENT: TreeAgent = TreeAgent {
+        name: "pi",
+        line: "entry",
+        parent: "parentId",
+        id: "id",
+        on_loop: Some("pi never ends loading the file"),
+    };
+
     fn parent(&self, place: usize) -> Option<usize> {
         self.place(self.nodes[place].parent)
     }
 
-    fn names_parent(&self, place: usize) -> bool {
-        self.nodes[place].parent.is_some()
-    }
-
-    fn is_boundary(&self, place: usize) -> bool {
-        self.nodes[place].is_boundary()
-    }
-
-    fn is_sent(&self, place: usize) -> bool {
-        self.nodes[place].is_sent
-    }
-
-    fn may_be_parent(&self, place: usize) -> bool {
-        self.nodes[place].id.is_some() && !self.is_superseded(place)
+    fn line(&self, place: usize) -> TreeLine {
+        let node = &self.nodes[place];
+        TreeLine {
+            record: node.record,
+            names_parent: node.parent.is_some(),
+            is_boundary: node.is_boundary(),
+            is_sent: node.is_sent,
+            may_be_parent: node.id.is_some() && !self.is_superseded(place),
+        }
     }
 }
 

@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 
 use super::tree::{Content, Entries, Node};
-use crate::log::links::{LineId, Tree, off_the_path, second_root};
+use crate::Object;
+use crate::log::links::{LineId, Tree, off_the_path};
 use crate::log::view::{Outside, View, ViewBuilder};
-use crate::log::{Effect, Flaw, Remedy};
-use crate::{Object, counted};
+use crate::log::{Effect, Flaw};
 
 /// Sees each record of a session once.
 #[derive(Default)]
@@ -113,15 +113,14 @@ pub(super) fn edits<'t>(context: &[&'t Node]) -> Edits<'t> {
 /// Problems of a session whose path is `path`, from the root to the newest entry.
 fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
     let nodes = &entries.nodes;
-    let mut flaws = Vec::new();
     let boundary = path.iter().rposition(|place| nodes[*place].is_boundary());
-    match boundary {
-        Some(at) => flaws.extend(kept_entry_missing(entries, &path[..at], path[at])),
-        None => breaks(entries, path, &mut flaws),
-    }
+    let mut flaws = match boundary {
+        Some(at) => kept_entry_missing(entries, &path[..at], path[at]).into_iter().collect(),
+        None => entries.breaks(path),
+    };
     // A path that never ends is a flaw whatever compaction is on it.
-    if boundary.is_some() && entries.parent(path[0]).is_some() {
-        flaws.push(parent_loop(entries, path[0]));
+    if boundary.is_some() {
+        flaws.extend(entries.endless(path[0]));
     }
     let newest = nodes.iter().rposition(Node::is_boundary);
     if let Some(newest) = newest
@@ -130,11 +129,6 @@ fn flaws(entries: &Entries, path: &[usize]) -> Vec<Flaw> {
         flaws.push(off_the_path(nodes[newest].record, "pi", "an entry"));
     }
     flaws
-}
-
-fn parent_loop(entries: &Entries, place: usize) -> Flaw {
-    let what = "its parent hangs on it: pi never ends loading the file";
-    Flaw::new(entries.nodes[place].record, "parent-loop", Effect::Refused, what.to_owned())
 }
 
 /// A compaction that keeps entries from one on that is not above it.
@@ -150,33 +144,6 @@ fn kept_entry_missing(entries: &Entries, before: &[usize], place: usize) -> Opti
     }
     let what = "the first entry that it keeps is not above it: pi keeps none of those before it";
     Some(Flaw::new(node.record, "kept-entry-missing", Effect::Lost, what.to_owned()))
-}
-
-/// The places where the way up ends although more is above.
-fn breaks(entries: &Entries, path: &[usize], flaws: &mut Vec<Flaw>) {
-    for it in entries.breaks(path) {
-        let node = &entries.nodes[it.place];
-        let unsent = counted(it.unsent, "entry");
-        let flaw = if entries.parent(it.place).is_some() {
-            parent_loop(entries, it.place)
-        } else if it.unsent == 0 {
-            return;
-        } else if node.parent.is_none() {
-            flaws.push(second_root(node.record, &unsent));
-            return;
-        } else {
-            let what = format!(
-                "its parent is not in the file: pi goes no further up, and {unsent} before are not sent"
-            );
-            Flaw::new(node.record, "missing-parent", Effect::Lost, what)
-        };
-        flaws.push(flaw.repaired_by(match it.before {
-            Some(before) => {
-                Remedy::Link { key: "parentId", to: entries.nodes[before].record, of: "id" }
-            }
-            None => Remedy::Change(Vec::new()),
-        }));
-    }
 }
 
 #[cfg(test)]
