@@ -173,7 +173,7 @@ impl ContentReader {
         content.title = about.name.and_then(title).or_else(|| content.title.take());
         self.made_title = about.title.and_then(title).or_else(|| self.made_title.take());
         if content.session.is_none() {
-            content.session = log.session(object).and_then(not_empty);
+            content.session = about.session.and_then(not_empty);
         }
         if content.folder.is_none() {
             content.folder = about.folder.and_then(not_empty);

@@ -451,6 +451,8 @@ pub(crate) fn lessen(
 /// What an agent records about a session. Each record has a little of it, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About<'a> {
+    /// Its id.
+    pub session: Option<Cow<'a, str>>,
     /// The name that the user gave it.
     pub name: Option<Cow<'a, str>>,
     /// The title by the agent.

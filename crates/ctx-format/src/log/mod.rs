@@ -32,8 +32,6 @@ mod pi;
 pub(crate) mod repair;
 pub mod view;
 
-use std::borrow::Cow;
-
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
 use crate::convert::reading::Session;
@@ -91,11 +89,8 @@ pub trait Log: Sync {
         Edits::new()
     }
 
-    /// The name, the title and the folder of the session, if the record has them.
+    /// What the record says about the session.
     fn about<'a>(&self, object: &Object<'a>) -> About<'a>;
-
-    /// The id of the session, if the record has it.
-    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
 
     /// The changes of a record that repair a flaw whose remedy is
     /// [`Remedy::Change`], with its numbers.

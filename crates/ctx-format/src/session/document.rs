@@ -267,7 +267,7 @@ impl Head {
                 // Lines before the deciding one count as well.
                 let mut told = lines.drain(..);
                 head.session = told.find_map(|line| {
-                    let session = dialect.log()?.session(&object_of(&line)?)?;
+                    let session = dialect.log()?.about(&object_of(&line)?).session?;
                     Some(session.into_owned())
                 });
                 if head.session.is_some() {

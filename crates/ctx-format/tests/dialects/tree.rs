@@ -140,10 +140,6 @@ impl Log for Tree {
         About::default()
     }
 
-    fn session<'a>(&self, _: &Object<'a>) -> Option<Cow<'a, str>> {
-        None
-    }
-
     fn repaired(&self, _: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
         Edits::new()
     }

@@ -23,7 +23,7 @@ impl Context {
         if let Some(leaf) = tree.leaf(kept_end) {
             tree.is_sidechain = tree.lines.nodes[leaf].is_sidechain;
             let all = tree.path_to(leaf, &Siblings::of(tree), &mut context.jumps);
-            let begin = all.iter().rposition(|place| tree.is_boundary(*place));
+            let begin = all.iter().rposition(|place| tree.lines.nodes[*place].is_boundary());
             context.lines = all[begin.unwrap_or(0)..].to_vec();
         }
         context
@@ -272,7 +272,6 @@ mod tests {
             time: Some(*time),
             is_sidechain: false,
             is_sent: false,
-            boundary: None,
         });
         nodes.collect()
     }

@@ -226,24 +226,14 @@ impl Log for ClaudeCode {
     }
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
-        let mut about = About { folder: object.text_of("cwd"), ..About::default() };
-        match &*kind_of(object) {
-            "custom-title" => about.name = object.text_of("customTitle"),
-            "ai-title" => about.title = object.text_of("aiTitle"),
-            _ => {}
+        let kind = kind_of(object);
+        let of_kind = |own, key| if kind == own { object.text_of(key) } else { None };
+        About {
+            session: session_of(object),
+            name: of_kind("custom-title", "customTitle"),
+            title: of_kind("ai-title", "aiTitle"),
+            folder: object.text_of("cwd"),
         }
-        about
-    }
-
-    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        let session = object.text_of("sessionId")?;
-        if !object.is_true("isSidechain") {
-            return Some(session);
-        }
-        // The lines of a helper name the main session. Older versions write them among its lines,
-        // and name no helper.
-        let helper = object.text_of("agentId")?;
-        Some(format!("{session}.{helper}").into())
     }
 
     fn repaired(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
@@ -275,6 +265,17 @@ fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
     }
     let message = object.object_of("message")?;
     if message.text_of("model").as_deref() == Some("<synthetic>") { None } else { Some(message) }
+}
+
+/// The lines of a helper name the main session. Older versions write them among its lines, and name
+/// no helper.
+fn session_of<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
+    let session = object.text_of("sessionId")?;
+    if !object.is_true("isSidechain") {
+        return Some(session);
+    }
+    let helper = object.text_of("agentId")?;
+    Some(format!("{session}.{helper}").into())
 }
 
 /// Whether a user message is a request of the user, and not a text that the client wrote.

@@ -211,19 +211,13 @@ impl Log for Codex {
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
         let mut about = About::default();
         if let Some(meta) = payload_of(object, "session_meta") {
-            about.folder = meta.text_of("cwd");
+            (about.session, about.folder) = (meta.text_of("id"), meta.text_of("cwd"));
         } else if let Some(event) = event_of(object, "thread_name_updated") {
             about.name = event.text_of("thread_name");
+        } else if kind_of(object).is_empty() && object.get("instructions").is_some() {
+            about.session = object.text_of("id");
         }
         about
-    }
-
-    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        if let Some(meta) = payload_of(object, "session_meta") {
-            return meta.text_of("id");
-        }
-        let is_old_head = kind_of(object).is_empty() && object.get("instructions").is_some();
-        is_old_head.then(|| object.text_of("id")).flatten()
     }
 
     // An old compaction keeps a number of bytes of the user's requests. A rollback counts messages

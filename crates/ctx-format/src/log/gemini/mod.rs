@@ -194,15 +194,12 @@ impl Log for Gemini {
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
         let set = object.object_of("$set");
         let metadata = set.as_ref().unwrap_or(object);
-        About { title: metadata.text_of("summary"), ..About::default() }
-    }
-
-    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        match Line::of(object) {
+        let session = match Line::of(object) {
             // A header with messages is the whole session, and grows with it.
             Line::Header(messages) if messages.is_empty() => object.text_of("sessionId"),
             _ => None,
-        }
+        };
+        About { session, title: metadata.text_of("summary"), ..About::default() }
     }
 
     fn repaired(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {

@@ -240,16 +240,12 @@ impl Log for Pi {
 
     fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
         let mut about = About::default();
-        match &*kind_of(object) {
-            "session" => about.folder = object.text_of("cwd"),
-            "session_info" => about.name = object.text_of("name"),
-            _ => {}
+        if tree::is_header(object) {
+            (about.session, about.folder) = (object.text_of("id"), object.text_of("cwd"));
+        } else if kind_of(object) == "session_info" {
+            about.name = object.text_of("name");
         }
         about
-    }
-
-    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        if tree::is_header(object) { object.text_of("id") } else { None }
     }
 
     fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
