@@ -11,7 +11,7 @@ use crate::convert::pairing;
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
 use crate::convert::{ConvertError, Converter, LossKind, Report, SourceId};
-use crate::dialect::{Anthropic, Sniff};
+use crate::dialect::{Anthropic, Format, Sniff};
 use crate::record::json;
 use crate::view::{Outside, Presence};
 use crate::{
@@ -130,7 +130,7 @@ impl<'c> Reading<'c> {
     /// Ends the input and writes everything.
     pub fn write(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
         self.entries.sort_by_key(|entry| entry.message);
-        let joins_replies = Family::of(self.from) == Family::Items;
+        let joins_replies = Format::of(self.from).family == Family::Items;
         let whole_records = self.converter.whole_records;
         let units = pairing::units(&self.entries, joins_replies, whole_records);
         let session = self.session();
@@ -262,8 +262,8 @@ impl Session {
 // records say in members of their own: which of the user's messages the agent wrote, and
 // which calls the user denied.
 
-/// The member, as it is written after others.
-pub(crate) const NO_REQUEST: &str = ",\"_request\":false";
+/// The member that is `false` in messages of the user that the agent wrote.
+pub(crate) const IS_REQUEST: &str = "_request";
 
 /// The member with the denied calls: `{"id": true}` where the denial is marked.
 pub(crate) const DENIALS: &str = "_denials";
@@ -282,7 +282,7 @@ impl Dialect for Lowered {
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let outline = Anthropic.outline(object)?;
-        let is_request = object.get("_request") != Some("false");
+        let is_request = object.get(IS_REQUEST) != Some("false");
         Some(Outline { begins_turn: outline.begins_turn && is_request, ..outline })
     }
 
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_writes_for_the_user_begins_no_turn() {
-        for (member, begins) in [("", true), (super::NO_REQUEST, false)] {
+        for (member, begins) in [("", true), (",\"_request\":false", false)] {
             let text = format!("{{\"role\":\"user\",\"content\":\"a\"{member}}}");
             let object = Object::parse(&text).expect("an object");
             let outline = Lowered.outline(&object).expect("a message");

@@ -1,7 +1,6 @@
 //! The units of output, one turn after the other: a message, or the results of a reply.
 
-use crate::log::Agent;
-use crate::{Call, Dialect, HeldMessage, Object, Part, Role, ToolResult};
+use crate::{Call, HeldMessage, Object, Part, Role, ToolResult};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -109,30 +108,12 @@ impl Turn<'_> {
 /// Formats whose messages are of the same shapes, whatever wraps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// OpenAI Chat.
-    Chat,
     /// Blocks of the Anthropic API.
     Blocks,
     /// Items of OpenAI Responses.
     Items,
-    /// Parts of the Gemini API.
-    Gemini,
-    /// pi's own.
-    Pi,
-}
-
-impl Family {
-    pub(crate) fn of(dialect: &dyn Dialect) -> Self {
-        if let Some(agent) = Agent::of(dialect) {
-            return agent.family;
-        }
-        match dialect.name() {
-            "anthropic" => Self::Blocks,
-            "responses" => Self::Items,
-            // A session of texts alone could be several formats: a text is the same in all of them.
-            _ => Self::Chat,
-        }
-    }
+    /// Shapes that no other format has.
+    Other,
 }
 
 /// A part, and what it was read from.

@@ -1,12 +1,13 @@
 //! Writes unit by unit, each with its origin.
 
-use crate::compaction::{list, quoted};
+use crate::compaction::LineText;
 use crate::convert::pairing::Unit;
-use crate::convert::reading::{DENIALS, Entry, NO_REQUEST, Session};
+use crate::convert::reading::{DENIALS, Entry, IS_REQUEST, Session};
 use crate::convert::reply::{Ids, Maker};
-use crate::convert::target::{self, Line, Notes, Target};
+use crate::convert::target::{Line, Notes, Target};
 use crate::convert::turn::{self, Family};
 use crate::convert::{ConvertError, Converter, LossKind, Report, Source, SourceId};
+use crate::dialect::Format;
 use crate::repair::MISSING_BEGINNING;
 use crate::{Dialect, HeldMessage, Message, Object, Part, Role, Spool};
 use std::collections::HashSet;
@@ -38,7 +39,7 @@ impl<'w> Writing<'w> {
         out: &'w mut dyn Write,
     ) -> Self {
         Self {
-            target: target::of(converter.to, session),
+            target: (Format::of(converter.to).writer)(session),
             has_begun: converter.mark.is_some() || converter.whole_records,
             converter,
             from,
@@ -85,11 +86,11 @@ impl<'w> Writing<'w> {
         let turns = match unit {
             Unit::Blob(_) => turn::blob(&held),
             Unit::Message { said, results } => {
-                let family = Family::of(self.from);
+                let family = Format::of(self.from).family;
                 let is_of_blocks = family == Family::Blocks;
                 let mut maker = Maker {
                     family,
-                    keeps_blocks: is_of_blocks && Family::of(self.converter.to) == family,
+                    keeps_blocks: is_of_blocks && Format::of(self.converter.to).family == family,
                     ids: &mut self.ids,
                     notes: &mut notes,
                 };
@@ -139,44 +140,38 @@ impl<'w> Writing<'w> {
 
     /// Writes a record, with the report about its origin.
     fn line(&mut self, line: Line, entries: &[&Entry]) -> Result<(), ConvertError> {
-        let mut text = line.json;
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
-        let mut seen = HashSet::new();
-        let sources = origins.clone().map(|entry| entry.origin);
-        let sources: Vec<SourceId> = sources.filter(|origin| seen.insert(*origin)).collect();
-        // The last brace: all that is written is an object.
-        text.pop();
+        let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
         if let Some(time) = time.filter(|_| line.wants_time) {
-            text.push_str(",\"timestamp\":");
-            text.push_str(&quoted(time));
-        }
-        let of_user = || origins.clone().filter(|entry| entry.role == Role::User);
-        let is_request = of_user().any(|entry| entry.begins_turn || !entry.results.is_empty());
-        if self.converter.mark.is_some() && of_user().next().is_some() && !is_request {
-            text.push_str(NO_REQUEST);
+            record = record.text("timestamp", time);
         }
         if let Some(mark) = self.converter.mark {
-            let denials = origins.clone().flat_map(|entry| &entry.denials);
-            let denials = denials.map(|(id, marked)| format!("{}:{marked}", quoted(id)));
-            let denials: Vec<String> = denials.collect();
-            if !denials.is_empty() {
-                let denials = denials.join(",");
-                text = format!("{text},\"{DENIALS}\":{{{denials}}}");
+            let mut of_user = origins.clone().filter(|entry| entry.role == Role::User).peekable();
+            let is_of_user = of_user.peek().is_some();
+            if is_of_user && !of_user.any(|it| it.begins_turn || !it.results.is_empty()) {
+                record = record.json(IS_REQUEST, "false");
             }
+            let denials = origins.clone().flat_map(|entry| &entry.denials);
+            let denials: Vec<_> = denials.collect();
+            if !denials.is_empty() {
+                let denials = denials.into_iter().fold(LineText::new(), |all, (id, is_marked)| {
+                    all.json(id, &is_marked.to_string())
+                });
+                record = record.json(DENIALS, &denials.end());
+            }
+            let mut seen = HashSet::new();
+            let sources = origins.clone().map(|entry| entry.origin);
+            let sources: Vec<SourceId> = sources.filter(|origin| seen.insert(*origin)).collect();
             let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
-            text.push(',');
-            text.push_str(&quoted(mark));
-            text.push(':');
-            text.push_str(&list(&numbers));
+            record = record.list(mark, &numbers);
             self.report.sources.push(Source {
                 first_line: origins.map(|entry| entry.line).min().unwrap_or(0),
                 origins: sources,
             });
         }
-        text.push_str("}\n");
         self.report.records += 1;
-        self.out.write_all(text.as_bytes()).map_err(ConvertError::Output)
+        writeln!(self.out, "{}", record.end()).map_err(ConvertError::Output)
     }
 }
 

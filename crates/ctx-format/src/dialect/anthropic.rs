@@ -2,9 +2,11 @@
 //! API reference.
 
 use super::{
-    Dialect, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_text,
-    with_text,
+    Dialect, Format, Sealed, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of,
+    summary_text, with_text,
 };
+use crate::convert::target;
+use crate::convert::turn::Family;
 use crate::dialect::unread::has_text;
 use crate::dialect::{lessen, sum};
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
@@ -17,6 +19,14 @@ use std::ops::Range;
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
+
+pub(super) const FORMAT: Format = Format {
+    dialect: &Anthropic,
+    session: "a session of the format anthropic",
+    family: Family::Blocks,
+    sign: None,
+    writer: |_| Box::new(target::anthropic::Writer),
+};
 
 impl Dialect for Anthropic {
     fn name(&self) -> &'static str {

@@ -3,9 +3,11 @@
 
 use super::unread::has_text;
 use super::{
-    Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
+    Dialect, Format, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text,
     text_or_json, with_text,
 };
+use crate::convert::target;
+use crate::convert::turn::Family;
 use crate::record::edit::cut_members;
 use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::rules::Results;
@@ -17,6 +19,14 @@ use std::ops::Range;
 
 /// The dialect `chat`.
 pub struct Chat;
+
+pub(super) const FORMAT: Format = Format {
+    dialect: &Chat,
+    session: "a session of the format chat",
+    family: Family::Other,
+    sign: None,
+    writer: |_| Box::new(target::chat::Writer),
+};
 
 /// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];

@@ -7,8 +7,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dialect::{ALL, Dialect, Sniff};
-use crate::log::Agent;
+use crate::dialect::{ALL, Dialect, FORMATS, Format, Sniff};
 use crate::{Object, json};
 
 /// A format that is not read.
@@ -34,31 +33,52 @@ enum Sign {
     Has(Vec<String>),
     /// Not this member.
     Lacks(String),
+    /// The member is a text.
+    Text(String),
+    /// The member is an object.
+    Object(String),
     /// The member is a list with an object that has the sign.
     Within(String, Box<Self>),
     /// The member is one of these words.
     Word(String, Vec<String>),
     All(Vec<Self>),
     Any(Vec<Self>),
+    Not(Box<Self>),
 }
 
 #[derive(Deserialize)]
-struct Format {
+struct Listed {
     name: String,
     remedy: String,
     sign: Sign,
 }
 
 /// The formats, the more special ones first.
-static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
+static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("foreign.json")).expect("a test reads foreign.json")
 });
+
+/// The signs of the formats that are read by one, with their names.
+static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
+    let signs = FORMATS.iter().filter_map(|format| {
+        let sign = serde_json::from_str(format.sign?).expect("a test reads each sign");
+        Some((format.dialect.name(), sign))
+    });
+    signs.collect()
+});
+
+/// Whether a record has the sign of the dialect of that name.
+pub(crate) fn has_sign_of(name: &str, object: &Object<'_>) -> bool {
+    SIGNS.iter().any(|(own, sign)| *own == name && sign.is_of(object))
+}
 
 impl Sign {
     fn is_of(&self, object: &Object<'_>) -> bool {
         match self {
             Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),
             Self::Lacks(key) => object.get(key).is_none(),
+            Self::Text(key) => object.text_of(key).is_some(),
+            Self::Object(key) => object.object_of(key).is_some(),
             Self::Word(key, words) => {
                 object.text_of(key).is_some_and(|word| words.iter().any(|it| *it == word))
             }
@@ -69,6 +89,7 @@ impl Sign {
             }
             Self::All(signs) => signs.iter().all(|sign| sign.is_of(object)),
             Self::Any(signs) => signs.iter().any(|sign| sign.is_of(object)),
+            Self::Not(sign) => !sign.is_of(object),
         }
     }
 }
@@ -117,14 +138,15 @@ impl Foreign {
         let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
         let of_other = ALL.into_iter().find(|it| !is_own(*it) && it.sniff(object) == Sniff::Yes);
         if let Some(dialect) = of_other.filter(|_| own.is_some()) {
-            return Some(Self { name: name_of(dialect), remedy: "leave --dialect out" });
+            let name = Format::of(dialect).session;
+            return Some(Self { name, remedy: "leave --dialect out" });
         }
         Self::by_sign(object)
     }
 
     /// The format of a record, by a member that only this format has.
     pub(crate) fn by_sign(object: &Object<'_>) -> Option<Self> {
-        let format = FORMATS.iter().find(|format| format.sign.is_of(object))?;
+        let format = FOREIGN.iter().find(|format| format.sign.is_of(object))?;
         Some(Self { name: &format.name, remedy: &format.remedy })
     }
 
@@ -145,18 +167,6 @@ impl Foreign {
     }
 }
 
-/// A session of `dialect`, in words.
-fn name_of(dialect: &dyn Dialect) -> &'static str {
-    if let Some(agent) = Agent::of(dialect) {
-        return agent.session;
-    }
-    match dialect.name() {
-        "anthropic" => "a session of the format anthropic",
-        "responses" => "a session of the format responses",
-        _ => "a session of the format chat",
-    }
-}
-
 /// Whether all of `text` is one JSON value, an array or an object, over several lines.
 pub(crate) fn is_document(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap_or_default().trim_ascii();
@@ -172,7 +182,7 @@ pub(crate) fn is_document(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMATS, Foreign};
+    use super::{FOREIGN, Foreign};
     use crate::Object;
     use crate::dialect::{Anthropic, Chat, Dialect};
 
@@ -200,16 +210,16 @@ mod tests {
             r#"{"role":"toolResult","toolCallId":"c","content":[]}"#,
             r#"{"role":"user","content":[{"toolResult":{}}]}"#,
         ];
-        for (record, format) in records.iter().zip(FORMATS.iter()) {
+        for (record, format) in records.iter().zip(FOREIGN.iter()) {
             assert_eq!(name(record, None), Some(format.name.as_str()), "{record}");
         }
-        assert_eq!(records.len(), FORMATS.len());
+        assert_eq!(records.len(), FOREIGN.len());
         for (more, is) in [
             (r#"{"id":1,"source":"agent","observation":"run"}"#, 1),
             (r#"{"issue":{},"instruction":"a","history":[]}"#, 2),
             (r#"{"lc":1,"type":"constructor","id":[],"kwargs":{}}"#, 8),
         ] {
-            assert_eq!(name(more, None), Some(FORMATS[is].name.as_str()), "{more}");
+            assert_eq!(name(more, None), Some(FOREIGN[is].name.as_str()), "{more}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Dialects: the file formats of transcripts. A new one is a type that implements [`Dialect`] and a
-//! line in [`ALL`]; no tool changes. A session that could be of several is [`Plain`].
+//! Dialects: the file formats of transcripts. A new one is a type that implements [`Dialect`] and an
+//! entry in `FORMATS`; no tool changes. A session that could be of several is [`Plain`].
 //!
 //! An agent's own file is a log as well: see [`crate::log`] for what it adds.
 //!
@@ -19,7 +19,10 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use crate::log::{AGENTS, Log};
+use crate::convert::reading::Session;
+use crate::convert::target::Target;
+use crate::convert::turn::Family;
+use crate::log::{Log, claude_code, codex, gemini, pi};
 use crate::record::edit;
 use crate::repair::RepairDialect;
 use crate::{
@@ -106,8 +109,10 @@ pub trait Dialect: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Whether `object` is a record of this format.
-    fn sniff(&self, object: &Object<'_>) -> Sniff;
+    /// Whether `object` is a record of this format: by default, whether it has the format's sign.
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        if foreign::has_sign_of(self.name(), object) { Sniff::Yes } else { Sniff::No }
+    }
 
     /// The skeleton of the message, without decoding content; `None` when the
     /// record is no message.
@@ -220,15 +225,46 @@ pub trait Dialect: Sync {
     }
 }
 
+/// What the rest of the crate has to know about a format.
+pub(crate) struct Format {
+    pub(crate) dialect: &'static dyn Dialect,
+    /// How messages call one of its sessions.
+    pub(crate) session: &'static str,
+    /// The shape of the messages within its records.
+    pub(crate) family: Family,
+    /// The sign by which each record is known, as in `foreign.json`, if one is enough.
+    pub(crate) sign: Option<&'static str>,
+    /// Makes what writes a session when another one is converted.
+    pub(crate) writer: fn(Session) -> Box<dyn Target>,
+}
+
+/// The formats of APIs, then those of agents in alphabetical order.
+pub(crate) const FORMATS: [Format; 7] = [
+    chat::FORMAT,
+    anthropic::FORMAT,
+    responses::FORMAT,
+    claude_code::FORMAT,
+    codex::FORMAT,
+    gemini::FORMAT,
+    pi::FORMAT,
+];
+
+impl Format {
+    /// The format of sessions in that dialect. A session of texts alone could be of several, and is
+    /// written as a chat.
+    pub(crate) fn of(dialect: &dyn Dialect) -> Self {
+        let mut formats = FORMATS.into_iter();
+        formats.find(|format| format.dialect.name() == dialect.name()).unwrap_or(chat::FORMAT)
+    }
+}
+
 /// All dialects; the first one is the default where several could be right.
-pub static ALL: [&dyn Dialect; 3 + AGENTS.len()] = {
-    let mut all: [&dyn Dialect; 3 + AGENTS.len()] = [&Chat; 3 + AGENTS.len()];
-    all[1] = &Anthropic;
-    all[2] = &Responses;
-    let mut agent = 0;
-    while agent < AGENTS.len() {
-        all[3 + agent] = AGENTS[agent].dialect;
-        agent += 1;
+pub static ALL: [&dyn Dialect; FORMATS.len()] = {
+    let mut all = [FORMATS[0].dialect; FORMATS.len()];
+    let mut at = 1;
+    while at < FORMATS.len() {
+        all[at] = FORMATS[at].dialect;
+        at += 1;
     }
     all
 };

@@ -1,11 +1,21 @@
 //! OpenAI Responses, one item a record: what a program keeps that sends the whole input
 //! with each request.
 
-use super::{Dialect, Sealed, Sniff, items, summary_text};
+use super::{Dialect, Format, Sealed, Sniff, items, summary_text};
+use crate::convert::target;
+use crate::convert::turn::Family;
 use crate::{Message, Object, Outline, Rules, Unread};
 
 /// The dialect `responses`.
 pub struct Responses;
+
+pub(super) const FORMAT: Format = Format {
+    dialect: &Responses,
+    session: "a session of the format responses",
+    family: Family::Items,
+    sign: None,
+    writer: |_| Box::new(target::items::Writer),
+};
 
 impl Dialect for Responses {
     fn name(&self) -> &'static str {

@@ -193,6 +193,12 @@ impl LineText {
         Self::new().text("type", kind)
     }
 
+    /// An object with the members of `object`, which has some.
+    pub(crate) fn of_object(mut object: String) -> Self {
+        object.pop();
+        Self(object)
+    }
+
     /// Adds a member whose value is JSON already.
     #[must_use]
     pub fn json(mut self, key: &str, json: &str) -> Self {

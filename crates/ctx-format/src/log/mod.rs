@@ -2,7 +2,7 @@
 //!
 //! # How an agent's log plugs in
 //!
-//! An agent is a folder here and an entry in `AGENTS`; no tool knows its name. Its type implements
+//! An agent is a folder here and an entry in `FORMATS`; no tool knows its name. Its type implements
 //! [`Dialect`], which reads and writes records, and [`Log`], which says what the agent makes of them:
 //!
 //! - **Records wrap messages** (`{"type":"assistant","message":{…}}`). [`Dialect::outline`] and
@@ -23,47 +23,23 @@
 //! A flaw says what repairs a copy of the file; [`Log::repaired`] makes the changes that only the
 //! agent's folder can make.
 
-mod claude_code;
-mod codex;
+pub(crate) mod claude_code;
+pub(crate) mod codex;
 pub mod compaction;
-mod gemini;
+pub(crate) mod gemini;
 pub(crate) mod links;
-mod pi;
+pub(crate) mod pi;
 pub(crate) mod repair;
 pub mod view;
 
 use self::compaction::CompactionWriter;
 use self::view::ViewBuilder;
-use crate::convert::reading::Session;
-use crate::convert::target::Target;
-use crate::convert::turn::Family;
-use crate::{About, Class, Dialect, Edits, Object, problems};
+use crate::{About, Class, Edits, Object, problems};
 
 pub use claude_code::ClaudeCode;
 pub use codex::Codex;
 pub use gemini::Gemini;
 pub use pi::Pi;
-
-/// What the rest of the crate has to know about an agent.
-pub(crate) struct Agent {
-    pub(crate) dialect: &'static dyn Dialect,
-    /// How messages call one of its sessions.
-    pub(crate) session: &'static str,
-    /// The format of the messages within its records.
-    pub(crate) family: Family,
-    /// Makes what writes a session when another one is converted.
-    pub(crate) writer: fn(Session) -> Box<dyn Target>,
-}
-
-/// All agents, in alphabetical order.
-pub(crate) const AGENTS: [Agent; 4] = [claude_code::AGENT, codex::AGENT, gemini::AGENT, pi::AGENT];
-
-impl Agent {
-    /// The agent whose sessions have that dialect.
-    pub(crate) fn of(dialect: &dyn Dialect) -> Option<Self> {
-        AGENTS.into_iter().find(|agent| agent.dialect.name() == dialect.name())
-    }
-}
 
 /// What an agent makes of its own file, beyond the records themselves.
 pub trait Log: Sync {

@@ -8,7 +8,7 @@ use super::{Line, Notes, Target, text_block};
 use crate::convert::turn::{Answer, Piece, Summary, TurnMessage};
 
 /// Writes messages of the OpenAI Chat API.
-pub(super) struct Writer;
+pub(crate) struct Writer;
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {

@@ -171,7 +171,7 @@ fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) 
 }
 
 /// Writes items of the OpenAI Responses API.
-pub(super) struct Writer;
+pub(crate) struct Writer;
 
 impl Target for Writer {
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {

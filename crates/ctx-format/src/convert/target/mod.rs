@@ -2,16 +2,15 @@
 
 use crate::compaction::LineText;
 use crate::convert::media::Data;
-use crate::convert::reading::{Entry, Session};
+use crate::convert::reading::Entry;
 use crate::convert::turn::{Answer, Results, Summary, Turn, TurnMessage};
 use crate::convert::{LossKind, Report};
-use crate::log::Agent;
 use crate::record::json;
 use crate::{Dialect, Media, Part, Role, ToolResult};
 use std::sync::Arc;
 
 pub(crate) mod anthropic;
-mod chat;
+pub(crate) mod chat;
 pub(crate) mod items;
 
 /// A dialect that is written. It says how a message, a result and a summary look; the rest follows.
@@ -117,18 +116,6 @@ impl Line {
 /// A block `text`, as several dialects have it.
 pub(crate) fn text_block(text: &str) -> String {
     LineText::of_type("text").text("text", text).end()
-}
-
-/// The writer of `dialect`.
-pub(crate) fn of(dialect: &dyn Dialect, session: Session) -> Box<dyn Target> {
-    if let Some(agent) = Agent::of(dialect) {
-        return (agent.writer)(session);
-    }
-    match dialect.name() {
-        "anthropic" => Box::new(anthropic::Writer),
-        "responses" => Box::new(items::Writer),
-        _ => Box::new(chat::Writer),
-    }
 }
 
 /// What a target knows about the unit that it writes, and where it reports what it could not carry.

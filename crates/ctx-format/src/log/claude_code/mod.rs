@@ -11,11 +11,11 @@ mod tree;
 
 use std::borrow::Cow;
 
+use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use super::{Agent, Log};
 use crate::convert::turn::Family;
-use crate::dialect::{Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, kind_of};
+use crate::dialect::{Dialect, Format, HeldMessage, Sealed, Wrapped, anthropic, kind_of};
 use crate::{
     About, Bond, Class, Denial, Edits, Effect, Flaw, GoodFor, Links, Message, Object, Outline,
     Part, ReplyId, Role, Rules, SecondCopy, Unread, Usage, UsageOf, json,
@@ -24,10 +24,11 @@ use crate::{
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
 
-pub(super) const AGENT: Agent = Agent {
+pub(crate) const FORMAT: Format = Format {
     dialect: &ClaudeCode,
     session: "a Claude Code session",
     family: Family::Blocks,
+    sign: Some(include_str!("sign.json")),
     writer: |session| Box::new(convert::Writer::new(session)),
 };
 
@@ -40,15 +41,6 @@ const WINDOW: u64 = 200_000;
 /// The window of a session that has exceeded the other.
 const LONG_WINDOW: u64 = 1_000_000;
 
-/// The types of lines without a place in the tree, each with a member that only they have.
-const OWN_LINES: [(&str, &str); 5] = [
-    ("summary", "leafUuid"),
-    ("file-history-snapshot", "messageId"),
-    ("queue-operation", "sessionId"),
-    ("last-prompt", "sessionId"),
-    ("permission-mode", "sessionId"),
-];
-
 /// How the texts begin that the client writes for the user.
 const NO_REQUESTS: [&str; 3] =
     ["<local-command-stdout>", "<local-command-caveat>", "[Request interrupted by user"];
@@ -56,14 +48,6 @@ const NO_REQUESTS: [&str; 3] =
 impl Dialect for ClaudeCode {
     fn name(&self) -> &'static str {
         "claude-code"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let kind = kind_of(object);
-        let has = |key| object.get(key).is_some();
-        let is_of_tree = has("uuid") && has("parentUuid") && has("sessionId");
-        let is_own = OWN_LINES.iter().any(|(own, key)| kind == *own && has(key));
-        if !kind.is_empty() && (is_of_tree || is_own) { Sniff::Yes } else { Sniff::No }
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {

@@ -4,7 +4,7 @@
 //! would otherwise compact again at once. Both are a turn of their own if the client writes turns,
 //! because a rollback of a turn takes a compaction in it along.
 
-use super::entry::Entry;
+use super::entry::{Entry, compacted};
 use super::{Codex, items, kind_of};
 use crate::log::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
@@ -67,10 +67,7 @@ impl CompactionWriter for Writer {
         if compaction.kept_before >= compaction.kept.len() {
             history.push(summary);
         }
-        let payload = LineText::new()
-            .text("message", compaction.summary)
-            .list("replacement_history", &history)
-            .end();
+        let payload = compacted(compaction.summary, &history);
         let turn = Ids::new(&compaction.seed).uuid();
         let event = |kind| LineText::of_type(kind).text("turn_id", &turn);
         let mut lines = Vec::new();

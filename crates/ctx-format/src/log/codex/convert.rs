@@ -1,11 +1,12 @@
 //! Writes session files of Codex. Compared with what the client 0.169.0 loads.
 
+use super::entry::compacted;
 use crate::convert::reading::Session;
 use crate::convert::target::items::Accepts;
 use crate::convert::target::{Line, Notes, Target, lines_of};
 use crate::convert::turn::{Answer, Summary, Turn, TurnMessage};
 use crate::dialect::items;
-use crate::log::compaction::{LineText, list};
+use crate::log::compaction::LineText;
 use crate::{Part, Role};
 
 /// The version that writes such files.
@@ -79,9 +80,7 @@ impl Target for Writer {
         let Summary { text, origins, .. } = summary;
         let mut history = std::mem::take(&mut self.before);
         history.push(items::of_user(text));
-        let payload =
-            LineText::new().text("message", text).json("replacement_history", &list(&history));
-        vec![self.wrap("compacted", &payload.end(), origins, notes.time_of(origins))]
+        vec![self.wrap("compacted", &compacted(text, &history), origins, notes.time_of(origins))]
     }
 
     fn line(&mut self, _: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {

@@ -42,23 +42,23 @@ impl<'a> AgentMessage<'a> {
         is_flag && item::has_texts(&self.0, &["author", "recipient", "content"])
     }
 
-    /// Its content. If only the API can read it, that is the text before it.
-    pub(super) fn parts(&self) -> Vec<Part<'a>> {
-        match self.sealed() {
-            Some(sealed) => {
-                let block = sealed_block(sealed);
-                vec![Part::Text(self.head().into()), Part::Opaque(block.into())]
-            }
-            None => self.0.text_of("content").map(Part::Text).into_iter().collect(),
-        }
+    /// The message that the item is. If only the API can read its content, that is the text before
+    /// it.
+    pub(super) fn message(&self) -> Option<Message<'static>> {
+        let text = self.item();
+        let item = Object::parse(&text).ok()?;
+        Some(Message::new(Role::User, items::parts(&item, &item)).into_owned())
     }
 
     /// The item that the client sends for it.
     pub(super) fn item(&self) -> String {
         let text = |text: &str| items::text("input_text", text);
-        let content = match self.sealed() {
-            Some(sealed) => vec![text(&self.head()), sealed_block(sealed)],
-            None => vec![text(&self.0.text_of("content").unwrap_or_default())],
+        let sealed = self.0.get("encrypted_content").filter(|raw| json::text(raw).is_some());
+        let content = if let Some(raw) = sealed {
+            let sealed = LineText::of_type("encrypted_content").json("encrypted_content", raw);
+            vec![text(&self.head()), sealed.end()]
+        } else {
+            vec![text(&self.0.text_of("content").unwrap_or_default())]
         };
         let copy = |item: LineText, keys: &[&str]| {
             keys.iter().fold(item, |item, key| match self.0.get(key) {
@@ -70,12 +70,6 @@ impl<'a> AgentMessage<'a> {
         let item = item.list("content", &content);
         // The metadata for the API has had two names.
         copy(item, &["metadata", "internal_chat_message_metadata_passthrough"]).end()
-    }
-
-    /// The content that only the API can read, raw.
-    fn sealed(&self) -> Option<&'a str> {
-        let raw = self.0.get("encrypted_content")?;
-        json::text(raw).map(|_| raw)
     }
 
     /// The text that the client writes before it.
@@ -90,8 +84,9 @@ impl<'a> AgentMessage<'a> {
     }
 }
 
-fn sealed_block(raw: &str) -> String {
-    LineText::of_type("encrypted_content").json("encrypted_content", raw).end()
+/// The payload of a line `compacted` whose summary is `text`.
+pub(super) fn compacted(text: &str, items: &[String]) -> String {
+    LineText::new().text("message", text).list("replacement_history", items).end()
 }
 
 /// The payload of a line `compacted`.

@@ -191,15 +191,11 @@ fn is_old_head(object: &Object<'_>) -> bool {
 impl HeaderFacts {
     fn see(&mut self, object: &Object<'_>) {
         let payload = object.object_of("payload");
-        let in_payload = |key| payload.as_ref()?.text_of(key);
-        let keep_first = |kept: &mut Option<String>, found: Option<Cow<'_, str>>| {
-            if kept.is_none() {
-                *kept = found.map(Cow::into_owned);
-            }
-        };
-        keep_first(&mut self.id, in_payload("thread_id"));
-        keep_first(&mut self.cwd, in_payload("cwd"));
-        keep_first(&mut self.time, object.text_of("timestamp"));
+        let in_payload = |key| payload.as_ref()?.text_of(key).map(Cow::into_owned);
+        self.id = self.id.take().or_else(|| in_payload("thread_id"));
+        self.cwd = self.cwd.take().or_else(|| in_payload("cwd"));
+        let time = || object.text_of("timestamp").map(Cow::into_owned);
+        self.time = self.time.take().or_else(time);
         self.has_ordinals |= object.get("ordinal").is_some();
     }
 

@@ -17,12 +17,12 @@ use std::borrow::Cow;
 
 use self::entry::Entry;
 use self::line::Line;
+use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use super::{Agent, Log};
 use crate::convert::turn::Family;
 use crate::dialect::{
-    Dialect, HeldMessage, Responses, Sealed, Sniff, Wrapped, items, kind_of, lessen, sum,
+    Dialect, Format, HeldMessage, Responses, Sealed, Wrapped, items, kind_of, lessen, sum,
 };
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
@@ -32,32 +32,17 @@ use crate::{
 /// The dialect `codex`.
 pub struct Codex;
 
-pub(super) const AGENT: Agent = Agent {
+pub(crate) const FORMAT: Format = Format {
     dialect: &Codex,
     session: "a Codex session",
     family: Family::Items,
+    sign: Some(include_str!("sign.json")),
     writer: |session| Box::new(convert::Writer::new(session)),
 };
-
-/// The types of lines by which a file is recognised.
-const OWN_LINES: [&str; 5] =
-    ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
 
 impl Dialect for Codex {
     fn name(&self) -> &'static str {
         "codex"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let kind = kind_of(object);
-        let has = |key| object.get(key).is_some();
-        let is_line = OWN_LINES.contains(&&*kind) && object.object_of("payload").is_some();
-        // Files of before September 2025 begin with such a line, and have items without an envelope.
-        let is_old_head = kind.is_empty()
-            && !has("role")
-            && ["id", "timestamp", "instructions"].into_iter().all(has);
-        let is_old_state = object.text_of("record_type").as_deref() == Some("state");
-        if is_line || is_old_head || is_old_state { Sniff::Yes } else { Sniff::No }
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
@@ -78,7 +63,7 @@ impl Dialect for Codex {
                 let role = items::outline(&item)?.role;
                 Some(Message::new(role, items::parts(object, &item)))
             }
-            Entry::Agent(agent) => Some(Message::new(Role::User, agent.parts())),
+            Entry::Agent(agent) => agent.message(),
             Entry::Compacted(compacted) => Some(compacted.message(object)),
         }
     }

@@ -2,7 +2,7 @@
 //! before. It begins with the summary and an answer of the model to it.
 
 use super::log::Line;
-use super::message::snapshot_of;
+use super::message::{snapshot_of, written};
 use super::{Gemini, Messages};
 use crate::Object;
 use crate::log::compaction::{Compaction, CompactionError, CompactionWriter, Ids, LineText, Times};
@@ -30,12 +30,7 @@ impl CompactionWriter for Writer {
         let mut ids = Ids::new(&compaction.seed);
         let mut message = |kind: &str, text: &str| {
             let part = LineText::new().text("text", text).end();
-            LineText::new()
-                .text("id", &ids.uuid())
-                .text("timestamp", &self.times.next(compaction.now))
-                .text("type", kind)
-                .list("content", &[part])
-                .end()
+            written(&mut ids, &self.times.next(compaction.now), kind, &[part]).end()
         };
         let summary = snapshot_of(compaction.summary);
         let mut messages = vec![message("user", &summary), message("gemini", ANSWER)];

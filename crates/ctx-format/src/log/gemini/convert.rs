@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::message::{NOT_SENT, snapshot_of};
+use super::message::{NOT_SENT, snapshot_of, written};
 use crate::convert::LossKind;
 use crate::convert::media::DataLocation;
 use crate::convert::reading::Session;
@@ -23,11 +23,8 @@ impl Writer {
     }
 
     fn message_of(&mut self, kind: &str, time: Option<&str>, content: &[String]) -> LineText {
-        LineText::new()
-            .text("id", &self.session.ids.uuid())
-            .text("timestamp", &self.session.time(time))
-            .text("type", kind)
-            .list("content", content)
+        let time = self.session.time(time);
+        written(&mut self.session.ids, &time, kind, content)
     }
 
     /// A reply with the results of its calls.

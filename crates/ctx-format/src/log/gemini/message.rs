@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::part::{self, PartKind};
 use crate::dialect::{cut_blocks, kind_of};
+use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;
 use crate::{Member, Object, Part, Role, Slot, ToolResult, json};
 
@@ -15,6 +16,15 @@ pub(super) const SNAPSHOT_END: &str = "</state_snapshot>";
 /// A summary as the client writes it.
 pub(super) fn snapshot_of(summary: &str) -> String {
     format!("{SNAPSHOT}\n{summary}\n{SNAPSHOT_END}")
+}
+
+/// A message with an id of its own, as the client writes it.
+pub(super) fn written(ids: &mut Ids, time: &str, kind: &str, content: &[String]) -> LineText {
+    LineText::new()
+        .text("id", &ids.uuid())
+        .text("timestamp", time)
+        .text("type", kind)
+        .list("content", content)
 }
 
 /// The beginnings of texts that the client writes in the user's name, apart from summaries.

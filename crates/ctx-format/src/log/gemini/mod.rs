@@ -24,11 +24,11 @@ use std::borrow::Cow;
 
 use self::log::Line;
 use self::message::{SNAPSHOT, SNAPSHOT_END, SentMessage, snapshot_of};
+use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use super::{Agent, Log};
 use crate::convert::turn::Family;
-use crate::dialect::{Dialect, HeldMessage, Sniff, Wrapped, kind_of, sum};
+use crate::dialect::{Dialect, Format, HeldMessage, Wrapped, kind_of, sum};
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
     Unread, Usage, json,
@@ -37,26 +37,17 @@ use crate::{
 /// The dialect `gemini`.
 pub struct Gemini;
 
-pub(super) const AGENT: Agent = Agent {
+pub(crate) const FORMAT: Format = Format {
     dialect: &Gemini,
     session: "a Gemini CLI session",
-    family: Family::Gemini,
+    family: Family::Other,
+    sign: Some(include_str!("sign.json")),
     writer: |session| Box::new(convert::Writer::new(session)),
 };
 
 impl Dialect for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let is_own = match Line::of(object) {
-            Line::Rewind(_) | Line::Checkpoint(_) => true,
-            Line::Message => is_own_message(object),
-            Line::Header(_) => object.get("type").is_none(),
-            Line::Other => object.object_of("$set").is_some(),
-        };
-        if is_own { Sniff::Yes } else { Sniff::No }
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
@@ -277,14 +268,6 @@ fn without_marks(text: Cow<'_, str>) -> Cow<'_, str> {
         Some(inner) => Cow::Owned(inner.trim().to_owned()),
         None => text,
     }
-}
-
-/// Whether no other format has such a message.
-fn is_own_message(object: &Object<'_>) -> bool {
-    let kind = kind_of(object);
-    let is_kind = ["user", "gemini", "info", "error", "warning"].contains(&&*kind);
-    let has = |key| object.get(key).is_some();
-    is_kind && object.text_of("timestamp").is_some() && has("content") && !has("role")
 }
 
 /// Adds the values of a message that the model is sent, and their copies.

@@ -16,12 +16,13 @@ mod view;
 use std::borrow::Cow;
 
 use self::entry::{Entry, EntryKind};
+use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
-use super::{Agent, Log};
 use crate::convert::turn::Family;
 use crate::dialect::{
-    Chat, Dialect, HeldMessage, Sealed, Sniff, Wrapped, anthropic, cut_blocks, kind_of, lessen, sum,
+    Chat, Dialect, Format, HeldMessage, Sealed, Wrapped, anthropic, cut_blocks, kind_of, lessen,
+    sum,
 };
 use crate::{
     About, Bond, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules,
@@ -31,10 +32,11 @@ use crate::{
 /// The dialect `pi`.
 pub struct Pi;
 
-pub(super) const AGENT: Agent = Agent {
+pub(crate) const FORMAT: Format = Format {
     dialect: &Pi,
     session: "a pi session",
-    family: Family::Pi,
+    family: Family::Other,
+    sign: Some(include_str!("sign.json")),
     writer: |session| Box::new(convert::Writer::new(session)),
 };
 
@@ -44,25 +46,9 @@ const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"to
 /// The members of `usage` that make up the prompt; most of it was read from the cache.
 const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
-/// The types of entries that have an id and a parent. The last two are those of `OpenClaw`.
-const IN_TREE: &str = "message compaction branch_summary custom_message custom model_change \
-    thinking_level_change label session_info usage context_edit reset leaf";
-
 impl Dialect for Pi {
     fn name(&self) -> &'static str {
         "pi"
-    }
-
-    fn sniff(&self, object: &Object<'_>) -> Sniff {
-        let kind = kind_of(object);
-        let has_all = |keys: [&str; 3]| keys.iter().all(|key| object.get(key).is_some());
-        let is_own = if kind == "session" {
-            has_all(["id", "timestamp", "cwd"])
-        } else {
-            let is_in_tree = IN_TREE.split_ascii_whitespace().any(|own| kind == own);
-            is_in_tree && has_all(["id", "parentId", "timestamp"])
-        };
-        if is_own { Sniff::Yes } else { Sniff::No }
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
