@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dialect::{ALL, Dialect, FORMATS, Format, Sniff};
+use crate::dialect::sign::Sign;
+use crate::dialect::{ALL, Dialect, Format, Sniff};
 use crate::{Object, json};
 
 /// A format that is not read.
@@ -25,27 +26,6 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// How a record is recognised.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Sign {
-    /// All of these members.
-    Has(Vec<String>),
-    /// Not this member.
-    Lacks(String),
-    /// The member is a text.
-    Text(String),
-    /// The member is an object.
-    Object(String),
-    /// The member is a list with an object that has the sign.
-    Within(String, Box<Self>),
-    /// The member is one of these words.
-    Word(String, Vec<String>),
-    All(Vec<Self>),
-    Any(Vec<Self>),
-    Not(Box<Self>),
-}
-
 #[derive(Deserialize)]
 struct Listed {
     name: String,
@@ -57,42 +37,6 @@ struct Listed {
 static FOREIGN: LazyLock<Vec<Listed>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("foreign.json")).expect("a test reads foreign.json")
 });
-
-/// The signs of the formats that are read by one, with their names.
-static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
-    let signs = FORMATS.iter().filter_map(|format| {
-        let sign = serde_json::from_str(format.sign?).expect("a test reads each sign");
-        Some((format.dialect.name(), sign))
-    });
-    signs.collect()
-});
-
-/// Whether a record has the sign of the dialect of that name.
-pub(crate) fn has_sign_of(name: &str, object: &Object<'_>) -> bool {
-    SIGNS.iter().any(|(own, sign)| *own == name && sign.is_of(object))
-}
-
-impl Sign {
-    fn is_of(&self, object: &Object<'_>) -> bool {
-        match self {
-            Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),
-            Self::Lacks(key) => object.get(key).is_none(),
-            Self::Text(key) => object.text_of(key).is_some(),
-            Self::Object(key) => object.object_of(key).is_some(),
-            Self::Word(key, words) => {
-                object.text_of(key).is_some_and(|word| words.iter().any(|it| *it == word))
-            }
-            Self::Within(key, sign) => {
-                let list = object.elements_of(key).unwrap_or_default();
-                let mut objects = list.into_iter().filter_map(Object::within);
-                objects.any(|it| sign.is_of(&it))
-            }
-            Self::All(signs) => signs.iter().all(|sign| sign.is_of(object)),
-            Self::Any(signs) => signs.iter().any(|sign| sign.is_of(object)),
-            Self::Not(sign) => !sign.is_of(object),
-        }
-    }
-}
 
 /// Two that are only known by a whole file.
 const CHATGPT: Foreign = Foreign {

@@ -11,8 +11,10 @@ pub(crate) mod anthropic;
 mod chat;
 pub(crate) mod detect;
 pub(crate) mod foreign;
+pub(crate) mod gemini;
 pub(crate) mod items;
 mod responses;
+pub(crate) mod sign;
 pub(crate) mod unread;
 
 use std::borrow::Cow;
@@ -22,7 +24,7 @@ use std::ops::Range;
 use crate::convert::reading::Session;
 use crate::convert::target::Target;
 use crate::convert::turn::Family;
-use crate::log::{Log, claude_code, codex, gemini, pi};
+use crate::log::{self, Log, claude_code, codex, pi};
 use crate::record::edit;
 use crate::repair::RepairDialect;
 use crate::{
@@ -111,7 +113,7 @@ pub trait Dialect: Sync {
 
     /// Whether `object` is a record of this format: by default, whether it has the format's sign.
     fn sniff(&self, object: &Object<'_>) -> Sniff {
-        if foreign::has_sign_of(self.name(), object) { Sniff::Yes } else { Sniff::No }
+        if sign::has_sign_of(self.name(), object) { Sniff::Yes } else { Sniff::No }
     }
 
     /// The skeleton of the message, without decoding content; `None` when the
@@ -245,7 +247,7 @@ pub(crate) const FORMATS: [Format; 7] = [
     responses::FORMAT,
     claude_code::FORMAT,
     codex::FORMAT,
-    gemini::FORMAT,
+    log::gemini::FORMAT,
     pi::FORMAT,
 ];
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
+pub(crate) mod gemini;
 pub(crate) mod items;
 
 /// A dialect that is written. It says how a message, a result and a summary look; the rest follows.

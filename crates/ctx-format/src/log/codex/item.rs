@@ -1,7 +1,10 @@
 //! Which items the client loads and sends, and which texts in them it wrote itself.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
+use crate::dialect::sign::Sign;
 use crate::dialect::{blocks, kind_of, role_of};
 use crate::{Object, Role, json};
 
@@ -40,72 +43,28 @@ const OLD_INSTRUCTIONS: &str = "<user_instructions>";
 /// How a summary of the client begins.
 const SUMMARY: &str = "Another language model started to solve this problem";
 
+/// The members that the client demands of an item, by its type. `items.json` has one shape for the
+/// results of functions and of other tools.
+static SHAPES: LazyLock<HashMap<String, Sign>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("items.json")).expect("a test reads items.json")
+});
+
 /// Whether the client loads `item`: it skips a line with an item of another shape, but not one of a
 /// type that it does not know.
 pub(super) fn is_loaded(item: &Object<'_>) -> bool {
-    let texts = |keys: &[&str]| has_texts(item, keys);
-    let has = |key| item.get(key).is_some();
-    let is_list = |key, kinds: &[(&str, &str)]| {
-        let is_part = |raw| Object::within(raw).is_some_and(|part| has_text_of_type(&part, kinds));
-        item.elements_of(key).is_some_and(|elements| elements.into_iter().all(is_part))
-    };
-    let has_known_phase = || {
-        let phase = item.get("phase").unwrap_or("null");
-        matches!(phase, "null" | "\"commentary\"" | "\"final_answer\"")
+    let kind = match kind_of(item) {
+        kind if kind == "custom_tool_call_output" => "function_call_output".into(),
+        kind => kind,
     };
     let id = item.get("id").filter(|raw| *raw != "null");
-    id.is_none_or(|raw| json::text(raw).is_some())
-        && match &*kind_of(item) {
-            "" => false,
-            "message" => texts(&["role"]) && is_list("content", &PARTS) && has_known_phase(),
-            "agent_message" => {
-                texts(&["author", "recipient"]) && is_list("content", &PARTS_OF_AGENT)
-            }
-            "reasoning" => is_list("summary", &[("summary_text", "text")]),
-            "function_call" => texts(&["name", "arguments", "call_id"]),
-            "custom_tool_call" => texts(&["name", "input", "call_id"]),
-            "local_shell_call" => {
-                let action = item.object_of("action");
-                let has_command = action.is_some_and(|it| it.elements_of("command").is_some());
-                texts(&["status"]) && has_command
-            }
-            "tool_search_call" => texts(&["execution"]) && has("arguments"),
-            "tool_search_output" => texts(&["status", "execution"]) && has("tools"),
-            "function_call_output" | "custom_tool_call_output" => {
-                texts(&["call_id"]) && (texts(&["output"]) || is_list("output", &PARTS_OF_OUTPUT))
-            }
-            "image_generation_call" => texts(&["status", "result"]),
-            "compaction" | "compaction_summary" => texts(&["encrypted_content"]),
-            _ => true,
-        }
+    !kind.is_empty()
+        && id.is_none_or(|raw| json::text(raw).is_some())
+        && SHAPES.get(&*kind).is_none_or(|shape| shape.is_of(item))
 }
 
 /// Whether all of these members are texts.
 pub(super) fn has_texts(object: &Object<'_>, keys: &[&str]) -> bool {
     keys.iter().all(|key| object.text_of(key).is_some())
-}
-
-/// The types of the parts of a message, each with the member that has its text.
-const PARTS: [(&str, &str); 4] = [
-    ("input_text", "text"),
-    ("output_text", "text"),
-    ("input_image", "image_url"),
-    ("input_audio", "audio_url"),
-];
-
-/// The same for a message of another agent.
-const PARTS_OF_AGENT: [(&str, &str); 2] =
-    [("input_text", "text"), ("encrypted_content", "encrypted_content")];
-
-/// The same for a result, of which a part of any type may be sealed.
-const PARTS_OF_OUTPUT: [(&str, &str); 5] =
-    [PARTS[0], PARTS[1], PARTS[2], PARTS[3], ("", "encrypted_content")];
-
-/// Whether a part has a text in the member that its type demands.
-fn has_text_of_type(part: &Object<'_>, kinds: &[(&str, &str)]) -> bool {
-    let own = kind_of(part);
-    let mut keys = kinds.iter().filter(|(kind, _)| kind.is_empty() || own == *kind);
-    keys.any(|(_, key)| part.text_of(key).is_some())
 }
 
 /// Whether the client sends `item`, which it has loaded, when it is a line of its own.

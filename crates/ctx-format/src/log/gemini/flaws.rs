@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::log::{Entry, Log, MessagePosition, Turn, Unanswered};
 use super::message::SentMessage;
-use super::part;
+use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{ContextMessage, View, ViewBuilder};
 use crate::log::{Effect, Flaw, NO_TIME, Remedy, session_id};

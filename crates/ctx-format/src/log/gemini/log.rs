@@ -9,8 +9,9 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, hash_map};
 
+use super::flaws;
 use super::message::SentMessage;
-use super::{flaws, part};
+use crate::dialect::gemini as part;
 use crate::log::links::LineId;
 use crate::log::view::{ListReasons, Outside};
 use crate::{Flaw, Object, Role};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::part::{self, PartKind};
+use crate::dialect::gemini::{self as part, PartKind};
 use crate::dialect::{cut_blocks, kind_of};
 use crate::log::compaction::{Ids, LineText};
 use crate::record::edit::cut_members;

@@ -16,7 +16,6 @@ mod convert;
 mod flaws;
 mod log;
 mod message;
-mod part;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +27,7 @@ use super::Log;
 use super::compaction::CompactionWriter;
 use super::view::ViewBuilder;
 use crate::convert::turn::Family;
+use crate::dialect::gemini as part;
 use crate::dialect::{Dialect, Format, HeldMessage, Wrapped, kind_of, sum};
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,

@@ -7,7 +7,7 @@ use crate::{Call, Object, Part, Slot, ToolResult, json, scan};
 
 /// The kind of a part, by the member that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PartKind {
+pub(crate) enum PartKind {
     Text,
     Thought,
     Call,
@@ -17,7 +17,7 @@ pub(super) enum PartKind {
 }
 
 /// The raw parts of a content, which may be a text, a part, or a list of both.
-pub(super) fn list(content: Option<&str>) -> Vec<&str> {
+pub(crate) fn list(content: Option<&str>) -> Vec<&str> {
     match content {
         Some(content) if is_truthy(content) => {
             scan::elements(content).unwrap_or_else(|| vec![content])
@@ -36,7 +36,7 @@ fn has(part: &Object<'_>, key: &str) -> bool {
     part.get(key).is_some_and(is_truthy)
 }
 
-pub(super) fn kind(raw: &str) -> PartKind {
+pub(crate) fn kind(raw: &str) -> PartKind {
     match Object::within(raw) {
         Some(part) => kind_of(&part),
         None if json::text(raw).is_some() => PartKind::Text,
@@ -44,7 +44,7 @@ pub(super) fn kind(raw: &str) -> PartKind {
     }
 }
 
-pub(super) fn kind_of(part: &Object<'_>) -> PartKind {
+pub(crate) fn kind_of(part: &Object<'_>) -> PartKind {
     if has(part, "functionCall") {
         PartKind::Call
     } else if has(part, "functionResponse") {
@@ -64,7 +64,7 @@ pub(super) fn kind_of(part: &Object<'_>) -> PartKind {
 
 /// Whether all of a part is read. The API has other parts: code that it has run itself, with the
 /// output, and the signature of a thought.
-pub(super) fn is_read(raw: &str) -> bool {
+pub(crate) fn is_read(raw: &str) -> bool {
     const OTHERS: [&str; 4] =
         ["executableCode", "codeExecutionResult", "thoughtSignature", "thought"];
     kind(raw) != PartKind::Other
@@ -74,12 +74,12 @@ pub(super) fn is_read(raw: &str) -> bool {
 }
 
 /// Whether it is a part that stands outside the content of a reply unless the content has it.
-pub(super) fn is_call_or_thought(raw: &str) -> bool {
+pub(crate) fn is_call_or_thought(raw: &str) -> bool {
     Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
 /// Whether the part is empty: the client leaves out the replies around it.
-pub(super) fn is_void(raw: &str) -> bool {
+pub(crate) fn is_void(raw: &str) -> bool {
     let Some(part) = Object::within(raw) else {
         return raw == "\"\"";
     };
@@ -91,7 +91,7 @@ pub(super) fn is_void(raw: &str) -> bool {
 }
 
 /// The text of a part that is a text.
-pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     match Object::within(raw) {
         Some(part) if kind_of(&part) == PartKind::Text => part.text_of("text"),
         Some(_) => None,
@@ -100,19 +100,19 @@ pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
 }
 
 /// The name by which the call or the result in the member `key` is paired.
-pub(super) fn name(raw: &str, key: &str) -> Option<String> {
+pub(crate) fn name(raw: &str, key: &str) -> Option<String> {
     Some(name_of(&Object::within(raw)?.object_of(key)?))
 }
 
 /// A call is paired with its results by its id, or by its name if it has none.
-pub(super) fn name_of(function: &Object<'_>) -> String {
+pub(crate) fn name_of(function: &Object<'_>) -> String {
     let id = function.text_of("id").filter(|id| !id.is_empty());
     let name = id.or_else(|| function.text_of("name"));
     name.unwrap_or_default().into_owned()
 }
 
 /// The part that `raw`, a value within `record`, is.
-pub(super) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
+pub(crate) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     let Some(object) = Object::within(raw) else {
         return json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text);
     };
@@ -131,7 +131,7 @@ pub(super) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
 }
 
 /// A call: `id`, `name` and `args` of `function`, which is a value within `record`.
-pub(super) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
+pub(crate) fn call<'a>(record: &Object<'a>, function: &Object<'a>) -> Call<'a> {
     Call { id: function.text_of("id"), ..call_of(record, function, "args") }
 }
 

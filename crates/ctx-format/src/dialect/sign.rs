@@ -1,0 +1,79 @@
+//! Signs: by which members a record is known, as data.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::Object;
+use crate::dialect::FORMATS;
+
+/// What the members of an object have to be.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Sign {
+    /// All of these members.
+    Has(Vec<String>),
+    /// Not this member.
+    Lacks(String),
+    /// The member is `null`.
+    Null(String),
+    /// All of these members are texts.
+    Text(Vec<String>),
+    /// The member is an object.
+    Object(String),
+    /// The member is a list.
+    List(String),
+    /// The member is an object that has the sign.
+    In(String, Box<Self>),
+    /// The member is a list of objects that have the sign.
+    Each(String, Box<Self>),
+    /// The member is a list with an object that has the sign.
+    Within(String, Box<Self>),
+    /// The member is one of these words.
+    Word(String, Vec<String>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    Not(Box<Self>),
+}
+
+/// The signs of the formats that are read by one, with their names.
+static SIGNS: LazyLock<Vec<(&str, Sign)>> = LazyLock::new(|| {
+    let signs = FORMATS.iter().filter_map(|format| {
+        let sign = serde_json::from_str(format.sign?).expect("a test reads each sign");
+        Some((format.dialect.name(), sign))
+    });
+    signs.collect()
+});
+
+/// Whether a record has the sign of the dialect of that name.
+pub(crate) fn has_sign_of(name: &str, object: &Object<'_>) -> bool {
+    SIGNS.iter().any(|(own, sign)| *own == name && sign.is_of(object))
+}
+
+impl Sign {
+    pub(crate) fn is_of(&self, object: &Object<'_>) -> bool {
+        match self {
+            Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),
+            Self::Lacks(key) => object.get(key).is_none(),
+            Self::Null(key) => object.get(key) == Some("null"),
+            Self::Text(keys) => keys.iter().all(|key| object.text_of(key).is_some()),
+            Self::Object(key) => object.object_of(key).is_some(),
+            Self::List(key) => object.elements_of(key).is_some(),
+            Self::In(key, sign) => object.object_of(key).is_some_and(|it| sign.is_of(&it)),
+            Self::Each(key, sign) => object.elements_of(key).is_some_and(|list| {
+                list.into_iter().all(|raw| Object::within(raw).is_some_and(|it| sign.is_of(&it)))
+            }),
+            Self::Word(key, words) => {
+                object.text_of(key).is_some_and(|word| words.iter().any(|it| *it == word))
+            }
+            Self::Within(key, sign) => {
+                let list = object.elements_of(key).unwrap_or_default();
+                let mut objects = list.into_iter().filter_map(Object::within);
+                objects.any(|it| sign.is_of(&it))
+            }
+            Self::All(signs) => signs.iter().all(|sign| sign.is_of(object)),
+            Self::Any(signs) => signs.iter().any(|sign| sign.is_of(object)),
+            Self::Not(sign) => !sign.is_of(object),
+        }
+    }
+}
