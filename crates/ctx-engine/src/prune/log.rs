@@ -356,7 +356,7 @@ impl LogCheck {
     pub(super) fn push(&mut self, index: usize, record: &Record<'_>) {
         // A line that is too long comes in pieces, but is one record.
         if record.piece.begins() {
-            show_to_view(self.view.as_mut(), record);
+            show_to_view(self.view.as_mut(), self.records.len(), record);
             self.records.push((index, record.line));
         }
     }

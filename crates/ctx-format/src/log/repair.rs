@@ -91,7 +91,7 @@ impl Log<'_> {
     fn flaws(&self) -> Option<Vec<Flaw>> {
         let mut view = self.dialect.log()?.view_builder();
         for (number, line) in self.lines.iter().enumerate() {
-            show(view.as_mut(), &record(&line.bytes, number == 0));
+            show(view.as_mut(), number, &record(&line.bytes, number == 0));
         }
         Some(view.view().flaws)
     }

@@ -46,25 +46,23 @@ pub enum Outside {
 
 /// Looks at the records of a session, in their order, and says which of them are in the context.
 pub trait ViewBuilder {
-    /// The object of the next record; `None` if it is no object.
-    fn push(&mut self, object: Option<&Object<'_>>);
+    /// The object of a record, which has this number, from 0. Blank lines have a number, too.
+    fn push(&mut self, record: usize, object: &Object<'_>);
 
     /// The records are the messages of one document, whose other members are not seen.
     fn begin_document(&mut self) {}
 
     /// A bad line, which most agents skip.
-    fn push_bad(&mut self) {
-        self.push(None);
-    }
+    fn push_bad(&mut self, _record: usize) {}
 
     /// The object of a line that is not UTF-8, read with U+FFFD for the bytes that are not.
-    fn push_replaced(&mut self, object: &Object<'_>) {
-        self.push(Some(object));
+    fn push_replaced(&mut self, record: usize, object: &Object<'_>) {
+        self.push(record, object);
     }
 
     /// The first object of a line that holds several, which most agents skip.
-    fn push_first_of(&mut self, _object: &Object<'_>) {
-        self.push_bad();
+    fn push_first_of(&mut self, record: usize, _object: &Object<'_>) {
+        self.push_bad(record);
     }
 
     /// The view of all records so far. More may follow, and then another view.
@@ -75,6 +73,8 @@ pub trait ViewBuilder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     records: Vec<Presence>,
+    /// For each record that holds several messages: why each of them is out of the context.
+    lists: HashMap<usize, Vec<Outside>>,
     messages: u64,
     portions: HashMap<usize, Portion>,
     /// The problems of the session, as its agent loads it.
@@ -92,22 +92,27 @@ pub(crate) struct ContextMessage {
     pub(crate) group: usize,
 }
 
-/// For each record that holds several messages: why each of them is out of the context, if it is.
-pub(crate) type ListReasons = HashMap<usize, Vec<Outside>>;
-
 impl View {
-    /// The view of an empty context: why each record is outside it.
-    pub fn outside(reasons: impl IntoIterator<Item = Outside>) -> Self {
-        let records = reasons.into_iter().map(Presence::Outside).collect();
-        Self { records, ..Self::default() }
+    /// Says why the record of that number is outside the context: without this it is never sent.
+    pub fn leave(&mut self, record: usize, why: Outside) {
+        self.set(record, Presence::Outside(why));
+    }
+
+    /// The record of that number holds so many messages.
+    pub(crate) fn hold(&mut self, record: usize, messages: usize) {
+        self.lists.insert(record, vec![Outside::NeverSent; messages]);
+    }
+
+    /// Says why a message of a record is outside the context.
+    pub(crate) fn leave_message(&mut self, record: usize, number: usize, why: Outside) {
+        self.leave(record, why);
+        if let Some(list) = self.lists.get_mut(&record) {
+            list[number] = why;
+        }
     }
 
     /// Appends a message to the context: the numbers of its records, from 0, in the order of the
     /// file.
-    ///
-    /// # Panics
-    ///
-    /// When there is no record of such a number.
     pub fn add_message(&mut self, records: &[usize]) {
         self.put(self.messages, records);
         self.messages += 1;
@@ -115,7 +120,7 @@ impl View {
 
     /// Appends messages to the context. The records of a group come in the order of the file; a
     /// group that others interrupt has the place of its beginning.
-    pub(crate) fn add_messages(&mut self, messages: &[ContextMessage], lists: &ListReasons) {
+    pub(crate) fn add_messages(&mut self, messages: &[ContextMessage]) {
         let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
         let mut portions: BTreeMap<usize, Vec<(usize, u64)>> = BTreeMap::new();
         let mut last = None;
@@ -138,7 +143,7 @@ impl View {
                 continue;
             };
             // All messages of a record together are no portion of it.
-            let reasons = lists.get(&record).map_or(&[][..], Vec::as_slice);
+            let reasons = self.lists.get(&record).map_or(&[][..], Vec::as_slice);
             let is_together = inside.iter().all(|(_, place)| *place == fragment.message);
             if !is_together || inside.len() < reasons.len() {
                 self.portions.insert(record, Portion::new(inside, reasons));
@@ -153,12 +158,16 @@ impl View {
 
     fn put(&mut self, message: u64, records: &[usize]) {
         for (at, number) in records.iter().enumerate() {
-            self.records[*number] = Presence::Inside(Fragment {
-                message,
-                begins: at == 0,
-                ends: at + 1 == records.len(),
-            });
+            let (begins, ends) = (at == 0, at + 1 == records.len());
+            self.set(*number, Presence::Inside(Fragment { message, begins, ends }));
         }
+    }
+
+    fn set(&mut self, number: usize, presence: Presence) {
+        if number >= self.records.len() {
+            self.records.resize(number + 1, Presence::Outside(Outside::NeverSent));
+        }
+        self.records[number] = presence;
     }
 
     /// The presence of the record of that number, from 0. A record that the view does not know is
@@ -265,7 +274,7 @@ impl Presences {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContextMessage, Fragment, ListReasons, Outside, Presence, View};
+    use super::{ContextMessage, Fragment, Outside, Presence, View};
 
     fn messages(all: &[(usize, usize, usize)]) -> Vec<ContextMessage> {
         let all = all.iter();
@@ -274,8 +283,9 @@ mod tests {
 
     #[test]
     fn messages_may_take_several_records_and_change_their_order() {
-        let reasons = [Outside::Superseded, Outside::DeadBranch];
-        let mut view = View::outside([reasons, reasons].concat());
+        let mut view = View::default();
+        view.leave(0, Outside::Superseded);
+        view.leave(1, Outside::DeadBranch);
         view.add_message(&[3]);
         view.add_message(&[0, 2]);
         let inside = |message, begins, ends| Presence::Inside(Fragment { message, begins, ends });
@@ -288,9 +298,9 @@ mod tests {
 
     #[test]
     fn a_list_that_is_in_the_context_as_one_is_a_whole_record() {
-        let mut view = View::outside([Outside::NeverSent; 3]);
-        let lists = ListReasons::from([(0, vec![Outside::NeverSent; 2])]);
-        view.add_messages(&messages(&[(0, 0, 0), (0, 1, 0), (1, 0, 1), (2, 0, 1)]), &lists);
+        let mut view = View::default();
+        view.hold(0, 2);
+        view.add_messages(&messages(&[(0, 0, 0), (0, 1, 0), (1, 0, 1), (2, 0, 1)]));
         assert!((0..3).all(|record| view.portion(record).is_none()));
         let message = |record| match view.of(record) {
             Presence::Inside(fragment) => (fragment.message, fragment.begins, fragment.ends),
@@ -303,9 +313,10 @@ mod tests {
 
     #[test]
     fn a_message_between_those_of_a_list_parts_them() {
-        let mut view = View::outside([Outside::NeverSent; 2]);
-        let lists = ListReasons::from([(0, vec![Outside::Superseded; 3])]);
-        view.add_messages(&messages(&[(0, 2, 0), (1, 0, 1), (0, 0, 0)]), &lists);
+        let mut view = View::default();
+        view.hold(0, 3);
+        view.leave_message(0, 1, Outside::Superseded);
+        view.add_messages(&messages(&[(0, 2, 0), (1, 0, 1), (0, 0, 0)]));
         let portion = view.portion(0).expect("not all of it together");
         assert_eq!(portion.inside(), [(0, 2), (2, 0)]);
         assert_eq!(portion.outside(), [(1, Outside::Superseded)]);

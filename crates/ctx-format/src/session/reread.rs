@@ -18,6 +18,8 @@ pub(crate) struct SecondReading {
     source: Source,
     /// Each record with its length.
     waiting: VecDeque<(Origin, usize)>,
+    /// How many records there are: a line that is too long comes in pieces.
+    records: usize,
     /// The bytes of the record that was handed out last.
     bytes: Vec<u8>,
     /// The problems of the session, by line.
@@ -27,7 +29,8 @@ pub(crate) struct SecondReading {
 impl SecondReading {
     /// Before the first record.
     pub(crate) fn new(source: Source) -> Self {
-        Self { source, waiting: VecDeque::new(), bytes: Vec::new(), flaws: Vec::new() }
+        let (waiting, bytes, flaws) = Default::default();
+        Self { source, waiting, records: 0, bytes, flaws }
     }
 
     /// The next record of the first reading.
@@ -39,9 +42,9 @@ impl SecondReading {
         if let Source::Spool(spool) = &mut self.source {
             spool.push(record.bytes)?;
         }
-        // A line that is too long comes in pieces, and is one record.
         if record.piece.begins() {
-            show(view, record);
+            show(view, self.records, record);
+            self.records += 1;
         }
         let length = record.bytes.len();
         self.waiting.push_back((record.origin(), length));
@@ -87,24 +90,27 @@ impl SecondReading {
 }
 
 /// Shows a record, all of it or its first piece, to a view.
-pub fn show(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+pub fn show(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     match record.object() {
-        Some(object) if record.class == Class::Concatenated => view.push_first_of(object),
-        _ if record.class.is_bad() => show_bad(view, record),
-        _ => view.push(record.whole_object()),
+        Some(object) if record.class == Class::Concatenated => view.push_first_of(number, object),
+        Some(object) => view.push(number, object),
+        None if record.class.is_bad() => show_bad(view, number, record),
+        None => {}
     }
 }
 
 /// A bad line, of which some agents read something.
-fn show_bad(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     let text = String::from_utf8_lossy(record.bytes.get(record.skipped..).unwrap_or_default());
     let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
     match Object::parse(&text) {
-        Ok(object) if is_read && record.class != Class::NotUtf8 => view.push_first_of(&object),
-        Ok(object) if is_read && object.rest().trim_ascii().is_empty() => {
-            view.push_replaced(&object);
+        Ok(object) if is_read && record.class != Class::NotUtf8 => {
+            view.push_first_of(number, &object)
         }
-        _ => view.push_bad(),
+        Ok(object) if is_read && object.rest().trim_ascii().is_empty() => {
+            view.push_replaced(number, &object);
+        }
+        _ => view.push_bad(number),
     }
 }
 

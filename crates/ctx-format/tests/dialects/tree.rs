@@ -166,19 +166,15 @@ struct Entry {
 }
 
 impl ViewBuilder for Entries {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        self.0.push(match object {
-            None => Entry::default(),
-            Some(object) => {
-                let text = |key| object.text_of(key).map(Cow::into_owned);
-                Entry {
-                    kind: text("type").unwrap_or_default(),
-                    id: text("id"),
-                    parent: text("parent"),
-                    first_kept: text("firstKept"),
-                    reply: text("reply"),
-                }
-            }
+    fn push(&mut self, record: usize, object: &Object<'_>) {
+        self.0.resize_with(record, Entry::default);
+        let text = |key| object.text_of(key).map(Cow::into_owned);
+        self.0.push(Entry {
+            kind: text("type").unwrap_or_default(),
+            id: text("id"),
+            parent: text("parent"),
+            first_kept: text("firstKept"),
+            reply: text("reply"),
         });
     }
 
@@ -192,7 +188,10 @@ impl ViewBuilder for Entries {
             _ if compacted.contains(&at) => Outside::BeforeCompaction,
             _ => Outside::NeverSent,
         };
-        let mut view = View::outside((0..self.0.len()).map(reason));
+        let mut view = View::default();
+        for record in 0..self.0.len() {
+            view.leave(record, reason(record));
+        }
         for message in self.messages(&context) {
             view.add_message(&message);
         }

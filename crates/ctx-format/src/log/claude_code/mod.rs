@@ -104,10 +104,8 @@ impl Dialect for ClaudeCode {
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
         let message = reply(object)?;
         let request = object.text_of("requestId");
-        let of = match message.text_of("id") {
-            Some(id) => UsageOf::Reply(ReplyId::of(&id, request.as_deref())),
-            None => UsageOf::Record,
-        };
+        let reply = |id: Cow<'_, str>| UsageOf::Reply(ReplyId::of(&id, request.as_deref()));
+        let of = message.text_of("id").map_or(UsageOf::Record, reply);
         let usage = anthropic::usage(&message)?;
         Some(Usage {
             window: Some(if usage.prompt > WINDOW { LONG_WINDOW } else { WINDOW }),
@@ -197,7 +195,7 @@ impl Dialect for ClaudeCode {
 
 impl Log for ClaudeCode {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<tree::Builder>::default()
+        Box::<tree::Lines>::default()
     }
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {

@@ -38,9 +38,9 @@ pub(super) struct LastUse {
 }
 
 impl Lines {
-    pub(super) fn push(&mut self, line: Line) {
+    pub(super) fn add(&mut self, line: Line) {
         match line {
-            Line::Node(node) => self.add(node),
+            Line::Node(node) => self.hang(node),
             Line::Progress { id, parent } => {
                 let parent = self.without_progress(parent);
                 self.progress.insert(id, parent);
@@ -50,7 +50,7 @@ impl Lines {
         }
     }
 
-    fn add(&mut self, mut node: Node) {
+    fn hang(&mut self, mut node: Node) {
         node.parent = self.without_progress(node.parent);
         if let NodeKind::Boundary(boundary) = &mut node.kind {
             boundary.before = self.without_progress(boundary.before);
@@ -213,32 +213,21 @@ impl Tree for LoadedTree<'_> {
     }
 }
 
-/// Sees each record of a session once.
-#[derive(Default)]
-pub(super) struct Builder {
-    lines: Lines,
-    records: usize,
-}
-
-impl ViewBuilder for Builder {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        if let Some(object) = object {
-            self.lines.push(Line::of(self.records, object));
-        }
-        self.records += 1;
+impl ViewBuilder for Lines {
+    fn push(&mut self, record: usize, object: &Object<'_>) {
+        self.add(Line::of(record, object));
     }
 
     /// The client reads the first object of a line, and not the rest.
-    fn push_first_of(&mut self, object: &Object<'_>) {
-        self.push(Some(object));
+    fn push_first_of(&mut self, record: usize, object: &Object<'_>) {
+        self.push(record, object);
     }
 
     fn view(&self) -> View {
-        let nodes = &self.lines.nodes;
-        let mut tree = LoadedTree::new(&self.lines);
+        let mut tree = LoadedTree::new(self);
         let context = Context::of(&mut tree);
-        let mut view = View::outside(self.reasons(context.lines.first().copied()));
-        for message in messages(context.lines.iter().map(|place| &nodes[*place])) {
+        let mut view = outside(self, context.lines.first().copied());
+        for message in messages(context.lines.iter().map(|place| &self.nodes[*place])) {
             view.add_message(&message);
         }
         view.flaws = flaws::of(&tree, &context);
@@ -246,25 +235,23 @@ impl ViewBuilder for Builder {
     }
 }
 
-impl Builder {
-    /// Why each record is outside the context that begins with `begin`, if it is.
-    fn reasons(&self, begin: Option<usize>) -> Vec<Outside> {
-        let nodes = &self.lines.nodes;
-        let mut reasons = vec![Outside::NeverSent; self.records];
-        for node in nodes.iter().filter(|node| is_in_context(node)) {
-            reasons[node.record] =
-                if node.is_sidechain { Outside::OtherAgent } else { Outside::DeadBranch };
-        }
-        for place in begin.map_or_else(Vec::new, |begin| compacted(&self.lines, begin)) {
-            if is_in_context(&nodes[place]) || nodes[place].is_boundary() {
-                reasons[nodes[place].record] = Outside::BeforeCompaction;
-            }
-        }
-        for record in &self.lines.superseded {
-            reasons[*record] = Outside::Superseded;
-        }
-        reasons
+/// Why each record is outside the context that begins with `begin`, if it is.
+fn outside(lines: &Lines, begin: Option<usize>) -> View {
+    let mut view = View::default();
+    for node in lines.nodes.iter().filter(|node| is_in_context(node)) {
+        let why = if node.is_sidechain { Outside::OtherAgent } else { Outside::DeadBranch };
+        view.leave(node.record, why);
     }
+    for place in begin.map_or_else(Vec::new, |begin| compacted(lines, begin)) {
+        let node = &lines.nodes[place];
+        if is_in_context(node) || node.is_boundary() {
+            view.leave(node.record, Outside::BeforeCompaction);
+        }
+    }
+    for record in &lines.superseded {
+        view.leave(*record, Outside::Superseded);
+    }
+    view
 }
 
 /// The places of the lines that compactions before `begin`, the first line of the context, stand

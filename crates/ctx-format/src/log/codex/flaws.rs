@@ -23,7 +23,6 @@ const LOADS_NOTHING: &str = "Codex loads nothing of the file";
 /// Looks at the lines as they come.
 #[derive(Default)]
 pub(super) struct Flaws {
-    records: usize,
     /// The first line that is not blank, if it is no header.
     headless: Option<usize>,
     has_lines: bool,
@@ -51,21 +50,14 @@ struct HeaderFacts {
 
 impl Flaws {
     /// A line that does not parse.
-    pub(super) fn push_bad(&mut self) {
+    pub(super) fn push_bad(&mut self, record: usize) {
         if !self.has_lines {
-            self.headless = Some(self.records);
+            self.headless = Some(record);
         }
         self.has_lines = true;
-        self.records += 1;
     }
 
-    /// The next record; `None` for a blank one.
-    pub(super) fn push(&mut self, object: Option<&Object<'_>>, line: &Line) {
-        let record = self.records;
-        self.records += 1;
-        let Some(object) = object else {
-            return;
-        };
+    pub(super) fn push(&mut self, record: usize, object: &Object<'_>, line: &Line) {
         let is_header = is_header(object);
         if is_header {
             self.header.get_or_insert(record);

@@ -4,7 +4,7 @@ use super::flaws::Flaws;
 use super::line::{Item, ItemKind, Line};
 use crate::Object;
 use crate::log::links::LineId;
-use crate::log::view::{ContextMessage, ListReasons, Outside, View, ViewBuilder};
+use crate::log::view::{ContextMessage, Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
 /// How much of what the user said a compaction without items keeps, in tokens, of which the client
@@ -192,39 +192,34 @@ pub(super) struct Builder {
 }
 
 impl ViewBuilder for Builder {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        let line = object.map_or(Line::Other, Line::of);
-        self.flaws.push(object, &line);
+    fn push(&mut self, record: usize, object: &Object<'_>) {
+        let line = Line::of(object);
+        self.flaws.push(record, object, &line);
+        self.lines.resize(record, Line::Other);
         self.lines.push(line);
     }
 
-    fn push_bad(&mut self) {
-        self.flaws.push_bad();
-        self.lines.push(Line::Other);
+    fn push_bad(&mut self, record: usize) {
+        self.flaws.push_bad(record);
     }
 
-    fn push_replaced(&mut self, _: &Object<'_>) {
-        self.push_bad();
+    fn push_replaced(&mut self, record: usize, _: &Object<'_>) {
+        self.push_bad(record);
     }
 
     fn view(&self) -> View {
         let base = base(&self.lines);
         let replay = Replay::of(&self.lines, base);
-        let mut reasons = vec![Outside::NeverSent; self.lines.len()];
-        let mut lists = ListReasons::new();
+        let mut view = View::default();
         if let Some(base) = base
             && let Line::Replacement(items) = &self.lines[base]
         {
-            lists.insert(base, vec![Outside::NeverSent; items.len()]);
+            view.hold(base, items.len());
         }
         for ((record, number), why) in &replay.left {
-            reasons[*record] = *why;
-            if let Some(reasons) = lists.get_mut(record) {
-                reasons[*number] = *why;
-            }
+            view.leave_message(*record, *number, *why);
         }
-        let mut view = View::outside(reasons);
-        view.add_messages(&messages(&replay, base), &lists);
+        view.add_messages(&messages(&replay, base));
         view.flaws = self.flaws.all();
         view.flaws.extend(off_the_path(&self.lines, base));
         view

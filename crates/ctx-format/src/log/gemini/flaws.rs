@@ -90,8 +90,8 @@ pub(super) fn answered(object: &Object<'_>, messages: &[Object<'_>], id: &str) -
 }
 
 impl ViewBuilder for Log {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        self.add(object);
+    fn push(&mut self, record: usize, object: &Object<'_>) {
+        self.add(record, object);
     }
 
     fn begin_document(&mut self) {
@@ -105,13 +105,13 @@ impl ViewBuilder for Log {
         for (place, turn) in &turns {
             messages.push(*place, turn);
         }
-        let mut view = View::outside(self.reasons.iter().copied());
+        let mut view = self.outside.clone();
         view.flaws = unanswered(&turns);
         view.flaws.extend(self.rewound.iter().cloned());
         if !self.has_header {
             view.flaws.extend(self.headless.clone());
         }
-        view.add_messages(&messages.all, &self.lists);
+        view.add_messages(&messages.all);
         view
     }
 }

@@ -13,7 +13,7 @@ use super::flaws;
 use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
-use crate::log::view::{ListReasons, Outside};
+use crate::log::view::{Outside, View};
 use crate::{Flaw, Object, Role};
 
 /// How the loader reads a line, by its keys in this order: one may have several of them.
@@ -98,10 +98,8 @@ pub(super) struct Log {
     /// In order.
     pub(super) entries: Vec<Entry>,
     places: HashMap<LineId, usize>,
-    /// Why each record is outside the context, if it is.
-    pub(super) reasons: Vec<Outside>,
-    /// The same for the messages of records that hold several.
-    pub(super) lists: ListReasons,
+    /// What is outside the context, and why.
+    pub(super) outside: View,
     /// The places of messages that a list has displaced.
     displaced: HashMap<LineId, MessagePosition>,
     /// Rewinds to messages that are not there.
@@ -112,13 +110,8 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// The next record; `None` if it is no object.
-    pub(super) fn add(&mut self, object: Option<&Object<'_>>) {
-        let record = self.reasons.len();
-        self.reasons.push(Outside::NeverSent);
-        let Some(object) = object else {
-            return;
-        };
+    /// The next record that is an object.
+    pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         self.headless.get_or_insert_with(|| flaws::no_header(record, object));
         let line = Line::of(object);
         match &line {
@@ -149,7 +142,7 @@ impl Log {
             number += usize::from(self.put(message, MessagePosition { record, number }));
         }
         if number > 1 {
-            self.lists.insert(record, vec![Outside::NeverSent; number]);
+            self.outside.hold(record, number);
         }
     }
 
@@ -167,10 +160,7 @@ impl Log {
 
     /// A message leaves the context.
     fn leave(&mut self, place: MessagePosition, why: Outside) {
-        self.reasons[place.record] = why;
-        if let Some(reasons) = self.lists.get_mut(&place.record) {
-            reasons[place.number] = why;
-        }
+        self.outside.leave_message(place.record, place.number, why);
     }
 
     /// Adds a message, or puts it in place of an older one with its id; whether it may be sent.
@@ -183,7 +173,7 @@ impl Log {
         if let Some(place) = self.places.get(&id) {
             let before = std::mem::replace(&mut self.entries[*place], entry);
             if before.turn.is_none() {
-                self.reasons[before.place.record] = Outside::Superseded;
+                self.outside.leave(before.place.record, Outside::Superseded);
             } else if superseded.is_none() {
                 superseded = Some(before.place);
             }

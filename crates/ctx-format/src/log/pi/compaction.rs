@@ -31,7 +31,7 @@ impl CompactionWriter for Writer {
     fn push(&mut self, object: &Object<'_>) {
         self.times.push(object);
         let (place, number) = (self.entries.nodes.len(), self.entries.lines);
-        self.entries.push(number, object);
+        self.entries.add(number, object);
         if self.entries.newest == Some(place)
             && let Some(id) = object.get("id")
         {

@@ -52,7 +52,7 @@ impl Dialect for Pi {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        if let Some(text) = self.edited(object) {
+        if let Some(text) = entry::edited(object) {
             return Some(self.outline(&Object::parse(&text).ok()?)?.into_owned());
         }
         let entry = Entry::of(object)?;
@@ -75,7 +75,7 @@ impl Dialect for Pi {
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
-        if let Some(text) = self.edited(object) {
+        if let Some(text) = entry::edited(object) {
             let message = self.message(&Object::parse(&text).ok()?)?;
             return Some(message.into_owned().without_places());
         }
@@ -136,12 +136,8 @@ impl Dialect for Pi {
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<HeldMessage<'a>> {
-        let raw = self.edited(object).map_or(object.text().trim().into(), Cow::Owned);
+        let raw = entry::edited(object).map_or(object.text().trim().into(), Cow::Owned);
         HeldMessage::alone(self, object, raw)
-    }
-
-    fn edited(&self, object: &Object<'_>) -> Option<String> {
-        entry::edited(object)
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
@@ -151,7 +147,7 @@ impl Dialect for Pi {
         let sent: &[&str] = match entry.kind {
             _ if entry.is_summary() => &["summary"],
             EntryKind::Shell => &["command", "output"],
-            _ if self.edited(object).is_some() => &[],
+            _ if entry::edited(object).is_some() => &[],
             _ => &["content"],
         };
         let is_result = entry.kind == EntryKind::ToolResult;
@@ -206,7 +202,7 @@ impl Dialect for Pi {
 
 impl Log for Pi {
     fn view_builder(&self) -> Box<dyn ViewBuilder> {
-        Box::<view::Builder>::default()
+        Box::<tree::Entries>::default()
     }
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {

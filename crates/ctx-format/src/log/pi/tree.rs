@@ -101,7 +101,7 @@ pub(super) struct Entries {
 
 impl Entries {
     /// The next record, of number `record`.
-    pub(super) fn push(&mut self, record: usize, object: &Object<'_>) {
+    pub(super) fn add(&mut self, record: usize, object: &Object<'_>) {
         if self.lines == 0 {
             self.version = header_version(object);
             if self.version.is_none() {
@@ -115,7 +115,7 @@ impl Entries {
             if has_no_ids(version) {
                 self.number(&mut node, object);
             }
-            self.add(node, object);
+            self.hang(node, object);
         }
         self.lines += 1;
     }
@@ -130,7 +130,7 @@ impl Entries {
         }
     }
 
-    fn add(&mut self, mut node: Node, object: &Object<'_>) {
+    fn hang(&mut self, mut node: Node, object: &Object<'_>) {
         let place = self.nodes.len();
         let moves = self.moves(object);
         if kind_of(object) == "leaf" {

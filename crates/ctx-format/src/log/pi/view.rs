@@ -5,7 +5,7 @@
 //! change the others. `OpenClaw` 2026.9.6 has a second such boundary, a reset. The flaws were tried
 //! with the agents' own loaders.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::tree::{Content, Entries, Node};
 use crate::Object;
@@ -13,27 +13,17 @@ use crate::log::links::{LineId, Tree, off_the_path};
 use crate::log::view::{Outside, View, ViewBuilder};
 use crate::log::{Effect, Flaw};
 
-/// Sees each record of a session once.
-#[derive(Default)]
-pub(super) struct Builder {
-    entries: Entries,
-    records: usize,
-}
-
-impl ViewBuilder for Builder {
-    fn push(&mut self, object: Option<&Object<'_>>) {
-        if let Some(object) = object {
-            self.entries.push(self.records, object);
-        }
-        self.records += 1;
+impl ViewBuilder for Entries {
+    fn push(&mut self, record: usize, object: &Object<'_>) {
+        self.add(record, object);
     }
 
     fn view(&self) -> View {
-        let path = self.entries.path();
-        let context = context(&self.entries, &path);
+        let path = self.path();
+        let context = context(self, &path);
         let edits = edits(&context);
         let edit_of = |node: &Node| edits.get(&node.id?).copied();
-        let mut view = View::outside(self.reasons(&path, &context, &edits));
+        let mut view = outside(self, &path, &context, &edits);
         for node in context.iter().filter(|node| node.is_sent) {
             match edit_of(node) {
                 Some(None) => continue,
@@ -42,40 +32,36 @@ impl ViewBuilder for Builder {
             }
             view.add_message(&[node.record]);
         }
-        view.flaws = flaws(&self.entries, &path);
-        view.flaws.extend(self.entries.headless.clone());
+        view.flaws = flaws(self, &path);
+        view.flaws.extend(self.headless.clone());
         view
     }
 }
 
-impl Builder {
-    /// Why each record is outside the context, if it is.
-    fn reasons(&self, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> Vec<Outside> {
-        let mut reasons = vec![Outside::NeverSent; self.records];
-        let has_place = |node: &Node| node.is_sent || node.edit.is_some();
-        for (place, node) in self.entries.nodes.iter().enumerate() {
-            if has_place(node) {
-                let is_superseded = self.entries.is_superseded(place);
-                reasons[node.record] =
-                    if is_superseded { Outside::Superseded } else { Outside::DeadBranch };
-            }
-        }
-        for place in path {
-            let node = &self.entries.nodes[*place];
-            if has_place(node) {
-                reasons[node.record] = Outside::BeforeCompaction;
-            }
-        }
-        for node in context {
-            let is_omitted = || node.id.is_some_and(|id| edits.get(&id) == Some(&None));
-            if node.edit.is_some() {
-                reasons[node.record] = Outside::NeverSent;
-            } else if node.is_sent && is_omitted() {
-                reasons[node.record] = Outside::Superseded;
-            }
-        }
-        reasons
+/// Why each record is outside the context, if it is.
+fn outside(entries: &Entries, path: &[usize], context: &[&Node], edits: &Edits<'_>) -> View {
+    let mut view = View::default();
+    let on_path: HashSet<usize> = path.iter().copied().collect();
+    let has_place = |(_, node): &(usize, &Node)| node.is_sent || node.edit.is_some();
+    for (place, node) in entries.nodes.iter().enumerate().filter(has_place) {
+        let why = if on_path.contains(&place) {
+            Outside::BeforeCompaction
+        } else if entries.is_superseded(place) {
+            Outside::Superseded
+        } else {
+            Outside::DeadBranch
+        };
+        view.leave(node.record, why);
     }
+    for node in context {
+        let is_omitted = || node.id.is_some_and(|id| edits.get(&id) == Some(&None));
+        if node.edit.is_some() {
+            view.leave(node.record, Outside::NeverSent);
+        } else if node.is_sent && is_omitted() {
+            view.leave(node.record, Outside::Superseded);
+        }
+    }
+    view
 }
 
 /// The entries of the path that count, in the order in which pi sends them.
