@@ -41,9 +41,9 @@ pub use record::message::{
 pub use record::object::{Member, NotObject, Object};
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
-pub use record::{Class, MAX_LINE, Origin, Piece, Record, scan};
+pub use record::{Class, MAX_LINE, Origin, Piece, Record};
 pub use session::document::{Conversation, Frame, FromStart, Head};
 pub use session::reread::show as show_to_view;
 pub use session::{Observer, Options, Records, Watch, Watched, dialect_of_lines};
 
-pub(crate) use record::json;
+pub(crate) use record::{json, scan};

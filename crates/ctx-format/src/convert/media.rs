@@ -23,13 +23,9 @@ impl Data {
     /// The data of `media`; `None` for a reference that only one API can follow.
     pub(crate) fn of(media: &Media<'_>) -> Option<Self> {
         let object = Object::parse(&media.raw).ok()?;
-        let text = |object: &Object<'_>, key: &str| object.text_of(key).map(Into::into);
+        let text = |object: &Object<'_>, key| String::from(object.text_of(key).unwrap_or_default());
         let within = |key: &str| object.object_of(key);
-        let here = |mime: Option<String>, data: Option<String>| Self {
-            mime: mime.unwrap_or_default(),
-            place: DataLocation::Here(data.unwrap_or_default()),
-            name: None,
-        };
+        let here = Self::here;
         let data = match media.kind {
             // pi has its data next to the type, Anthropic in a source.
             "image" | "document" if object.get("source").is_none() => {
@@ -48,14 +44,15 @@ impl Data {
             "input_audio" => {
                 let audio = within("input_audio").unwrap_or_else(|| object.clone());
                 let format = audio.text_of("format")?;
-                here(Some(format!("audio/{format}")), text(&audio, "data"))
+                here(format!("audio/{format}"), text(&audio, "data"))
             }
             "file" | "input_file" => {
                 let file = within("file").unwrap_or_else(|| object.clone());
                 let url = file.text_of("file_data").or_else(|| file.text_of("file_url"));
-                Self { name: text(&file, "filename"), ..Self::of_url(&url?) }
+                let name = file.text_of("filename").map(Into::into);
+                Self { name, ..Self::of_url(&url?) }
             }
-            "image_generation_call" => here(Some("image/png".into()), text(&object, "result")),
+            "image_generation_call" => here("image/png".into(), text(&object, "result")),
             "inlineData" => {
                 let data = within("inlineData")?;
                 here(text(&data, "mimeType"), text(&data, "data"))
@@ -77,13 +74,13 @@ impl Data {
     fn of_url(url: &str) -> Self {
         let inner = url.strip_prefix("data:");
         match inner.and_then(|inner| inner.split_once(";base64,")) {
-            Some((mime, data)) => Self {
-                mime: mime.to_owned(),
-                place: DataLocation::Here(data.to_owned()),
-                name: None,
-            },
+            Some((mime, data)) => Self::here(mime.to_owned(), data.to_owned()),
             None => Self::at(url.to_owned(), "image"),
         }
+    }
+
+    fn here(mime: String, data: String) -> Self {
+        Self { mime, place: DataLocation::Here(data), name: None }
     }
 
     fn at(url: String, kind: &str) -> Self {

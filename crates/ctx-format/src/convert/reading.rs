@@ -7,10 +7,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use sha2::{Digest, Sha256};
 
 use crate::compaction::Ids;
-use crate::convert::pairing;
 use crate::convert::turn::{Family, Key};
 use crate::convert::writing::Writing;
 use crate::convert::{ConvertError, Converter, LossKind, Report, SourceId};
+use crate::convert::{pairing, reply};
 use crate::dialect::{Anthropic, Format, Sniff};
 use crate::record::json;
 use crate::view::{Outside, Presence};
@@ -133,9 +133,18 @@ impl<'c> Reading<'c> {
         let joins_replies = Format::of(self.from).family == Family::Items;
         let whole_records = self.converter.whole_records;
         let units = pairing::units(&self.entries, joins_replies, whole_records);
-        let session = self.session();
-        let read = (&*self.entries, self.spool);
-        Writing::new(self.converter, self.from, read, session, self.report, out).all(&units)
+        let writing = Writing {
+            target: (Format::of(self.converter.to).writer)(self.session()),
+            has_begun: self.converter.mark.is_some() || whole_records,
+            converter: self.converter,
+            from: self.from,
+            entries: &self.entries,
+            spool: self.spool,
+            ids: reply::Ids::default(),
+            report: self.report,
+            out,
+        };
+        writing.all(&units)
     }
 
     /// What an agent's file says about the session.
@@ -192,14 +201,9 @@ pub(crate) struct Entry {
 impl Entry {
     /// An entry for `held`, a message of `record`. Its position in the spool is set later.
     pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &HeldMessage<'_>) -> Self {
-        let denials = held.message.results().filter_map(|result| {
-            let is_marked = match result.denial {
-                Denial::None => return None,
-                Denial::Reported => false,
-                Denial::Marked => true,
-            };
-            Some((result.id.as_deref()?.into(), is_marked))
-        });
+        let denied = held.message.results().filter(|result| result.denial != Denial::None);
+        let denials =
+            denied.filter_map(|it| Some((it.id.as_deref()?.into(), it.denial == Denial::Marked)));
         let message = match record.presence {
             Some(Presence::Inside(fragment)) => fragment.message,
             _ => origin.record,

@@ -142,14 +142,11 @@ pub(crate) fn pieces<'a>(held: &HeldMessage<'a>, family: Family) -> Vec<Piece<'a
     let blocks = blocks
         .and_then(|object| object.elements_of("content"))
         .filter(|blocks| blocks.len() == held.message.parts.len());
-    match blocks {
-        None => parts.map(Piece::bare).collect(),
-        Some(blocks) => {
-            let whole = |raw: &'a str| Object::parse(raw).is_ok().then_some(raw);
-            let pieces = parts.zip(blocks);
-            pieces.map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
-        }
-    }
+    let Some(blocks) = blocks else {
+        return parts.map(Piece::bare).collect();
+    };
+    let whole = |raw: &'a str| Object::parse(raw).is_ok().then_some(raw);
+    parts.zip(blocks).map(|(part, raw)| Piece { part, block: whole(raw) }).collect()
 }
 
 /// What pairs a call with its results: the id, or the name if there is no id.

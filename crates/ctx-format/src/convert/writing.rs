@@ -2,7 +2,7 @@
 
 use crate::compaction::LineText;
 use crate::convert::pairing::Unit;
-use crate::convert::reading::{DENIALS, Entry, IS_REQUEST, Session};
+use crate::convert::reading::{DENIALS, Entry, IS_REQUEST};
 use crate::convert::reply::{Ids, Maker};
 use crate::convert::target::{Line, Notes, Target};
 use crate::convert::turn::{self, Family};
@@ -15,42 +15,21 @@ use std::io::{self, Write};
 
 /// A session that is being written.
 pub(crate) struct Writing<'w> {
-    converter: Converter<'w>,
+    pub(crate) converter: Converter<'w>,
     /// The dialect that was read.
-    from: &'static dyn Dialect,
+    pub(crate) from: &'static dyn Dialect,
     /// What was read of it, and its texts.
-    entries: &'w [Entry],
-    spool: Spool,
-    target: Box<dyn Target>,
-    ids: Ids,
+    pub(crate) entries: &'w [Entry],
+    pub(crate) spool: Spool,
+    pub(crate) target: Box<dyn Target>,
+    pub(crate) ids: Ids,
     /// Whether the first message that is no system message was written, or none may be added.
-    has_begun: bool,
-    report: Report,
-    out: &'w mut dyn Write,
+    pub(crate) has_begun: bool,
+    pub(crate) report: Report,
+    pub(crate) out: &'w mut dyn Write,
 }
 
-impl<'w> Writing<'w> {
-    pub(crate) fn new(
-        converter: Converter<'w>,
-        from: &'static dyn Dialect,
-        (entries, spool): (&'w [Entry], Spool),
-        session: Session,
-        report: Report,
-        out: &'w mut dyn Write,
-    ) -> Self {
-        Self {
-            target: (Format::of(converter.to).writer)(session),
-            has_begun: converter.mark.is_some() || converter.whole_records,
-            converter,
-            from,
-            entries,
-            spool,
-            ids: Ids::default(),
-            report,
-            out,
-        }
-    }
-
+impl Writing<'_> {
     /// Writes all of it.
     pub(crate) fn all(mut self, units: &[Unit]) -> Result<Report, ConvertError> {
         let lines = self.target.begin();

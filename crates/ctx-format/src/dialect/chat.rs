@@ -227,11 +227,10 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
 fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
     let listed = Object::within(raw)?;
     let id = Some(listed.text_of("id").unwrap_or_default());
-    if let Some(custom) = listed.object_of("custom") {
-        return Some(call(object, id, &custom, "input"));
+    match listed.object_of("custom") {
+        Some(custom) => Some(call(object, id, &custom, "input")),
+        None => Some(call(object, id, &listed.object_of("function")?, "arguments")),
     }
-    let function = listed.object_of("function")?;
-    Some(call(object, id, &function, "arguments"))
 }
 
 /// A call whose arguments are the member `key` of `function`, which is part of `object`.

@@ -159,11 +159,6 @@ pub trait Dialect: Sync {
         HeldMessage::alone(self, object, object.text().trim().into())
     }
 
-    /// The text of a record that a later one gives another content, with that content.
-    fn edited(&self, _object: &Object<'_>) -> Option<String> {
-        None
-    }
-
     /// The values in a record of the context that the model is sent, and their copies.
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
         Wrapped { sent: vec![object.text().trim_end()], copies: Vec::new() }

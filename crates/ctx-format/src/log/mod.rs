@@ -161,9 +161,7 @@ pub(crate) const NO_TIME: &str = "1970-01-01T00:00:00.000Z";
 pub(crate) fn session_id(time: &str) -> String {
     let digits = time.chars().filter(char::is_ascii_digit);
     let digits: String = digits.chain("0".repeat(20).chars()).take(20).collect();
-    let (date, rest) = digits.split_at(8);
-    let (minute, rest) = rest.split_at(4);
-    let (second, rest) = rest.split_at(3);
+    let [date, minute, second, rest] = [0..8, 8..12, 12..15, 15..20].map(|place| &digits[place]);
     format!("{date}-{minute}-7{second}-8000-0000000{rest}")
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod message;
 pub(crate) mod object;
-pub mod scan;
+pub(crate) mod scan;
 pub(crate) mod spool;
 pub(crate) mod tag;
 

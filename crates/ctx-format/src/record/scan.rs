@@ -107,9 +107,9 @@ impl<'a> Walk<'a> {
     /// Behind the string whose opening quote was taken.
     fn string(&mut self) -> Option<()> {
         loop {
-            let special = Block::of(self.text.get(self.at..)?).special();
+            let special = special(self.text.get(self.at..)?);
             if special == 0 {
-                self.at += Block::LENGTH;
+                self.at += BLOCK;
                 continue;
             }
             self.at += special.trailing_zeros() as usize + 1;
@@ -247,42 +247,23 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Some bytes of a text, with one result bit per byte.
-pub struct Block(u8x32);
+/// How many bytes of a string are looked at together.
+const BLOCK: usize = 32;
 
-impl Block {
-    /// How many bytes.
-    pub const LENGTH: usize = 32;
-
-    /// The first bytes of a text, padded with NULs.
-    #[inline]
-    pub fn of(text: &[u8]) -> Self {
-        if let Some(bytes) = text.first_chunk() {
-            return Self(u8x32::new(*bytes));
-        }
-        let mut bytes = [0; Self::LENGTH];
-        bytes[..text.len()].copy_from_slice(text);
-        Self(u8x32::new(bytes))
-    }
-
-    /// Where a string of JSON needs attention: quotes, backslashes and control characters.
-    #[inline]
-    pub fn special(&self) -> u32 {
-        let is_control = self.0.min(u8x32::splat(b' ' - 1)).simd_eq(self.0);
-        let is_quote = self.0.simd_eq(u8x32::splat(b'"'));
-        let is_backslash = self.0.simd_eq(u8x32::splat(b'\\'));
-        (is_control | is_quote | is_backslash).to_bitmask()
-    }
-
-    /// The bytes that are one of these.
-    #[inline]
-    pub fn any_of<const COUNT: usize>(&self, bytes: [u8; COUNT]) -> u32 {
-        let mut found = u8x32::splat(0);
-        for byte in bytes {
-            found |= self.0.simd_eq(u8x32::splat(byte));
-        }
-        found.to_bitmask()
-    }
+/// Where the next [`BLOCK`] bytes of a string need attention, a bit per byte: quotes, backslashes
+/// and control characters. A text that is shorter ends with a NUL.
+#[inline]
+fn special(text: &[u8]) -> u32 {
+    let bytes = text.first_chunk().copied().unwrap_or_else(|| {
+        let mut padded = [0; BLOCK];
+        padded[..text.len()].copy_from_slice(text);
+        padded
+    });
+    let block = u8x32::new(bytes);
+    let is_control = block.min(u8x32::splat(b' ' - 1)).simd_eq(block);
+    let is_quote = block.simd_eq(u8x32::splat(b'"'));
+    let is_backslash = block.simd_eq(u8x32::splat(b'\\'));
+    (is_control | is_quote | is_backslash).to_bitmask()
 }
 
 #[cfg(test)]

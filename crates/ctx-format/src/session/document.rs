@@ -15,15 +15,10 @@ use crate::{Object, Record, json};
 pub(crate) struct Document {
     /// Its records, one per line.
     pub(crate) text: Vec<u8>,
-    /// Where those that are not located yet begin in the source.
-    places: std::vec::IntoIter<Position>,
+    /// Where those that are not located yet begin in the source: line and offset.
+    places: std::vec::IntoIter<(u64, u64)>,
     /// The number of members other than `messages`.
     pub(crate) members_beside: usize,
-}
-
-struct Position {
-    line: u64,
-    offset: u64,
 }
 
 impl Document {
@@ -53,25 +48,21 @@ impl Document {
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let source = std::str::from_utf8(input).ok()?;
         let (_, elements, members_beside) = list_of(source)?;
-        let mut text = Vec::with_capacity(source.len());
         let mut places = Vec::with_capacity(elements.len());
         let (mut line, mut counted) = (1, 0);
-        for element in elements {
+        for element in &elements {
             let start = json::place_in(source, element).start;
             line += memchr::memchr_iter(b'\n', &source.as_bytes()[counted..start]).count() as u64;
             counted = start;
-            on_one_line(element, &mut text);
-            text.push(b'\n');
-            let offset = start as u64;
-            places.push(Position { line, offset });
+            places.push((line, start as u64));
         }
-        Some(Self { text, places: places.into_iter(), members_beside })
+        Some(Self { text: lines_of(elements), places: places.into_iter(), members_beside })
     }
 
     /// Puts the place in the source into the next record of [`Self::text`].
     pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
         if let Some(place) = self.places.next() {
-            (record.line, record.offset) = (place.line, place.offset);
+            (record.line, record.offset) = place;
         }
     }
 }
@@ -100,14 +91,19 @@ fn is_message(object: &Object<'_>) -> bool {
     object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
 }
 
-/// A JSON string holds no raw line break, so each one is layout; the blanks
-/// after it are its indentation.
-pub(crate) fn on_one_line(element: &str, out: &mut Vec<u8>) {
-    let mut lines = element.split(['\n', '\r']);
-    out.extend_from_slice(lines.next().unwrap_or_default().as_bytes());
-    for line in lines {
-        out.extend_from_slice(line.trim_start_matches([' ', '\t']).as_bytes());
+/// JSON values, one per line. A JSON string holds no raw line break, so each one is layout; the
+/// blanks after it are its indentation.
+fn lines_of<'a>(elements: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for element in elements {
+        let mut lines = element.split(['\n', '\r']);
+        out.extend_from_slice(lines.next().unwrap_or_default().as_bytes());
+        for line in lines {
+            out.extend_from_slice(line.trim_start_matches([' ', '\t']).as_bytes());
+        }
+        out.push(b'\n');
     }
+    out
 }
 
 /// The messages inside a batch record, raw, with what stands around them.
@@ -169,12 +165,7 @@ impl Frame {
 
     /// Its messages, one per line.
     pub fn lines(&self) -> Vec<u8> {
-        let mut lines = Vec::with_capacity(self.source.len());
-        for place in &self.messages {
-            on_one_line(&self.source[place.clone()], &mut lines);
-            lines.push(b'\n');
-        }
-        lines
+        lines_of(self.messages.iter().map(|place| &self.source[place.clone()]))
     }
 
     /// The same value with other messages, one per line. Messages that it has already keep their
@@ -313,7 +304,7 @@ mod tests {
         let document = Document::parse(input.as_bytes())?;
         let text = String::from_utf8(document.text).expect("UTF-8");
         let records = text.split_inclusive('\n').zip(document.places);
-        let records = records.map(|(record, place)| (record.to_owned(), place.line));
+        let records = records.map(|(record, place)| (record.to_owned(), place.0));
         Some((records.collect(), document.members_beside))
     }
 

@@ -56,17 +56,11 @@ impl CompactionWriter for Writer {
         if !self.has_envelopes {
             return Err(CompactionError::NoHeader);
         }
-        let summary = items::of_user(compaction.summary);
-        let mut history = Vec::new();
-        for (place, kept) in compaction.kept.iter().enumerate() {
-            if place == compaction.kept_before {
-                history.push(summary.clone());
-            }
-            history.extend(items_of(kept)?);
-        }
-        if compaction.kept_before >= compaction.kept.len() {
-            history.push(summary);
-        }
+        let kept: Vec<Vec<String>> =
+            compaction.kept.iter().map(items_of).collect::<Result<_, _>>()?;
+        let (before, after) = kept.split_at(compaction.kept_before.min(kept.len()));
+        let summary = vec![items::of_user(compaction.summary)];
+        let history = [before.concat(), summary, after.concat()].concat();
         let payload = compacted(compaction.summary, &history);
         let turn = Ids::new(&compaction.seed).uuid();
         let event = |kind| LineText::of_type(kind).text("turn_id", &turn);

@@ -133,18 +133,16 @@ impl Line {
     fn of_turn(object: &Object<'_>) -> Option<Self> {
         let payload = object.object_of("payload")?;
         let turn = || LineId::at(&payload, "turn_id");
-        let kind = kind_of(object);
-        if kind == "turn_context" {
-            return turn().map(Self::Settings);
-        }
-        if kind != "event_msg" {
-            return None;
-        }
-        match &*kind_of(&payload) {
-            "task_started" | "turn_started" => turn().map(Self::Began),
-            "task_complete" | "turn_complete" | "turn_aborted" => turn().map(|_| Self::Ended),
-            "user_message" => payload.text_of("message").map(|_| Self::UserEvent),
-            "thread_rolled_back" => payload.get("num_turns")?.parse().ok().map(Self::RolledBack),
+        match (&*kind_of(object), &*kind_of(&payload)) {
+            ("turn_context", _) => turn().map(Self::Settings),
+            ("event_msg", "task_started" | "turn_started") => turn().map(Self::Began),
+            ("event_msg", "task_complete" | "turn_complete" | "turn_aborted") => {
+                turn().map(|_| Self::Ended)
+            }
+            ("event_msg", "user_message") => payload.text_of("message").map(|_| Self::UserEvent),
+            ("event_msg", "thread_rolled_back") => {
+                payload.get("num_turns")?.parse().ok().map(Self::RolledBack)
+            }
             _ => None,
         }
     }
