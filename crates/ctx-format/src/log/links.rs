@@ -175,6 +175,7 @@ impl LineId {
 }
 
 /// A line of a tree, as far as its path is concerned.
+#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 pub(crate) struct TreeLine {
     /// The number of its record.
     pub(crate) record: usize,

@@ -190,14 +190,9 @@ impl View {
 /// whole record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portion {
-    messages: Arc<PortionMessages>,
+    inside: Arc<[(usize, u64)]>,
+    outside: Arc<[(usize, Outside)]>,
     content: Option<Arc<str>>,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-struct PortionMessages {
-    inside: Vec<(usize, u64)>,
-    outside: Vec<(usize, Outside)>,
 }
 
 impl Portion {
@@ -211,12 +206,12 @@ impl Portion {
         inside.sort_unstable();
         let reasons = reasons.iter().copied().enumerate();
         let outside = reasons.filter(|(number, _)| !has(&inside, *number)).collect();
-        Self { messages: Arc::new(PortionMessages { inside, outside }), content: None }
+        Self { inside: inside.into(), outside, content: None }
     }
 
     /// The one message of a record, which the agent sends with another content, raw.
     pub(crate) fn with_content(content: &str) -> Self {
-        Self { messages: Arc::default(), content: Some(content.into()) }
+        Self { inside: Arc::default(), outside: Arc::default(), content: Some(content.into()) }
     }
 
     /// The content that takes the place of the record's own, raw.
@@ -226,17 +221,17 @@ impl Portion {
 
     /// The messages in the context: the number of each in the record, and in the context.
     pub fn inside(&self) -> &[(usize, u64)] {
-        &self.messages.inside
+        &self.inside
     }
 
     /// The other messages, and why they are not in the context.
     pub fn outside(&self) -> &[(usize, Outside)] {
-        &self.messages.outside
+        &self.outside
     }
 
     /// Whether the message of that number is in the context.
     pub fn holds(&self, number: usize) -> bool {
-        has(&self.messages.inside, number)
+        has(&self.inside, number)
     }
 }
 

@@ -254,12 +254,13 @@ const BLOCK: usize = 32;
 /// and control characters. A text that is shorter ends with a NUL.
 #[inline]
 fn special(text: &[u8]) -> u32 {
-    let bytes = text.first_chunk().copied().unwrap_or_else(|| {
+    let block = if let Some(bytes) = text.first_chunk() {
+        u8x32::new(*bytes)
+    } else {
         let mut padded = [0; BLOCK];
         padded[..text.len()].copy_from_slice(text);
-        padded
-    });
-    let block = u8x32::new(bytes);
+        u8x32::new(padded)
+    };
     let is_control = block.min(u8x32::splat(b' ' - 1)).simd_eq(block);
     let is_quote = block.simd_eq(u8x32::splat(b'"'));
     let is_backslash = block.simd_eq(u8x32::splat(b'\\'));

@@ -105,7 +105,7 @@ fn show_bad(view: &mut dyn ViewBuilder, number: usize, record: &Record<'_>) {
     let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
     match Object::parse(&text) {
         Ok(object) if is_read && record.class != Class::NotUtf8 => {
-            view.push_first_of(number, &object)
+            view.push_first_of(number, &object);
         }
         Ok(object) if is_read && object.rest().trim_ascii().is_empty() => {
             view.push_replaced(number, &object);

@@ -2,7 +2,7 @@
 
 use chrono::DateTime;
 
-use crate::dialect::kind_of;
+use crate::dialect::{blocks, kind_of};
 use crate::log::links::LineId;
 use crate::{Object, json};
 
@@ -146,10 +146,8 @@ impl Line {
 }
 
 fn has_result(object: &Object<'_>) -> bool {
-    let message = object.object_of("message");
-    let blocks = message.and_then(|message| message.elements_of("content")).unwrap_or_default();
-    let mut blocks = blocks.into_iter().filter_map(Object::within);
-    blocks.any(|block| kind_of(&block) == "tool_result")
+    let is_result = |block: &Object<'_>| kind_of(block) == "tool_result";
+    object.object_of("message").is_some_and(|message| blocks(&message).iter().any(is_result))
 }
 
 impl Boundary {

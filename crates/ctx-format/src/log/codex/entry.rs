@@ -35,7 +35,7 @@ impl<'a> Entry<'a> {
 /// newer versions write that item.
 pub(super) struct AgentMessage<'a>(Object<'a>);
 
-impl<'a> AgentMessage<'a> {
+impl AgentMessage<'_> {
     /// Whether the client loads it: these members have no default.
     pub(super) fn is_loaded(&self) -> bool {
         let is_flag = matches!(self.0.get("trigger_turn"), Some("true" | "false"));

@@ -179,16 +179,13 @@ impl Log for Codex {
         let mut edits = Edits::new();
         let info = count_of(object);
         if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
-            // The client uses the total. The cached tokens are part of the input.
             let more = |key| sum(&last, &[key]).saturating_sub(prompt);
-            let by = more("input_tokens");
-            for (key, by) in [
-                ("input_tokens", by),
-                ("cached_input_tokens", more("cached_input_tokens")),
-                ("total_tokens", by),
-            ] {
-                lessen(&mut edits, object, &last, &[key], by);
-            }
+            let mut lessen = |key, by| lessen(&mut edits, object, &last, &[key], by);
+            lessen("input_tokens", more("input_tokens"));
+            // They are part of the input.
+            lessen("cached_input_tokens", more("cached_input_tokens"));
+            // The client uses the total.
+            lessen("total_tokens", more("input_tokens"));
         }
         edits
     }

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::log::{Entry, Log, MessagePosition, Turn, Unanswered};
+use super::log::{Entry, Log, MessagePosition, Turn};
 use super::message::SentMessage;
 use crate::dialect::gemini as part;
 use crate::log::links::LineId;
@@ -32,18 +32,14 @@ pub(super) fn unanswered(turns: &[(MessagePosition, &Turn)]) -> Vec<Flaw> {
 }
 
 /// The calls that wait and were not answered, by their records.
-fn missing(
-    waiting: &[(usize, &Unanswered)],
-    answered: &HashSet<&LineId>,
-    effect: Effect,
-) -> Vec<Flaw> {
-    let missing = waiting.iter().filter(|(_, it)| !answered.contains(&it.call));
-    let flaws = missing.map(|(record, Unanswered { id, .. })| {
+fn missing(waiting: &[(usize, &String)], answered: &HashSet<&LineId>, effect: Effect) -> Vec<Flaw> {
+    let missing = waiting.iter().filter(|(_, id)| !answered.contains(&LineId::of(id)));
+    let flaws = missing.map(|(record, id)| {
         let what = format!(
             "tool call {id} has no result: the Gemini CLI sends it without one, which its API refuses"
         );
         let flaw = Flaw::new(*record, "unanswered-call", effect, what);
-        Flaw { id: Some(id.clone()), ..flaw.repaired_by(Remedy::Change(Vec::new())) }
+        Flaw { id: Some((*id).clone()), ..flaw.repaired_by(Remedy::Change(Vec::new())) }
     });
     flaws.collect()
 }

@@ -206,16 +206,9 @@ pub(super) enum Turn {
         has_results: bool,
         /// Whether the client leaves it out because of an empty part.
         is_void: bool,
-        /// Calls without a result in the same record.
-        unanswered: Vec<Unanswered>,
+        /// Calls without a result in the same record: their ids, or names if they have none.
+        unanswered: Vec<String>,
     },
-}
-
-/// A call without a result.
-pub(super) struct Unanswered {
-    pub(super) call: LineId,
-    /// Its id, or its name if it has none.
-    pub(super) id: String,
 }
 
 impl Turn {
@@ -239,14 +232,14 @@ impl Turn {
         let in_content: Vec<String> = names("functionCall").collect();
         let mut calls: HashSet<LineId> = in_content.iter().map(|name| LineId::of(name)).collect();
         calls.extend(listed.iter().map(id));
-        let called =
+        let called: Vec<String> =
             if sent.is_whole() { in_content } else { listed.iter().map(part::name_of).collect() };
-        let called = called.into_iter().map(|id| Unanswered { call: LineId::of(&id), id });
+        let is_open = |id: &String| !answered.contains(&LineId::of(id));
         Some(Self::Reply {
             calls,
             has_results: !answered.is_empty(),
             is_void: content.iter().any(|raw| part::is_void(raw)),
-            unanswered: called.filter(|it| !answered.contains(&it.call)).collect(),
+            unanswered: called.into_iter().filter(is_open).collect(),
         })
     }
 }
