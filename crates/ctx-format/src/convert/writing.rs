@@ -89,7 +89,7 @@ impl Writing<'_> {
                 let at = entries.first().map_or(0, |entry| entry.line);
                 self.report.count(LossKind::Beginning, "", at);
                 self.report.messages += 1;
-                self.line(Line::of_message(user, &[]), entries)?;
+                self.line(Line::new(user, &[]), entries)?;
             }
             self.line(line, entries)?;
         }
@@ -122,7 +122,8 @@ impl Writing<'_> {
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
         let mut record = LineText::of_object(line.json);
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
-        if let Some(time) = time.filter(|_| line.wants_time) {
+        // The lines of an agent have their own place for it.
+        if let Some(time) = time.filter(|_| !self.converter.to.is_log()) {
             record = record.text("timestamp", time);
         }
         if let Some(mark) = self.converter.mark {

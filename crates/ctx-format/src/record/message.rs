@@ -260,27 +260,16 @@ impl<'a> Message<'a> {
         Self { role, name: None, parts, reasoning: Vec::new(), sealed: 0, continues: false }
     }
 
-    /// The same without anything borrowed from the record.
+    /// The same apart from its record: nothing is borrowed, and there are no places in it.
     pub fn into_owned(self) -> Message<'static> {
         Message {
             role: self.role,
             name: self.name.map(owned),
             parts: owned_parts(self.parts),
-            reasoning: self.reasoning,
+            reasoning: Vec::new(),
             sealed: self.sealed,
             continues: self.continues,
         }
-    }
-
-    /// The same without places in a record: what it says stands elsewhere.
-    pub(crate) fn without_places(mut self) -> Self {
-        self.reasoning.clear();
-        for part in &mut self.parts {
-            if let Part::Call(Call { slot, .. }) | Part::Result(ToolResult { slot, .. }) = part {
-                *slot = None;
-            }
-        }
-        self
     }
 
     /// Every text in it that a person could read, results included, in order.
@@ -354,7 +343,7 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
             id: call.id.map(owned),
             name: owned(call.name),
             arguments: owned(call.arguments),
-            slot: call.slot,
+            slot: None,
         }),
         Part::Result(result) => Part::Result(ToolResult {
             id: result.id.map(owned),
@@ -362,7 +351,7 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
             is_error: result.is_error,
             denial: result.denial,
             parts: owned_parts(result.parts),
-            slot: result.slot,
+            slot: None,
         }),
         Part::Media(media) => Part::media(media.kind, media.raw.into_owned()),
         Part::Opaque(raw) => Part::Opaque(owned(raw)),
@@ -412,12 +401,12 @@ mod tests {
         });
         let message = Message {
             name: Some("n".into()),
-            reasoning: vec![1..2, 3..4],
             sealed: 9,
             continues: true,
             ..Message::new(Role::User, [parts(), vec![call, result]].concat())
         };
-        assert_eq!(message.clone().into_owned(), message);
+        let with_places = Message { reasoning: vec![1..2, 3..4], ..message.clone() };
+        assert_eq!(with_places.into_owned(), message);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Target for Writer {
         let answers = results.answers.iter();
         let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
         blocks.extend(self::blocks(&results.beside, notes));
-        vec![Line::of_message(message("user", &list(&blocks)), &results.origins)]
+        vec![Line::new(message("user", &list(&blocks)), &results.origins)]
     }
 }
 

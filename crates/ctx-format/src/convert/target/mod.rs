@@ -32,7 +32,7 @@ pub(crate) trait Target {
 
     /// The record that holds a message or a result of `role`; `None` if it waits for a summary.
     fn line(&mut self, _: Role, json: String, at: &[usize], _: &Notes<'_>) -> Option<Line> {
-        Some(Line::of_message(json, at))
+        Some(Line::new(json, at))
     }
 
     /// The records of a message.
@@ -93,24 +93,16 @@ pub(crate) struct Line {
     pub(crate) json: String,
     /// The places of the records that it is made of among those of the unit.
     pub(crate) origins: Vec<usize>,
-    /// Whether it has no place of its own for the time.
-    pub(crate) wants_time: bool,
 }
 
 impl Line {
-    /// A message of a linear dialect.
-    pub(crate) fn of_message(json: String, origins: &[usize]) -> Self {
-        Self { json, origins: origins.to_vec(), wants_time: true }
+    pub(crate) fn new(json: String, origins: &[usize]) -> Self {
+        Self { json, origins: origins.to_vec() }
     }
 
     /// A summary in a linear dialect.
     fn of_summary(dialect: &dyn Dialect, Summary { role, text, origins }: &Summary<'_>) -> Self {
-        Self::of_message(dialect.summary_record(dialect.summary_role(*role), text), origins)
-    }
-
-    /// A line of an agent.
-    pub(crate) fn of_log(json: String, origins: &[usize]) -> Self {
-        Self { json, origins: origins.to_vec(), wants_time: false }
+        Self::new(dialect.summary_record(dialect.summary_role(*role), text), origins)
     }
 }
 

@@ -94,11 +94,11 @@ impl Target for Writer {
     fn summary(&mut self, summary: &Summary<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
         let message = anthropic::message("user", &quoted(&summary.text));
         let line = self.wrap("user", &message, true, notes.time_of(&summary.origins));
-        vec![Line::of_log(line, &summary.origins)]
+        vec![Line::new(line, &summary.origins)]
     }
 
     fn line(&mut self, role: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
         let role = if role == Role::Assistant { "assistant" } else { "user" };
-        Some(Line::of_log(self.wrap(role, &json, false, notes.time_of(at)), at))
+        Some(Line::new(self.wrap(role, &json, false, notes.time_of(at)), at))
     }
 }

@@ -28,7 +28,7 @@ impl Writer {
             .text("timestamp", &self.session.time(time))
             .text("type", kind)
             .json("payload", payload);
-        Line::of_log(json.end(), origins)
+        Line::new(json.end(), origins)
     }
 
     /// The screen's copy of a message: the client lists only sessions with a request of the user on

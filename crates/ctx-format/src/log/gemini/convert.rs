@@ -85,12 +85,12 @@ impl Writer {
         let mut origins = said.origins.clone();
         origins.extend(answers.iter().map(|answer| answer.origin));
         let reply = self.reply(said, answers, notes);
-        let mut lines: Vec<Line> = reply.map(|it| Line::of_log(it, &origins)).into_iter().collect();
+        let mut lines: Vec<Line> = reply.map(|it| Line::new(it, &origins)).into_iter().collect();
         if let Some(beside) = results.said_beside() {
             lines.extend(self.message(&beside, notes));
         }
         for answer in answers.iter().filter(|answer| !calls(said, &answer.id)) {
-            lines.push(Line::of_log(self.answer(answer, notes), &[answer.origin]));
+            lines.push(Line::new(self.answer(answer, notes), &[answer.origin]));
         }
         lines
     }
@@ -108,7 +108,7 @@ impl Target for Writer {
             .text("startTime", &time)
             .text("lastUpdated", &time)
             .text("kind", "main");
-        vec![Line::of_log(header.end(), &[])]
+        vec![Line::new(header.end(), &[])]
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -146,11 +146,7 @@ impl Target for Writer {
         messages.append(&mut self.before);
         let set = LineText::new().json("messages", &list(&messages));
         let json = LineText::new().json("$set", &set.end()).end();
-        vec![Line::of_log(json, &summary.origins)]
-    }
-
-    fn line(&mut self, _: Role, json: String, at: &[usize], _: &Notes<'_>) -> Option<Line> {
-        Some(Line::of_log(json, at))
+        vec![Line::new(json, &summary.origins)]
     }
 
     fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
@@ -179,7 +175,7 @@ impl Target for Writer {
 
     fn end(&mut self) -> Vec<Line> {
         let left = std::mem::take(&mut self.before).into_iter();
-        left.map(|json| Line::of_log(json, &[])).collect()
+        left.map(|json| Line::new(json, &[])).collect()
     }
 }
 

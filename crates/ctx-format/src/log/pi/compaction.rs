@@ -58,23 +58,22 @@ impl CompactionWriter for Writer {
         let id = new_id();
         let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
         let first = if is_named { compaction.kept.first() } else { None };
-        let mut line = LineText::new().text("type", "compaction");
+        let mut line = LineText::of_type("compaction");
         if has_ids {
             line = line.text("id", &id).json("parentId", last.as_deref().unwrap_or("null"));
         }
         line =
             line.text("timestamp", &times.next(compaction.now)).text("summary", compaction.summary);
         // A compaction that keeps none names itself.
-        line = if has_ids {
-            let first = first.map(id_of).transpose()?;
-            line.json("firstKeptEntryId", &first.unwrap_or(json::quoted(&id)))
-        } else {
-            let number = |kept: &Kept<'_>| numbers.get(&LineId::of(kept.text.trim())).copied();
-            let first = first.map(|kept| number(kept).ok_or(CompactionError::Unreadable));
-            line.json(
-                "firstKeptEntryIndex",
-                &first.transpose()?.unwrap_or(entries.lines).to_string(),
-            )
+        line = match (has_ids, first) {
+            (true, Some(kept)) => line.json("firstKeptEntryId", &id_of(kept)?),
+            (true, None) => line.text("firstKeptEntryId", &id),
+            (false, Some(kept)) => {
+                let number = numbers.get(&LineId::of(kept.text.trim()));
+                let number = number.ok_or(CompactionError::Unreadable)?;
+                line.json("firstKeptEntryIndex", &number.to_string())
+            }
+            (false, None) => line.json("firstKeptEntryIndex", &entries.lines.to_string()),
         };
         line = line.json("tokensBefore", &compaction.tokens.0.to_string());
         let context = view::context(entries, &entries.path());

@@ -48,7 +48,7 @@ impl Target for Writer {
             .text("id", &self.session.id)
             .text("timestamp", &self.session.now())
             .text("cwd", &self.session.cwd);
-        vec![Line::of_log(header.end(), &[])]
+        vec![Line::new(header.end(), &[])]
     }
 
     fn said(&mut self, said: &TurnMessage<'_>, notes: &mut Notes<'_>) -> Vec<String> {
@@ -103,12 +103,12 @@ impl Target for Writer {
             .text("summary", &summary.text)
             .text("firstKeptEntryId", self.first.as_deref().unwrap_or(&id))
             .json("tokensBefore", "0");
-        vec![Line::of_log(line.end(), &summary.origins)]
+        vec![Line::new(line.end(), &summary.origins)]
     }
 
     fn line(&mut self, _: Role, json: String, at: &[usize], notes: &Notes<'_>) -> Option<Line> {
         let (_, line) = self.entry("message", notes.time_of(at));
-        Some(Line::of_log(line.json("message", &json).end(), at))
+        Some(Line::new(line.json("message", &json).end(), at))
     }
 
     fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {

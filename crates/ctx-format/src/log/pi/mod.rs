@@ -77,7 +77,7 @@ impl Dialect for Pi {
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         if let Some(text) = entry::edited(object) {
             let message = self.message(&Object::parse(&text).ok()?)?;
-            return Some(message.into_owned().without_places());
+            return Some(message.into_owned());
         }
         let entry = Entry::of(object)?;
         let parts = entry.parts(object);
