@@ -18,7 +18,7 @@ pub(crate) mod sign;
 pub(crate) mod unread;
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use crate::convert::reading::Session;
@@ -82,16 +82,13 @@ impl<'a> HeldMessage<'a> {
         object: &Object<'a>,
         raw: Cow<'a, str>,
     ) -> Vec<Self> {
-        let Some(message) = dialect.message(object) else {
-            return Vec::new();
-        };
-        let outline = dialect.outline(object);
-        vec![Self {
+        let held = dialect.message(object).map(|message| Self {
             message,
             raw,
             summary: dialect.summary_text(object),
-            begins_turn: outline.is_some_and(|outline| outline.begins_turn),
-        }]
+            begins_turn: dialect.outline(object).is_some_and(|outline| outline.begins_turn),
+        });
+        held.into_iter().collect()
     }
 }
 
@@ -436,9 +433,7 @@ pub struct ReplyId(u64);
 impl ReplyId {
     /// A message's id, and that of the request that it answers.
     pub(crate) fn of(message: &str, request: Option<&str>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        (message, request).hash(&mut hasher);
-        Self(hasher.finish())
+        Self(BuildHasherDefault::<DefaultHasher>::default().hash_one((message, request)))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use super::{Effect, Flaw, Remedy};
@@ -152,9 +152,7 @@ pub(crate) type ById<T> = HashMap<LineId, T, foldhash::fast::RandomState>;
 
 impl LineId {
     pub(crate) fn of(id: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        Self(hasher.finish())
+        Self(BuildHasherDefault::<DefaultHasher>::default().hash_one(id))
     }
 
     /// The id in the member `key`.
