@@ -15,5 +15,5 @@ pub use line::{
 pub use pattern::{
     HintedMatcher, Lists, Matcher, ascii_regex, bytes_regex, regex, with_ascii_boundaries,
 };
-pub use prose::{has_word, is_joining, is_prose};
+pub use prose::{has_word, is_joining, is_prose, word_list};
 pub use words::{is_cjk, is_han, is_unspaced, words, words_and_pairs};

@@ -5,33 +5,48 @@ const LEAST_WORDS: usize = 6;
 
 /// Words that only join others, in alphabetical order.
 #[rustfmt::skip]
-const JOINING: [&str; 88] = [
+static JOINING: [u64; 88] = word_list([
     "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
     "do", "does", "down", "each", "for", "from", "had", "has", "have", "he", "here", "how", "i", "if", "in", "into",
     "is", "it", "its", "just", "let", "may", "me", "might", "more", "most", "my", "no", "not", "now", "of", "on", "only",
     "or", "other", "our", "out", "over", "she", "should", "so", "some", "than", "that", "the", "their", "them", "then",
     "there", "these", "they", "this", "those", "to", "up", "us", "very", "was", "we", "were", "what", "when", "where",
     "which", "who", "why", "will", "with", "would", "you", "your",
-];
-
-/// The longest of them, and of other such lists, in bytes.
-const LONGEST: usize = 6;
+]);
 
 /// Whether a word only joins others, whatever its case.
 pub fn is_joining(word: &str) -> bool {
     has_word(&JOINING, word.as_bytes())
 }
 
-/// Whether a list has a word, whatever its case. The list is in alphabetical order, and its words
-/// have at most six bytes.
-pub fn has_word(list: &[&str], word: &[u8]) -> bool {
-    let mut lower = [0; LONGEST];
-    let Some(lower) = lower.get_mut(..word.len()) else {
-        return false;
-    };
-    lower.copy_from_slice(word);
-    lower.make_ascii_lowercase();
-    list.binary_search_by(|other| other.as_bytes().cmp(lower)).is_ok()
+/// The longest word of a list, in bytes.
+const LONGEST: usize = 6;
+
+/// A list of lower-case words in alphabetical order for [`has_word`]: each word is a number.
+pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; N] {
+    let mut list = [0; N];
+    let mut at = 0;
+    while at < N {
+        assert!(words[at].len() <= LONGEST);
+        list[at] = number(words[at].as_bytes());
+        at += 1;
+    }
+    list
+}
+
+/// Whether a list has a word, whatever its case. The word has letters only.
+pub fn has_word(list: &[u64], word: &[u8]) -> bool {
+    word.len() <= LONGEST && list.binary_search(&number(word)).is_ok()
+}
+
+/// The number of a word in any case; numbers have the order of the words.
+const fn number(word: &[u8]) -> u64 {
+    let (mut number, mut at) = (0, 0);
+    while at < word.len() {
+        number = number << 8 | word[at].to_ascii_lowercase() as u64;
+        at += 1;
+    }
+    number << (8 * (LONGEST - word.len()))
 }
 
 /// Whether a text is prose: at least a quarter of its words of two bytes and more only join
@@ -64,12 +79,11 @@ pub fn is_prose(text: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{JOINING, LEAST_WORDS, LONGEST, is_joining, is_prose};
+    use super::{JOINING, LEAST_WORDS, is_joining, is_prose};
 
     #[test]
     fn joining_words_are_in_order() {
         assert!(JOINING.is_sorted());
-        assert_eq!(JOINING.iter().map(|word| word.len()).max(), Some(LONGEST));
         assert!(is_joining("The") && !is_joining("then some") && !is_joining("Ünd"));
     }
 
