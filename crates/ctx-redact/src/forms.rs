@@ -90,6 +90,10 @@ pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
 
 /// The password of `curl -u user:password`; the cursor is at the colon.
 pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
+    // Mostly a blank follows.
+    if !cursor.rest().get(1).is_some_and(|b| is_value(*b)) {
+        return None;
+    }
     let before = cursor.before();
     let user = run_back(before, NAME_MAX, |b| is_word(b) || b"-.@".contains(&b));
     let flag = before[..before.len() - user].trim_ascii_end();

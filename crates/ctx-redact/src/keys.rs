@@ -14,20 +14,24 @@ const UNBROKEN: usize = 12;
 const SHORTEST: usize = 19;
 
 /// Whether a key or a random string may begin with this word: enough of its bytes follow.
+#[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
-    let is_key = |byte: &u8| is_dashed(*byte) || matches!(*byte, b'.' | b'/' | b':' | b'+' | b'=');
+    let joins = |byte: &u8| matches!(*byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
     // Most words are short, and a blank or a comma follows.
-    if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(is_key) {
+    if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(joins) {
         return word.len() >= SHORTEST;
     }
     let rest = bytes.get(word.end..word.start + SHORTEST);
-    rest.is_some_and(|rest| rest.iter().all(is_key))
+    rest.is_some_and(|rest| rest.iter().all(|byte| is_word(*byte) || joins(byte)))
 }
 
 /// A key with a known prefix, at the start of a word.
 pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
     keys_with(bytes[0]).iter().find_map(|key| {
+        if key.prefix.as_bytes().get(1) != bytes.get(1) {
+            return None;
+        }
         let prefix = key.prefix.len();
         let tail = bytes.strip_prefix(key.prefix.as_bytes())?;
         let length = match &key.rest {
@@ -246,8 +250,8 @@ pub(super) fn putty(cursor: Cursor<'_>) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::{SHORTEST, may_begin};
-    use crate::redact;
     use crate::rules::{Rest, keys_with};
+    use crate::{is_word, redact, run};
 
     #[test]
     fn no_key_is_too_short_for_the_first_look() {
@@ -261,7 +265,8 @@ mod tests {
             let prefix = key.prefix;
             assert!(prefix.len() + least >= SHORTEST, "{prefix}");
             let key = format!("{prefix}{}", "A".repeat(least));
-            assert!(may_begin(key.as_bytes(), 0..1), "{prefix}");
+            let word = run(key.as_bytes(), is_word);
+            assert!(may_begin(key.as_bytes(), 0..word), "{prefix}");
         }
     }
 

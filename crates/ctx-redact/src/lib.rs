@@ -265,16 +265,19 @@ fn joined_by(cursor: Cursor<'_>, word: &str) -> Option<Range<usize>> {
     named::assigned(cursor, word.len())
 }
 
+#[inline]
 fn is_word(byte: u8) -> bool {
     STEPS[usize::from(byte)] == Step::Word
 }
 
 /// Length of the run of bytes that `wanted` accepts.
+#[inline]
 fn run(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !wanted(*byte)).unwrap_or(bytes.len())
 }
 
 /// Length of such a run at the end, up to `most`.
+#[inline]
 fn run_back(bytes: &[u8], most: usize, wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().rev().take(most).take_while(|byte| wanted(**byte)).count()
 }

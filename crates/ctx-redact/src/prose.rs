@@ -35,6 +35,7 @@ const fn pair(end: [u8; 4]) -> usize {
 
 /// Whether a name that announces a value may end at the blank at the cursor. This is asked at
 /// every blank, so it looks at four letters only.
+#[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else {
         return false;
@@ -42,11 +43,14 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     if end[3] >= 0x80 {
         return true;
     }
+    if !LAST_LETTERS[pair(*end)] && !end[3].is_ascii_uppercase() {
+        return false;
+    }
     let letters = u32::from_le_bytes(*end);
     // Capitals and `_` lack the bit: the name of a variable.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
-    is_variable || LAST_LETTERS[pair(*end)] && ENDS.iter().any(is_end)
+    is_variable || ENDS.iter().any(is_end)
 }
 
 /// The value after a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X` of a
