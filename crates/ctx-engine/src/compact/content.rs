@@ -154,6 +154,16 @@ impl Content {
         self.session()?.each(handle)
     }
 
+    /// The same once each record was read: no more exchange in another dialect can come.
+    pub(super) fn each_again(
+        &self,
+        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let mut session = self.session()?;
+        session.refuses_strangers = false;
+        session.each(handle)
+    }
+
     /// This document with the records of `new` for its messages.
     pub(super) fn document_with(&self, new: &Self) -> Result<Self, PassError> {
         let frame = Frame::of_document(self.bytes()?);

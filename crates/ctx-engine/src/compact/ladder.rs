@@ -19,7 +19,7 @@ use super::report::{Attempt, Outcome};
 use super::survey::{Survey, Zones};
 use super::{Originals, within};
 use crate::prune::changed_record;
-use crate::summarize::{self, Draft, Edit, Material, Needs, Summary, Writer, ZonePass};
+use crate::summarize::{self, Draft, Material, Needs, ReadRecord, Summary, Writer, ZonePass};
 use crate::{Notes, PassError, Time};
 
 /// A new content for the session, checked.
@@ -179,9 +179,9 @@ impl Ladder<'_, '_> {
         notes: &mut Notes,
     ) -> Result<Read<'l>, PassError> {
         let mut pass = ZonePass::new(plan, needs, Some(self.content.dialect));
-        self.each(&zones, |zone, record, edited| {
+        self.each(&zones, |zone, record, read| {
             if let Some(zone) = zone {
-                return pass.push_in(zone, record, edited);
+                return pass.push_in(zone, record, read);
             }
             pass.drop(record);
             Ok(())
@@ -200,7 +200,11 @@ impl Ladder<'_, '_> {
     pub(super) fn each(
         &self,
         zones: &Zones,
-        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<Edit<'_>>) -> Result<(), PassError>,
+        mut handle: impl FnMut(
+            Option<Zone>,
+            &Record<'_>,
+            Option<ReadRecord<'_>>,
+        ) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let verdicts = self.survey.pruned.as_ref();
         if let Some(originals) = self.originals {
@@ -209,13 +213,14 @@ impl Ladder<'_, '_> {
         let mut number = 0;
         let flush = self.flush.filter(|flush| !flush.is_done.replace(true));
         let recognizer = self.plan.recognizer();
-        self.content.each(|record| {
+        self.content.each_again(|record| {
             let (at, zone) = (number, zones.of[number]);
             number += 1;
+            let mut message = None;
             if let Some(flush) = flush {
-                let message = record.message(Some(self.content.dialect));
-                let message = message.filter(|message| !message.role.is_system());
-                self.hand_on(record, message, &recognizer, flush.read);
+                message = record.message(Some(self.content.dialect));
+                let said = message.as_ref().filter(|message| !message.role.is_system());
+                self.hand_on(record, said, &recognizer, flush.read);
             }
             if self.survey.is_dropped(at) {
                 return handle(None, record, None);
@@ -225,10 +230,13 @@ impl Ladder<'_, '_> {
             if let Some(bytes) = restored.flatten() {
                 return handle(Some(zone), &record.origin().record(&bytes), None);
             }
-            let edited = verdicts
-                .and_then(|verdicts| changed_record(verdicts, at, record, self.content.dialect))
-                .map(|(bytes, message)| Edit { bytes, message });
-            handle(Some(zone), record, edited)
+            let changed = verdicts
+                .and_then(|verdicts| changed_record(verdicts, at, record, self.content.dialect));
+            let read = match changed {
+                Some((bytes, message)) => Some(ReadRecord { bytes: Some(bytes), message }),
+                None => message.map(|message| ReadRecord { bytes: None, message }),
+            };
+            handle(Some(zone), record, read)
         })
     }
 
@@ -337,11 +345,11 @@ impl Ladder<'_, '_> {
         let read: &ReadMessage<'_> = &|message, line, date| {
             reader.borrow_mut().read(message, line, date);
         };
-        self.each(zones, |zone, record, edited| {
+        self.each(zones, |zone, record, known| {
             if zone == Some(Zone::Old) {
-                let message = edited.map(|edited| edited.message);
+                let message = known.map(|known| known.message);
                 let message = message.or_else(|| record.message(Some(dialect)));
-                self.hand_on(record, message, &recognizer, read);
+                self.hand_on(record, message.as_ref(), &recognizer, read);
             }
             Ok(())
         })
@@ -352,7 +360,7 @@ impl Ladder<'_, '_> {
     fn hand_on(
         &self,
         record: &Record<'_>,
-        message: Option<Message<'_>>,
+        message: Option<&Message<'_>>,
         recognizer: &Recognizer,
         read: &ReadMessage<'_>,
     ) {
@@ -360,7 +368,7 @@ impl Ladder<'_, '_> {
             return;
         };
         if self.content.dialect.summary_text(object).is_none() {
-            let message = recognizer.as_said(&message);
+            let message = recognizer.as_said(message);
             read(&message, record.line, Time::of(object).map(Time::date));
         }
     }

@@ -180,10 +180,10 @@ impl Ladder<'_, '_> {
         let mut pass = BudgetPass::new(summary, writer, request, Some(self.content.dialect));
         let all =
             Zones { of: vec![Zone::Keep; self.survey.records()], counts: ZoneCounts::default() };
-        self.each(&all, |zone, record, edited| match (zone, edited) {
+        self.each(&all, |zone, record, read| match (zone, read.and_then(|read| read.bytes)) {
             (None, _) => Ok(()),
             (Some(_), None) => pass.push(record),
-            (Some(_), Some(edited)) => pass.push(&record.origin().record(&edited.bytes)),
+            (Some(_), Some(bytes)) => pass.push(&record.origin().record(&bytes)),
         })?;
         Ok(pass)
     }

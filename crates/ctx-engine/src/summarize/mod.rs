@@ -30,7 +30,7 @@ pub use assembly::{Draft, Material, NewSession};
 pub use batch::Batch;
 pub use budget::{BudgetPass, BudgetRequest};
 pub use model::Model;
-pub use old::{Edit, Needs, ZonePass, check_end};
+pub use old::{Needs, ReadRecord, ZonePass, check_end};
 pub use report::{Report, Summing};
 pub use writer::Writer;
 

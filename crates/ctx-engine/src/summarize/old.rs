@@ -245,11 +245,11 @@ pub struct ZonePass<'p> {
     unread: FirstUnread,
 }
 
-/// A record that changes on its way.
-pub struct Edit<'m> {
-    /// Its new bytes, without a tag.
-    pub bytes: Vec<u8>,
-    /// The message in them.
+/// A record that was read before it goes on, and may have changed.
+pub struct ReadRecord<'m> {
+    /// Its new bytes, without a tag; `None` if it did not change.
+    pub bytes: Option<Vec<u8>>,
+    /// The message in it.
     pub message: Message<'m>,
 }
 
@@ -270,12 +270,12 @@ impl<'p> ZonePass<'p> {
         self.push_in(zone, record, None)
     }
 
-    /// The next record, which is in this zone, and may change before it stays or leaves.
+    /// The next record, which is in this zone, and may have been read or changed before.
     pub fn push_in(
         &mut self,
         zone: Zone,
         record: &Record<'_>,
-        edited: Option<Edit<'_>>,
+        read: Option<ReadRecord<'_>>,
     ) -> Result<(), PassError> {
         let assembly = &mut self.assembly;
         let is_old = zone == Zone::Old;
@@ -289,11 +289,11 @@ impl<'p> ZonePass<'p> {
             return Ok(());
         }
         let is_read = is_old || assembly.old.reader.is_some() || assembly.old.input.is_some();
-        let (bytes, message) = if let Some(edited) = edited {
-            (Cow::Owned(edited.bytes), Some(edited.message))
-        } else {
-            (record.untagged(), record.message(assembly.dialect.filter(|_| is_read)))
+        let (bytes, message) = match read {
+            Some(read) => (read.bytes, Some(read.message)),
+            None => (None, record.message(assembly.dialect.filter(|_| is_read))),
         };
+        let bytes = bytes.map_or_else(|| record.untagged(), Cow::Owned);
         if is_old {
             if message.is_none() && record.class != Class::Blank && record.piece.begins() {
                 assembly.old.other_lines += 1;
@@ -460,7 +460,7 @@ mod zones_tests {
 
     use super::super::Plan;
     use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
-    use super::{Edit, NewSession, ZonePass};
+    use super::{NewSession, ReadRecord, ZonePass};
     use crate::{ErrorKind, Notes, PassError};
 
     /// The new session of tagged lines.
@@ -541,12 +541,12 @@ mod zones_tests {
             if record.line == 1 {
                 return pass.drop(record);
             }
-            let edited = Edit {
-                bytes: [THANKS.as_bytes(), b"\n"].concat(),
+            let read = ReadRecord {
+                bytes: Some([THANKS.as_bytes(), b"\n"].concat()),
                 message: record.message(Some(&Chat)).expect("a message"),
             };
-            let edited = Some(edited).filter(|_| record.line == 2);
-            pass.push_in(Zone::Keep, record, edited).expect("it stays");
+            let read = Some(read).filter(|_| record.line == 2);
+            pass.push_in(Zone::Keep, record, read).expect("it stays");
         });
         let material = pass.gather(&mut Notes::new()).expect("legal");
         assert_eq!(lines(&mut material.with(None)), [THANKS, THANKS]);
