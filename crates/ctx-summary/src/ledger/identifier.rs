@@ -107,6 +107,10 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
+        if let Some(length) = plain_word(&bytes[at..]) {
+            at += length;
+            continue;
+        }
         if !begins(bytes, at) {
             at += 1;
             continue;
@@ -122,6 +126,21 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
         }
         at = end.max(at + 1);
     }
+}
+
+/// The length of a word of prose, with which a run begins and ends. Most of a text is such words.
+fn plain_word(rest: &[u8]) -> Option<usize> {
+    if class(rest[0]) & LETTER == 0 {
+        return None;
+    }
+    let length = 1 + run(rest, 1, LOWER);
+    let end = match rest.get(length) {
+        // An address has a colon, and a stop may end a sentence.
+        Some(b':') => return None,
+        Some(b'.') => length + 1,
+        _ => length,
+    };
+    (class_at(rest, end) == 0).then_some(length)
 }
 
 fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>, Shape)) {

@@ -168,7 +168,12 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
-    for (at, c) in paragraph.char_indices() {
+    for (at, byte) in paragraph.bytes().enumerate() {
+        // The first bytes of 。 and of ！？；, which no other byte of a character is.
+        if !matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF) {
+            continue;
+        }
+        let c = paragraph[at..].chars().next().unwrap_or_default();
         // A backtick without a second one is no code.
         if c == '`' && (code || paragraph[at + 1..].contains('`')) {
             code = !code;

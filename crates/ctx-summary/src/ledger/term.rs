@@ -22,7 +22,10 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
         let next = match class(*byte) {
             DIGIT => figure(text, at),
             UPPER => proper(text, at),
-            _ if byte.is_ascii() => None,
+            _ if byte.is_ascii() => {
+                at += 1;
+                continue;
+            }
             _ => quoted(text, at),
         };
         if let Some(range) = next {
