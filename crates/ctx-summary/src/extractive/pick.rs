@@ -46,19 +46,19 @@ impl<'i> Picker<'i> {
         let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
         let mut told = index.told().to_vec();
         index.tell_in(written, &mut told);
-        let mut reads = prose_worths(index);
-        if !has_code {
-            reads.iter_mut().filter(|reads| **reads < 1.0).for_each(|reads| *reads = 0.0);
-        }
-        let picker = Self {
+        let mut picker = Self {
             index,
             chances: index.chances(),
             told: told.iter().map(|words| TOLD[usize::from(*words).min(3)]).collect(),
-            reads,
+            reads: Vec::new(),
             has_heads: limit >= LITTLE,
         };
-        let tells: Vec<bool> =
+        let mut tells: Vec<bool> =
             (0..chosen.len()).map(|number| !chosen[number] && picker.worth(number) > 0.0).collect();
+        picker.reads = prose_worths(index, &tells);
+        if !has_code {
+            tells.iter_mut().zip(&picker.reads).for_each(|(tells, reads)| *tells &= *reads >= 1.0);
+        }
         let tokens = tokens_with_heads(index, &tells, counter);
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }

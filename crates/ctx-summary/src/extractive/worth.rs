@@ -255,15 +255,17 @@ const CODE: f64 = 0.5;
 /// A change shows what was changed.
 const ECHO: f64 = 0.3;
 
-/// How well each segment reads: 1 for a line that is understood with what it stands under.
-pub(super) fn prose_worths(index: &Index) -> Vec<f64> {
+/// How well each candidate reads: 1 for a line that is understood with what it stands under.
+pub(super) fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
             && segment.head.is_some_and(|head| index.segments()[head].kind == SegmentKind::Change)
     };
-    let all = index.segments().iter();
-    let reads = |segment| {
-        if is_echo(segment) { ECHO } else { reads(segment, index.text(segment)) }
+    let all = index.segments().iter().zip(candidates);
+    let reads = |(segment, is_candidate): (&Segment, &bool)| match is_candidate {
+        false => 0.0,
+        true if is_echo(segment) => ECHO,
+        true => reads(segment, index.text(segment)),
     };
     all.map(reads).collect()
 }
