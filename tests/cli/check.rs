@@ -234,7 +234,7 @@ fn the_rules_are_listed_and_documented() {
     let listed = String::from_utf8(listed.stdout).expect("text");
     let documents =
         concat!(include_str!("../../docs/format.md"), include_str!("../../docs/agents.md"));
-    for rule in &ctx_format::problems::RULES {
+    for rule in ctx_format::problems::RULES.iter() {
         let is_listed = listed.contains(&format!("{:<19} {}\n", rule.name, rule.what));
         assert_eq!(is_listed, rule.may_be_problem, "{}", rule.name);
         let is_told = documents.contains(&format!("`{}`", rule.name));

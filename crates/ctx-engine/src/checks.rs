@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ctx_format::{Dialect, Outline, Problem, Record, Role, Rule, Rules, Validator, counted};
 
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, PassError, Result};
 
 /// The problems of the input and of the output.
 pub struct Checks {
@@ -57,7 +57,7 @@ impl Checks {
 
     /// Each problem of the output must be one of the input. These cause a warning, or with
     /// `strict` an error.
-    pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<(), PassError> {
+    pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<()> {
         let mut input = self.input.finish();
         let is_new = |problem: &Problem| !input.contains(problem);
         if let Some(problem) = self.output.finish().into_iter().find(is_new) {
@@ -178,7 +178,7 @@ mod tests {
     use ctx_format::{Dialect, Object, Outline, Role, dialect};
 
     use super::Checks;
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
 
     fn dialect(name: &str) -> &'static dyn Dialect {
         dialect::by_name(name).expect("a dialect")
@@ -188,7 +188,7 @@ mod tests {
     const RESULT: &str = r#"{"role":"tool","tool_call_id":"c","content":"done"}"#;
 
     /// Records that come in, and those of them that go out.
-    fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<(), PassError>, Vec<String>) {
+    fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<()>, Vec<String>) {
         let chat = dialect("chat");
         let mut checks = Checks::new(chat);
         for (line, text) in (1..).zip(input) {

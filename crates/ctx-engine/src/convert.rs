@@ -9,7 +9,7 @@ use ctx_format::{Dialect, Spool, Unread};
 use serde::Serialize;
 
 use crate::session::holds_vendor_summary;
-use crate::{ErrorKind, Level, Notes, PassError, Session};
+use crate::{ErrorKind, Level, Notes, Result, Session};
 
 /// A session that was converted.
 pub struct Conversion {
@@ -40,11 +40,7 @@ struct LossJson<'a> {
 
 impl Conversion {
     /// Reads all of `session`, which is not a batch; temporary files are created in `temp`.
-    pub fn of(
-        session: &mut Session,
-        converter: Converter<'_>,
-        temp: &Path,
-    ) -> Result<Self, PassError> {
+    pub fn of(session: &mut Session, converter: Converter<'_>, temp: &Path) -> Result<Self> {
         let to = converter.to;
         let from = session.dialect().ok_or(ErrorKind::UnknownFormat("converted"))?;
         let mut reading = Reading::new(converter, from, Spool::new(temp));
@@ -79,7 +75,7 @@ impl Conversion {
     }
 
     /// Refuses one of which something of the context is not there any more.
-    pub fn refuse_losses(&self) -> Result<(), PassError> {
+    pub fn refuse_losses(&self) -> Result<()> {
         if self.report.lost_something() {
             return Err(ErrorKind::NotCarried.into());
         }
@@ -115,9 +111,9 @@ mod tests {
     use ctx_format::{Options, dialect};
 
     use super::Conversion;
-    use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+    use crate::{ErrorKind, Invalid, Notes, Result, Session};
 
-    fn convert(input: &'static str, to: &str) -> Result<Conversion, PassError> {
+    fn convert(input: &'static str, to: &str) -> Result<Conversion> {
         let reader = Box::new(input.as_bytes());
         let session = Session::open(reader, &Options::default(), Invalid::Keep);
         let to = dialect::by_name(to).expect("a dialect");

@@ -10,6 +10,9 @@ use ctx_llm::TapeError;
 
 use crate::score::ExamError;
 
+/// The result of most functions here.
+pub type Result<T, E = PassError> = std::result::Result<T, E>;
+
 /// Why a pass gives up, and where.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
@@ -178,7 +181,7 @@ pub(crate) fn rewritable(
     dialect: Option<&'static dyn Dialect>,
     done: &'static str,
     line: Option<u64>,
-) -> Result<&'static dyn Dialect, PassError> {
+) -> Result<&'static dyn Dialect> {
     let Some(dialect) = dialect else {
         let lines = line.into_iter().collect();
         return Err(PassError { lines, kind: ErrorKind::UnknownFormat(done) });

@@ -34,7 +34,7 @@ pub mod zones;
 
 pub use calls::CallNames;
 pub use checks::Checks;
-pub use error::{ErrorKind, PassError};
+pub use error::{ErrorKind, PassError, Result};
 pub use note::{Level, Note, Notes};
 pub use outlet::TaggedWriter;
 pub use pins::Pin;

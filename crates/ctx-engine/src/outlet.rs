@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ctx_format::{Piece, Record, Splice, Spool, Tag};
 
-use crate::PassError;
+use crate::{PassError, Result};
 
 /// Writes the records that stay, changed or not.
 pub(crate) struct Outlet<W> {
@@ -45,11 +45,7 @@ impl<W: Write> Outlet<W> {
     }
 
     /// Writes a record, with new bytes if there are any; these have no tag.
-    pub(crate) fn write(
-        &mut self,
-        record: &Record<'_>,
-        new: Option<Vec<u8>>,
-    ) -> Result<(), PassError> {
+    pub(crate) fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
         let length = new.as_ref().map(Vec::len);
         let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
         self.write_with(record, bytes, |tag| {
@@ -69,7 +65,7 @@ impl<W: Write> Outlet<W> {
         record: &Record<'_>,
         untagged: Vec<u8>,
         retag: impl FnOnce(Option<Tag>) -> Option<Tag>,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let begins = u64::from(record.piece.begins());
         self.came += begins;
         self.written += begins;
@@ -81,7 +77,7 @@ impl<W: Write> Outlet<W> {
     /// Writes the rest and gives the output back. `left_out` is how many records of the
     /// input did not come here. A tagged stream keeps its end, or the lack of one: if the
     /// tool before died, the tool after must notice.
-    pub(crate) fn finish(self, left_out: u64) -> Result<W, PassError> {
+    pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);
         self.writer.finish(is_whole.then_some(self.written))
@@ -112,7 +108,7 @@ impl<W: Write> TaggedWriter<W> {
 
     /// Writes the next record: its bytes without a tag, and its tag with its position, unless it
     /// can carry none.
-    pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<(), PassError> {
+    pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<()> {
         if let Some((splice, tag)) = tag {
             self.release(None)?;
             self.held = Some(HeldRecord { bytes, splice, tag });
@@ -127,13 +123,13 @@ impl<W: Write> TaggedWriter<W> {
 
     /// Writes the rest, marks that the stream ends after `end` records, and gives the output
     /// back.
-    pub fn finish(mut self, end: Option<u64>) -> Result<W, PassError> {
+    pub fn finish(mut self, end: Option<u64>) -> Result<W> {
         self.release(end)?;
         Ok(self.output)
     }
 
     /// Writes what is held; only the last record of a stream has an end.
-    fn release(&mut self, end: Option<u64>) -> Result<(), PassError> {
+    fn release(&mut self, end: Option<u64>) -> Result<()> {
         let Some(mut held) = self.held.take() else {
             return Ok(());
         };

@@ -10,7 +10,7 @@ use ctx_format::{
     counted, dialect,
 };
 
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, Result};
 
 /// What happens to bad lines. An unfinished last line is not a bad line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,11 +39,7 @@ pub struct Session {
 
 impl Session {
     /// Opens what `reader` gives.
-    pub fn open(
-        reader: Box<dyn Read + Send>,
-        options: &Options,
-        invalid: Invalid,
-    ) -> Result<Self, PassError> {
+    pub fn open(reader: Box<dyn Read + Send>, options: &Options, invalid: Invalid) -> Result<Self> {
         let records = Records::open(reader, options).map_err(ErrorKind::Read)?;
         Ok(Self::of(records, options, invalid))
     }
@@ -54,7 +50,7 @@ impl Session {
         again: Box<dyn Read + Send>,
         options: &Options,
         invalid: Invalid,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let records = Records::open_twice(reader, Some(again), options).map_err(ErrorKind::Read)?;
         Ok(Self::of(records, options, invalid))
     }
@@ -92,10 +88,7 @@ impl Session {
 
     /// Hands each record that is not left out to `handle`, to the end of the input. An input of
     /// which no line can be read is refused.
-    pub fn each(
-        &mut self,
-        mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+    pub fn each(&mut self, mut handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         if let Some(foreign) = self.records.unreadable() {
             let done = "read";
             return Err(ErrorKind::Foreign { foreign, done }.into());
@@ -139,7 +132,7 @@ impl Session {
 
     /// Refuses an agent's whole session in one document: its records would come out as lines,
     /// which are no session to the agent any more.
-    pub fn refuse_document_of_log(&self, done: &'static str) -> Result<(), PassError> {
+    pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
             (Some(dialect), Some(_)) => {
@@ -161,7 +154,7 @@ impl Session {
 }
 
 /// Whoever sees no exchange in a record may part the call from its result.
-fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<(), PassError> {
+fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<()> {
     let Some(object) = record.whole_object() else {
         return Ok(());
     };
@@ -278,7 +271,7 @@ impl FirstUnread {
     }
 
     /// An error where something was found, so that nothing can be `done`.
-    pub(crate) fn refuse(&self, done: &'static str) -> Result<(), PassError> {
+    pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
         let Some(UnreadRecord { line, unread, foreign }) = &self.0 else {
             return Ok(());
         };
@@ -312,16 +305,16 @@ mod tests {
     use ctx_format::Options;
 
     use super::{Invalid, Session};
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
 
     fn open(input: &str, invalid: Invalid) -> Session {
         let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
         Session::open(reader, &Options::default(), invalid).expect("from memory")
     }
 
-    fn lines(session: &mut Session) -> Result<Vec<u64>, PassError> {
+    fn lines(session: &mut Session) -> Result<Vec<u64>> {
         let mut lines = Vec::new();
-        session.each(|record| -> Result<(), PassError> {
+        session.each(|record| -> Result<()> {
             lines.push(record.line);
             Ok(())
         })?;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use ctx_format::{Origin, Piece, Presences, Record, Spool};
 
-use crate::PassError;
 use crate::counter::saturating_u32;
+use crate::{PassError, Result};
 
 /// Records in their order; their indexes begin at 0.
 pub(crate) struct WaitingRecords {
@@ -30,7 +30,7 @@ impl WaitingRecords {
     }
 
     /// The next record, with the bytes that wait for it; without any if they will not be read.
-    pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<(), PassError> {
+    pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<()> {
         self.records.push(WaitingRecord {
             end: self.start(self.len()) + bytes.len() as u64,
             line: saturating_u32(record.line),
@@ -53,7 +53,7 @@ impl WaitingRecords {
     }
 
     /// The bytes of a record.
-    pub(crate) fn bytes(&mut self, index: usize) -> Result<Vec<u8>, PassError> {
+    pub(crate) fn bytes(&mut self, index: usize) -> Result<Vec<u8>> {
         let (start, end) = (self.start(index), self.records[index].end);
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let mut bytes = Vec::with_capacity(place(end - start));

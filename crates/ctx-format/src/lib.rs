@@ -39,6 +39,7 @@ pub use record::message::{
     Call, Denial, Media, Message, Outline, Part, Role, SummaryRole, ToolResult,
 };
 pub use record::object::{Member, NotObject, Object};
+pub use record::scan::elements;
 pub use record::spool::Spool;
 pub use record::tag::{EarlyEnd, Splice, Tag, Zone, ZoneReader};
 pub use record::{Class, MAX_LINE, Origin, Piece, Record};

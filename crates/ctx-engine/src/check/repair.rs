@@ -8,7 +8,7 @@ use ctx_format::repair::{Action, Planner, RepairedLog, repair_log};
 use ctx_format::{Dialect, Effect, Options, Record, Rule, Tag};
 
 use super::{CheckPass, Finding, Plan};
-use crate::{ErrorKind, Invalid, Level, Notes, PassError, Session};
+use crate::{ErrorKind, Invalid, Level, Notes, Result, Session};
 
 /// Takes all records of a session, and repairs them at the end.
 pub struct RepairPass {
@@ -59,7 +59,7 @@ impl RepairPass {
     }
 
     /// The next record; an error when it is one that cannot be repaired.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if !record.piece.begins()
             && let Some(line) = self.records.last_mut()
         {
@@ -84,7 +84,7 @@ impl RepairPass {
     }
 
     /// The copy. With `strict`, calls at the end must have their results, too.
-    pub fn finish(self, strict: bool) -> Result<RepairedSession, PassError> {
+    pub fn finish(self, strict: bool) -> Result<RepairedSession> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
         };
@@ -119,7 +119,7 @@ fn checked(
     dialect: &'static dyn Dialect,
     copy: RepairedLog,
     strict: bool,
-) -> Result<RepairedSession, PassError> {
+) -> Result<RepairedSession> {
     let bytes: Arc<[u8]> = copy.bytes.into();
     let options = Options { dialect: Some(dialect), ..Options::default() };
     let reader = Box::new(Cursor::new(bytes.clone()));

@@ -5,7 +5,7 @@ use ctx_format::problems::rule;
 use ctx_tokens::Encoding;
 
 use super::{CheckPass, Limits, Plan, RepairPass, RepairedSession, Report};
-use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+use crate::{ErrorKind, Invalid, Notes, Result, Session};
 
 const USER: &str = r#"{"role":"user","content":"look"}"#;
 const CALL: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
@@ -22,7 +22,7 @@ fn lines(records: &[&str]) -> String {
     records.join("\n") + "\n"
 }
 
-fn check(input: String, plan: &Plan) -> Result<Report, PassError> {
+fn check(input: String, plan: &Plan) -> Result<Report> {
     let mut session = open(input, plan.batch);
     let mut pass = CheckPass::new(plan, session.dialect());
     session.each(|record| {
@@ -44,7 +44,7 @@ fn warnings(report: &Report) -> Vec<(Vec<u64>, String)> {
     notes.map(|note| (note.lines, note.text)).collect()
 }
 
-fn repair(records: &[&str], strict: bool) -> Result<RepairedSession, PassError> {
+fn repair(records: &[&str], strict: bool) -> Result<RepairedSession> {
     let mut session = open(lines(records), false);
     let mut pass = RepairPass::new(session.dialect());
     session.each(|record| pass.push(record))?;

@@ -13,10 +13,10 @@ use super::report::{Attention, Report};
 use crate::count::warn_no_conversation;
 use crate::error::rewritable;
 use crate::parallel::in_order;
-use crate::{ErrorKind, Invalid, Notes, PassError, Session};
+use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session};
 
 /// Takes the lines of a batch in order, with the notes on each.
-pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<(), PassError> + 't;
+pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
 /// How the conversations of a batch are compacted.
 pub struct BatchPass<'p> {
@@ -40,7 +40,7 @@ pub struct BatchLine {
     pub bytes: Vec<u8>,
     /// How the conversation ended, or why it could not be compacted; `None` where the line holds
     /// none.
-    pub ended: Option<Result<Report, PassError>>,
+    pub ended: Option<Result<Report>>,
 }
 
 /// A thread's result for a line.
@@ -58,7 +58,7 @@ impl BatchPass<'_> {
         batch: &mut Session,
         take: &mut TakeLine<'_>,
         notes: &mut Notes,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let mut no_conversation = 0;
         in_order(
             self.jobs,
@@ -82,7 +82,7 @@ impl BatchPass<'_> {
 
     /// Compacts the conversation of a line, whose `bytes` have no tag. A line that is bad, or too
     /// long to be read, stays.
-    fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done, PassError> {
+    fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done> {
         let record = origin.clone().record(&bytes);
         let mut notes = Notes::new();
         let tag = |why: &str| if self.tag_failed { tagged(&record, why) } else { None };
@@ -115,7 +115,7 @@ impl BatchPass<'_> {
         object: &Object<'_>,
         conversation: &Conversation<'_>,
         notes: &mut Notes,
-    ) -> Result<(Report, Option<Vec<u8>>), PassError> {
+    ) -> Result<(Report, Option<Vec<u8>>)> {
         let mut inner = Notes::new();
         let compacted = self.messages(object, conversation, &mut inner);
         notes.extend_within(record.line, inner);
@@ -137,7 +137,7 @@ impl BatchPass<'_> {
         object: &Object<'_>,
         conversation: &Conversation<'_>,
         notes: &mut Notes,
-    ) -> Result<(Report, Option<Vec<u8>>), PassError> {
+    ) -> Result<(Report, Option<Vec<u8>>)> {
         let frame = Frame::of_conversation(object, conversation);
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;

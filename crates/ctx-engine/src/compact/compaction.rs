@@ -18,7 +18,7 @@ use super::survey::Survey;
 use super::{Offloaded, Originals, Source, pruning};
 use crate::score::{self, MOST_SCORED_BYTES};
 use crate::summarize::{Summary, Summing};
-use crate::{Notes, PassError};
+use crate::{Notes, PassError, Result};
 
 /// The compaction of one session.
 pub struct Compaction<'c> {
@@ -72,11 +72,7 @@ struct FirstStep {
 
 impl<'c> Compaction<'c> {
     /// Surveys a session. `may_score` allows scoring what survives.
-    pub fn survey(
-        source: &'c Source<'c>,
-        name: Option<&str>,
-        may_score: bool,
-    ) -> Result<Self, PassError> {
+    pub fn survey(source: &'c Source<'c>, name: Option<&str>, may_score: bool) -> Result<Self> {
         let (plan, content) = (&source.plan, &source.content);
         let begun = (plan.environment.now)();
         let scores = may_score
@@ -138,7 +134,7 @@ impl<'c> Compaction<'c> {
     }
 
     /// The step that is due, and why. A session that would be compacted must be understood.
-    pub fn step(&mut self) -> Result<Step, PassError> {
+    pub fn step(&mut self) -> Result<Step> {
         let step = self.due_step();
         if step == Step::Compact && self.source.plan.policy().enabled {
             self.content.unread.refuse("compacted")?;
@@ -180,7 +176,7 @@ impl<'c> Compaction<'c> {
     }
 
     /// Goes on from what offloading left of the session.
-    pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<(), PassError> {
+    pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<()> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
             self.content = left;
@@ -190,7 +186,7 @@ impl<'c> Compaction<'c> {
     }
 
     /// Hands all messages to `reader` but those of the system and earlier summaries.
-    pub fn read_all(&mut self, reader: &mut dyn MessageReader) -> Result<(), PassError> {
+    pub fn read_all(&mut self, reader: &mut dyn MessageReader) -> Result<()> {
         let mut zones = self.survey.zones(Keep::default())?;
         for zone in &mut zones.of {
             if *zone == Zone::Keep {
@@ -212,7 +208,7 @@ impl<'c> Compaction<'c> {
         flush: Option<&mut dyn MessageReader>,
         memory: Option<&mut dyn MessageReader>,
         notes: &mut Notes,
-    ) -> Result<Option<Compacted>, PassError> {
+    ) -> Result<Option<Compacted>> {
         let mut attempts = Vec::new();
         let ended = match flush {
             None => self.compacted(has_store, None, memory, &mut attempts, notes)?,
@@ -246,7 +242,7 @@ impl<'c> Compaction<'c> {
         memory: Option<&mut dyn MessageReader>,
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Ended<Compacted>, PassError> {
+    ) -> Result<Ended<Compacted>> {
         let plan = &self.source.plan;
         if let Some(step) = self.first_step(notes) {
             let (what, tokens) = (step.what, step.size.tokens);
@@ -344,7 +340,7 @@ impl<'c> Compaction<'c> {
     }
 
     /// Ends with the first step.
-    fn end_first(&mut self, size: &Size, notes: &mut Notes) -> Result<Ended<Compacted>, PassError> {
+    fn end_first(&mut self, size: &Size, notes: &mut Notes) -> Result<Ended<Compacted>> {
         let plan = &self.source.plan;
         if plan.options.budget.is_some() && !plan.limits.fits(size.tokens) {
             return Ok(Err(Outcome::Unreachable));
@@ -362,7 +358,7 @@ impl<'c> Compaction<'c> {
     }
 
     /// Ends where no model gave a summary. Results that were put into files stay there.
-    fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>, PassError> {
+    fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>> {
         self.report.no_summary = Some(error);
         let size = self.survey.size;
         match self.offloaded.and_then(|it| it.left) {
@@ -391,7 +387,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    fn describe(&mut self, candidate: &Candidate, has_store: bool) -> Result<(), PassError> {
+    fn describe(&mut self, candidate: &Candidate, has_store: bool) -> Result<()> {
         let Candidate { zones, summary, size, .. } = candidate;
         let plan = &self.source.plan;
         let report = &mut self.report;

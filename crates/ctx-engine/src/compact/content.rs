@@ -9,7 +9,7 @@ use ctx_format::{Dialect, Frame, FromStart, Options, Record, Watch, dialect, dia
 
 use crate::error::rewritable;
 use crate::session::FirstUnread;
-use crate::{ErrorKind, Invalid, PassError, Session, Time};
+use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 
 /// A session in a file, whose format is known.
 pub struct Content {
@@ -38,7 +38,7 @@ impl Content {
         dialect: Option<&'static dyn Dialect>,
         invalid: Invalid,
         watch: Watch,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let session = session(&file, b"", dialect, invalid, &watch)?;
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
@@ -68,7 +68,7 @@ impl Content {
         input: &mut dyn Read,
         dialect: Option<&'static dyn Dialect>,
         invalid: Invalid,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let mut buffer = vec![0; BUFFER];
         let file = temporary(|output| {
             loop {
@@ -99,8 +99,8 @@ impl Content {
     /// The same session, with the bytes that `change` gives in the place of a record's.
     pub fn changed(
         &self,
-        mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>, PassError>,
-    ) -> Result<Self, PassError> {
+        mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
+    ) -> Result<Self> {
         let file = temporary(|output| {
             self.each(|record| {
                 let changed = change(record)?;
@@ -124,7 +124,7 @@ impl Content {
     }
 
     /// Whether its last line has an end.
-    pub(super) fn ends_line(&self) -> Result<bool, PassError> {
+    pub(super) fn ends_line(&self) -> Result<bool> {
         let length = self.length()?;
         let mut last = *b"\n";
         if length > 0 {
@@ -134,38 +134,32 @@ impl Content {
     }
 
     /// Its length in bytes.
-    pub fn length(&self) -> Result<u64, PassError> {
+    pub fn length(&self) -> Result<u64> {
         let meta = self.file.metadata().map_err(ErrorKind::Read)?;
         Ok(meta.len())
     }
 
     /// Another handle on its file, positioned at the start.
-    pub fn file(&self) -> Result<File, PassError> {
+    pub fn file(&self) -> Result<File> {
         let mut file = self.file.try_clone().map_err(ErrorKind::Read)?;
         file.rewind().map_err(ErrorKind::Read)?;
         Ok(file)
     }
 
     /// Hands each of its records to `handle`.
-    pub fn each(
-        &self,
-        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+    pub fn each(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         self.session()?.each(handle)
     }
 
     /// The same once each record was read: no more exchange in another dialect can come.
-    pub(super) fn each_again(
-        &self,
-        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+    pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;
         session.each(handle)
     }
 
     /// This document with the records of `new` for its messages.
-    pub(super) fn document_with(&self, new: &Self) -> Result<Self, PassError> {
+    pub(super) fn document_with(&self, new: &Self) -> Result<Self> {
         let frame = Frame::of_document(self.bytes()?);
         let lines = new.bytes()?;
         let document = frame.map(|frame| frame.with(&lines)).unwrap_or_default();
@@ -177,21 +171,21 @@ impl Content {
         Ok(Self { is_document: true, ..self.with(file) })
     }
 
-    pub(super) fn bytes(&self) -> Result<Vec<u8>, PassError> {
+    pub(super) fn bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.file()?.read_to_end(&mut bytes).map_err(ErrorKind::Read)?;
         Ok(bytes)
     }
 
     /// Opened from its beginning.
-    pub(super) fn session(&self) -> Result<Session, PassError> {
+    pub(super) fn session(&self) -> Result<Session> {
         let mut session = self.session_with(b"")?;
         session.lines.clone_from(&self.lines);
         Ok(session)
     }
 
     /// Opens the content from its beginning, followed by these bytes.
-    pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session, PassError> {
+    pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session> {
         let mut session =
             session(&self.file, behind, Some(self.dialect), self.invalid, &self.watch)?;
         session.refuses_strangers = self.is_detected;
@@ -199,7 +193,7 @@ impl Content {
     }
 
     /// Opened from its beginning, as lines of which no context is made.
-    pub(super) fn lines(&self) -> Result<Session, PassError> {
+    pub(super) fn lines(&self) -> Result<Session> {
         if self.is_document {
             return self.session();
         }
@@ -209,7 +203,7 @@ impl Content {
 }
 
 /// The dialect, where sessions of it can be compacted.
-fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect, PassError> {
+fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect> {
     match dialect {
         Some(log) if log.is_linked() => Ok(log),
         plain => rewritable(plain, "compacted", None),
@@ -224,10 +218,10 @@ fn session(
     dialect: Option<&'static dyn Dialect>,
     invalid: Invalid,
     watch: &Watch,
-) -> Result<Session, PassError> {
+) -> Result<Session> {
     let options = Options { dialect, ..Options::default() };
     let length = file.metadata().map_err(ErrorKind::Read)?.len();
-    let reader = || -> Result<Box<dyn Read + Send>, PassError> {
+    let reader = || -> Result<Box<dyn Read + Send>> {
         // Both readers must see the same bytes, whatever an agent appends meanwhile.
         let file = from_start(file)?.take(length);
         Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
@@ -236,7 +230,7 @@ fn session(
     Session::open_twice(first, reader()?, &options, invalid)
 }
 
-fn from_start(file: &File) -> Result<FromStart, PassError> {
+fn from_start(file: &File) -> Result<FromStart> {
     let file = file.try_clone().map_err(ErrorKind::Read)?;
     Ok(FromStart::new(file))
 }
@@ -245,9 +239,7 @@ fn from_start(file: &File) -> Result<FromStart, PassError> {
 const BUFFER: usize = 256 << 10;
 
 /// A temporary file without a name, filled by `write`.
-pub fn temporary(
-    write: impl FnOnce(&mut BufWriter<&File>) -> Result<(), PassError>,
-) -> Result<File, PassError> {
+pub fn temporary(write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<File> {
     let file = tempfile::tempfile().map_err(PassError::temporary)?;
     let mut output = BufWriter::with_capacity(BUFFER, &file);
     write(&mut output)?;
@@ -264,9 +256,9 @@ mod tests {
 
     use super::super::tests::{content, session, text};
     use super::{Content, temporary};
-    use crate::{ErrorKind, Invalid, PassError};
+    use crate::{ErrorKind, Invalid, Result};
 
-    fn open(bytes: &str, invalid: Invalid) -> Result<Content, PassError> {
+    fn open(bytes: &str, invalid: Invalid) -> Result<Content> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(bytes.as_bytes()).expect("written");
         Content::open(file, None, invalid, Watch::default())

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use ctx_format::Role;
 
-use crate::PassError;
+use crate::{PassError, Result};
 
 /// The facts about a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Entries {
         self.written + self.last.len() / LENGTH
     }
 
-    pub(super) fn push(&mut self, entry: &Entry) -> Result<(), PassError> {
+    pub(super) fn push(&mut self, entry: &Entry) -> Result<()> {
         self.last.extend_from_slice(&entry.to_bytes());
         if self.last.len() < BLOCK * LENGTH {
             return Ok(());
@@ -90,7 +90,7 @@ impl Entries {
     }
 
     /// Hands each on, with its number from 0.
-    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         let mut next = 0;
         let mut give = |bytes: &[u8]| {
             for entry in bytes.as_chunks().0 {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::entries::{Entry, EntryKind};
 use super::survey::{Survey, Zones};
-use crate::PassError;
+use crate::Result;
 
 /// A preview of a compaction.
 #[derive(Debug, Serialize)]
@@ -59,7 +59,7 @@ impl Forecast {
         zones: &Zones,
         earlier: u64,
         saved: bool,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let mut forecast =
             Self { zones: ZONES.map(ZoneCount::new).into(), leaving: Leaving::default() };
         let mut dropped = 0;

@@ -20,7 +20,7 @@ use super::survey::{Survey, Zones};
 use super::{Originals, within};
 use crate::prune::changed_record;
 use crate::summarize::{self, Draft, Material, Needs, ReadRecord, Summary, Writer, ZonePass};
-use crate::{Notes, PassError, Time};
+use crate::{Notes, Result, Time};
 
 /// A new content for the session, checked.
 pub(super) struct Candidate {
@@ -76,7 +76,7 @@ impl Ladder<'_, '_> {
         &self,
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Ended<Candidate>, PassError> {
+    ) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.plan, self.before.size.tokens);
         // Less than the policy keeps is kept only if nothing else helps.
         let in_need = self.due || !plan.limits.fits(before);
@@ -152,7 +152,7 @@ impl Ladder<'_, '_> {
         known: Option<Read<'l>>,
         summary: &'l summarize::Plan,
         notes: &mut Notes,
-    ) -> Result<Option<(Read<'l>, Built)>, PassError> {
+    ) -> Result<Option<(Read<'l>, Built)>> {
         let keep = self.keep(rung);
         let known = known.filter(|read| read.keep == keep);
         let zones = self.survey.zones(keep)?;
@@ -177,7 +177,7 @@ impl Ladder<'_, '_> {
         needs: Needs,
         plan: &'l summarize::Plan,
         notes: &mut Notes,
-    ) -> Result<Read<'l>, PassError> {
+    ) -> Result<Read<'l>> {
         let mut pass = ZonePass::new(plan, needs, Some(self.content.dialect));
         self.each(&zones, |zone, record, read| {
             if let Some(zone) = zone {
@@ -200,12 +200,8 @@ impl Ladder<'_, '_> {
     pub(super) fn each(
         &self,
         zones: &Zones,
-        mut handle: impl FnMut(
-            Option<Zone>,
-            &Record<'_>,
-            Option<ReadRecord<'_>>,
-        ) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
+        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<ReadRecord<'_>>) -> Result<()>,
+    ) -> Result<()> {
         let verdicts = self.survey.pruned.as_ref();
         if let Some(originals) = self.originals {
             originals.begin();
@@ -247,7 +243,7 @@ impl Ladder<'_, '_> {
         read: &mut Read<'_>,
         writer: &Writer,
         notes: &mut Notes,
-    ) -> Result<Option<Built>, PassError> {
+    ) -> Result<Option<Built>> {
         if !self.plan.summarizes() {
             return self.sized(rung, read, None, notes).map(Some);
         }
@@ -264,7 +260,7 @@ impl Ladder<'_, '_> {
     }
 
     /// Whether it has no more of tool results than the trigger allows that fired for them.
-    fn is_clean(&self, candidate: &Candidate) -> Result<bool, PassError> {
+    fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
         let Some(limit) = fired.filter(|_| self.due) else {
@@ -281,7 +277,7 @@ impl Ladder<'_, '_> {
         read: &mut Read<'_>,
         draft: Option<Draft>,
         notes: &mut Notes,
-    ) -> Result<Built, PassError> {
+    ) -> Result<Built> {
         let mut size = read.kept;
         size.tokens = size.tokens.max(PRIMING);
         if let Some(draft) = &draft {
@@ -315,13 +311,13 @@ impl Ladder<'_, '_> {
     }
 
     /// The kept records, with a summary if there is one.
-    fn content_of(&self, read: &mut Read<'_>, draft: Option<&Draft>) -> Result<Content, PassError> {
+    fn content_of(&self, read: &mut Read<'_>, draft: Option<&Draft>) -> Result<Content> {
         let file = temporary(|output| read.material.write(draft, output))?;
         Ok(self.content.with(file))
     }
 
     /// Writes the result of an attempt to a file.
-    pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate, PassError> {
+    pub(super) fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate> {
         Ok(Candidate {
             content: match built.content {
                 Some(content) => content,
@@ -334,11 +330,7 @@ impl Ladder<'_, '_> {
     }
 
     /// Hands the messages of the old records to `reader`, as pruning leaves them.
-    pub(super) fn read_old(
-        &self,
-        zones: &Zones,
-        reader: &mut dyn MessageReader,
-    ) -> Result<(), PassError> {
+    pub(super) fn read_old(&self, zones: &Zones, reader: &mut dyn MessageReader) -> Result<()> {
         let dialect = self.content.dialect;
         let recognizer = self.plan.recognizer();
         let reader = RefCell::new(reader);
@@ -393,7 +385,7 @@ impl Ladder<'_, '_> {
     }
 
     /// The writer of an attempt. A preview asks no model.
-    fn writer(&self, rung: AttemptKind, notes: &mut Notes) -> Result<Writer, PassError> {
+    fn writer(&self, rung: AttemptKind, notes: &mut Notes) -> Result<Writer> {
         let tokens = self.plan.summary_length(self.before);
         let by_model = match rung {
             AttemptKind::Policy => self.plan.by_model(Some(tokens), notes)?,

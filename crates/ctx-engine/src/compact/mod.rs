@@ -27,7 +27,7 @@ use ctx_policy::trigger::{Size, Step};
 use options::Plan;
 use pruning::{Rules, prune};
 
-use crate::{Notes, PassError};
+use crate::{Notes, Result};
 
 pub use batch::{BatchLine, BatchPass, TakeLine};
 pub use compaction::{Compacted, Compaction, MessageReader};
@@ -54,7 +54,7 @@ pub trait Originals {
     fn begin(&self);
 
     /// A record with its results restored; `None` if it has none in files.
-    fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>, PassError>;
+    fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>>;
 
     /// The files that could not be read, by line and path, and why not.
     fn unreadable(&self) -> BTreeMap<(u64, String), String>;
@@ -86,7 +86,7 @@ impl<'a> Source<'a> {
         environment: &'a Environment,
         content: Content,
         notes: &mut Notes,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let mut plan = Plan::new(options, environment);
         let (content, log) = if content.dialect.is_linked() {
             let counter = plan.limits.want_usage(options).then_some(environment.counter);
@@ -113,12 +113,7 @@ impl<'a> Source<'a> {
     }
 
     /// The new file if a compaction leaves `new`.
-    pub fn new_file(
-        &self,
-        new: Content,
-        report: &Report,
-        notes: &mut Notes,
-    ) -> Result<NewFile, PassError> {
+    pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
         match &self.log {
             Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
             None => Ok(NewFile::Whole(new)),
@@ -126,7 +121,7 @@ impl<'a> Source<'a> {
     }
 
     /// The new content as a document, where the session is one.
-    pub fn as_document(&self, new: &Content) -> Result<Option<Content>, PassError> {
+    pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
         if !original.is_document {
             return Ok(None);
@@ -140,7 +135,7 @@ impl<'a> Source<'a> {
     }
 
     /// The new file as content of its own.
-    fn new_content(&self, new: NewFile) -> Result<Content, PassError> {
+    fn new_content(&self, new: NewFile) -> Result<Content> {
         match new {
             NewFile::Appended(lines) => {
                 log::with_lines(self.log.as_ref().unwrap_or(&self.content), &lines)
@@ -156,7 +151,7 @@ pub fn compact_stream(
     environment: &Environment,
     mut content: Content,
     notes: &mut Notes,
-) -> Result<(Report, Content), PassError> {
+) -> Result<(Report, Content)> {
     notes.watch().stage("compacting");
     content.watch = notes.watch().clone();
     let source = Source::open(options, environment, content, notes)?;
@@ -182,7 +177,7 @@ fn settle(options: &Options, report: &mut Report) {
     }
 }
 
-fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Content>), PassError> {
+fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Content>)> {
     let mut compaction = Compaction::survey(source, None, false)?;
     if !source.plan.policy().enabled {
         compaction.report.end(Outcome::Disabled);
@@ -201,7 +196,7 @@ fn prune_sent(
     content: &Content,
     report: &mut Report,
     notes: &mut Notes,
-) -> Result<Option<Content>, PassError> {
+) -> Result<Option<Content>> {
     if !plan.policy().enabled {
         return Ok(None);
     }

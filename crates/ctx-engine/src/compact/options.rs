@@ -14,7 +14,7 @@ use ctx_summary::{Recognizer, USUAL_PERCENT};
 
 use crate::prune::Cache;
 use crate::summarize::{self, BudgetRequest, TellSizes, Writer, recognizer};
-use crate::{Notes, PassError, Pin, Time};
+use crate::{Notes, Pin, Result, Time};
 
 /// The caller's options.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ pub struct Environment {
 
 /// Makes the writer that asks a model for a summary of this many tokens, or of as many as there is
 /// room for.
-pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer, PassError> + Send + Sync;
+pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer> + Send + Sync;
 
 impl Environment {
     /// One without a model.
@@ -299,7 +299,7 @@ impl<'a> Plan<'a> {
 
     /// The writer within a budget. The summary gets the room that the budget leaves, unless a flag
     /// sets its length.
-    pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer, PassError> {
+    pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer> {
         let length = self.options.summary_tokens;
         let mut writer = self.by_model(length, notes)?;
         let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
@@ -315,7 +315,7 @@ impl<'a> Plan<'a> {
         &self,
         tokens: Option<u64>,
         notes: &mut Notes,
-    ) -> Result<Option<Writer>, PassError> {
+    ) -> Result<Option<Writer>> {
         let Some(make) = &self.environment.model else {
             return Ok(None);
         };

@@ -14,7 +14,7 @@ use super::options::Plan;
 use super::survey::Survey;
 use crate::checks::{BoundReasoning, Checks};
 use crate::outlet::Outlet;
-use crate::{Notes, PassError};
+use crate::{Notes, Result};
 
 /// A session after pruning.
 pub(super) struct Pruned {
@@ -114,7 +114,7 @@ pub(super) fn carry_out(
     content: &Content,
     survey: &Survey<'_>,
     notes: &mut Notes,
-) -> Result<Content, PassError> {
+) -> Result<Content> {
     let dialect = content.dialect;
     let mut checks = Checks::new(dialect);
     let mut bound = BoundReasoning::default();
@@ -159,7 +159,7 @@ pub(super) fn prune(
     content: &Content,
     size: &Size,
     notes: &mut Notes,
-) -> Result<Option<Pruned>, PassError> {
+) -> Result<Option<Pruned>> {
     let Rules { trims, clears } = Rules::at(plan, when, content);
     let mut run = |rules: &Options| run(plan, rules, content, size, notes);
     let trimmed = trims.as_ref().map(&mut run).transpose()?;
@@ -176,7 +176,7 @@ fn run(
     content: &Content,
     size: &Size,
     notes: &mut Notes,
-) -> Result<Pruned, PassError> {
+) -> Result<Pruned> {
     let rules = prune::Plan {
         options: policy.clone(),
         pins: plan.options.pins.clone(),

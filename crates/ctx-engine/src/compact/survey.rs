@@ -18,7 +18,7 @@ use crate::outlet::Announced;
 use crate::session::FirstUnread;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;
-use crate::{PassError, pins};
+use crate::{Result, pins};
 
 /// The facts about a session.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl<'p> Survey<'p> {
         content: &Content,
         pruning: Option<(&'p Options, MessageCounter)>,
         scored: bool,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let mut surveyor = Surveyor {
             plan,
             dialect: content.dialect,
@@ -76,7 +76,7 @@ impl<'p> Survey<'p> {
 
     /// Hands on the facts about each record, with its number from 0. Its tokens are those that
     /// pruning leaves.
-    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.entries.each(|record, entry| {
             let left = self.pruned.as_ref().map(|it| saturating_u32(it.tokens(record)));
             let exchange = self.joined.first_of(entry.exchange.into());
@@ -90,7 +90,7 @@ impl<'p> Survey<'p> {
     }
 
     /// [`Self::each`] without the records that pruning drops.
-    fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+    fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.each(|record, entry| {
             if !self.is_dropped(record) {
                 handle(record, entry);
@@ -104,7 +104,7 @@ impl<'p> Survey<'p> {
     }
 
     /// Decides the zone of each record.
-    pub(super) fn zones(&self, keep: Keep) -> Result<Zones, PassError> {
+    pub(super) fn zones(&self, keep: Keep) -> Result<Zones> {
         let number = |record: usize| record as u64 + 1;
         let mut failed = None;
         let mut known = KnownZones::of(keep, |take| {
@@ -127,7 +127,7 @@ impl<'p> Survey<'p> {
     }
 
     /// Tokens and messages of the records that stay, without a summary.
-    pub(super) fn kept(&self, zones: &Zones) -> Result<Size, PassError> {
+    pub(super) fn kept(&self, zones: &Zones) -> Result<Size> {
         let mut size = Size::default();
         self.each_left(|record, entry| {
             if let Some(role) = entry.role.filter(|_| zones.of[record] != Zone::Old) {
@@ -169,7 +169,7 @@ struct Surveyor<'a, 'p> {
 }
 
 impl<'p> Surveyor<'_, 'p> {
-    fn record(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    fn record(&mut self, record: &Record<'_>) -> Result<()> {
         self.records += 1;
         self.survey.announced.read(record.tag().as_ref());
         let dialect = self.dialect;

@@ -14,7 +14,7 @@ use super::report::{Attempt, Outcome};
 use super::survey::Zones;
 use crate::split::ZoneCounts;
 use crate::summarize::{self, BudgetPass, BudgetRequest, Needs, Summary, Writer};
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, PassError, Result};
 
 /// A budget that is too small is raised so often.
 const RAISES: usize = 3;
@@ -27,7 +27,7 @@ impl Ladder<'_, '_> {
         &self,
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Option<Candidate>, PassError> {
+    ) -> Result<Option<Candidate>> {
         let (summary, writer) = (self.plan.summary(), self.plan.by_code(None));
         let request = self.plan.budget_of(0, Keep::default());
         let pass = self.read_for_budget(&summary, &writer, &request)?;
@@ -41,7 +41,7 @@ impl Ladder<'_, '_> {
         (summary, writer): (&'s summarize::Plan, &'s Writer),
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Option<Candidate>, PassError> {
+    ) -> Result<Option<Candidate>> {
         let (plan, before) = (self.plan, self.before.size.tokens);
         // A session that is due below its target has to become plainly smaller: the model
         // refused it.
@@ -84,7 +84,7 @@ impl Ladder<'_, '_> {
         attempts: &mut Vec<Attempt>,
         summary: &summarize::Plan,
         notes: &mut Notes,
-    ) -> Result<Option<Candidate>, PassError> {
+    ) -> Result<Option<Candidate>> {
         let mut least: Option<(Keep, Size)> = None;
         for keep in self.plan.smaller_keeps(self.before) {
             let size = self.survey.kept(&self.survey.zones(keep)?)?;
@@ -123,7 +123,7 @@ impl Ladder<'_, '_> {
         request: &BudgetRequest,
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Ended<Candidate>, PassError> {
+    ) -> Result<Ended<Candidate>> {
         let (summary, by_code) = (self.plan.summary(), self.plan.by_code(None));
         let writer = self.plan.writer_within(notes)?;
         let mut pass = self.read_for_budget(&summary, &writer, request)?;
@@ -176,7 +176,7 @@ impl Ladder<'_, '_> {
         summary: &'s summarize::Plan,
         writer: &'s Writer,
         request: &BudgetRequest,
-    ) -> Result<BudgetPass<'s>, PassError> {
+    ) -> Result<BudgetPass<'s>> {
         let mut pass = BudgetPass::new(summary, writer, request, Some(self.content.dialect));
         let all =
             Zones { of: vec![Zone::Keep; self.survey.records()], counts: ZoneCounts::default() };
@@ -190,11 +190,7 @@ impl Ladder<'_, '_> {
 
     /// The session within the budget that was decided; the inner error where its summary does
     /// not fit.
-    fn made(
-        &self,
-        pass: BudgetPass<'_>,
-        notes: &mut Notes,
-    ) -> Result<Result<Candidate, TooSmall>, PassError> {
+    fn made(&self, pass: BudgetPass<'_>, notes: &mut Notes) -> Result<Result<Candidate, TooSmall>> {
         let (mut session, zones) = match pass.finish(notes) {
             Err(PassError { kind: ErrorKind::TooSmall(error), .. }) => return Ok(Err(error)),
             finished => finished?,
@@ -227,7 +223,7 @@ impl Ladder<'_, '_> {
 }
 
 /// Counts a session.
-pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Size, PassError> {
+pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Size> {
     let mut size = Size::default();
     content.each(|record| {
         let dialect = Some(content.dialect);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Breakdown, Counts, Row};
 use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
-use crate::{ErrorKind, PassError, Session};
+use crate::{ErrorKind, Result, Session};
 
 /// The object of a file, or of the total.
 #[derive(Serialize)]
@@ -128,7 +128,7 @@ impl Calibrated {
         session: &mut Session,
         counter: MessageCounter,
         model: Option<&Model>,
-    ) -> Result<Self, PassError> {
+    ) -> Result<Self> {
         let dialect = session.dialect();
         let mut pass = CalibrationPass::new(counter, dialect);
         session.each(|record| {

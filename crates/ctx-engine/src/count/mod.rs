@@ -15,7 +15,7 @@ use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate};
 use crate::outlet::{Announced, Outlet};
 use crate::parallel::{InTurn, Work};
-use crate::{BadLines, Invalid, Notes, PassError, Session};
+use crate::{BadLines, Invalid, Notes, Result, Session};
 
 pub use json::{Calibrated, CountFormat, CountJson, OfModel};
 pub use slices::{Reach, Slice, Volume};
@@ -115,10 +115,7 @@ pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
 }
 
 /// The tokens of a session; `None` where its dialect is not known.
-pub fn tokens(
-    session: Box<dyn Read + Send>,
-    counter: &MessageCounter,
-) -> Result<Option<u64>, PassError> {
+pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result<Option<u64>> {
     let mut session = Session::open(session, &Options::default(), Invalid::Keep)?;
     if session.dialect().is_none() {
         return Ok(None);
@@ -126,7 +123,7 @@ pub fn tokens(
     let plan =
         Plan { counter: *counter, batch: false, threads: 1, reach: false, of_session: false };
     let mut pass = CountPass::new(&plan, session.dialect());
-    session.each(|record| -> Result<(), PassError> {
+    session.each(|record| -> Result<()> {
         pass.push(record);
         Ok(())
     })?;
@@ -261,7 +258,7 @@ impl<W: Write> AnnotatePass<W> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let tokens = self.count.count(record);
         let untagged = record.untagged().into_owned();
         let length = untagged.len() - record.line_end().len();
@@ -276,7 +273,7 @@ impl<W: Write> AnnotatePass<W> {
     }
 
     /// Writes the rest; the output comes back.
-    pub fn finish(self, bad: &BadLines) -> Result<(W, Counts), PassError> {
+    pub fn finish(self, bad: &BadLines) -> Result<(W, Counts)> {
         Ok((self.outlet.finish(bad.left_out())?, self.count.finish(bad)))
     }
 }
@@ -315,7 +312,7 @@ mod of_session_tests {
 
     use super::OfSession;
     use crate::count::{CountPass, Plan};
-    use crate::{Invalid, PassError, Session};
+    use crate::{Invalid, Result, Session};
 
     fn told(text: &str, of_session: bool) -> OfSession {
         let reader = Box::new(std::io::Cursor::new(text.to_owned().into_bytes()));
@@ -329,7 +326,7 @@ mod of_session_tests {
             of_session,
         };
         let mut pass = CountPass::new(&plan, session.dialect());
-        let done = session.each(|record| -> Result<(), PassError> {
+        let done = session.each(|record| -> Result<()> {
             pass.push(record);
             Ok(())
         });

@@ -5,7 +5,7 @@ use ctx_format::Options;
 use ctx_tokens::Encoding;
 
 use super::{AnnotatePass, CountPass, Counts, Plan, Slice, tokens};
-use crate::{Invalid, Notes, PassError, Session};
+use crate::{Invalid, Notes, Result, Session};
 
 const CHAT: &str = r#"{"role":"user","content":"one two three"}
 {"role":"assistant","content":"four"}
@@ -30,7 +30,7 @@ fn open(input: &str, batch: bool, invalid: Invalid) -> Session {
 fn count(input: &str, plan: &Plan) -> Counts {
     let mut session = open(input, plan.batch, Invalid::Keep);
     let mut pass = CountPass::new(plan, session.dialect());
-    let done = session.each(|record| -> Result<(), PassError> {
+    let done = session.each(|record| -> Result<()> {
         pass.push(record);
         Ok(())
     });

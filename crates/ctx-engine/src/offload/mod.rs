@@ -13,7 +13,7 @@ use regex::{Captures, Regex};
 
 use crate::checks::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, PassError, Result};
 
 /// Changes the results of a session. The new session waits in a spool, so that nothing of it
 /// leaves before the files that it names are durable.
@@ -48,7 +48,7 @@ impl<C: Change> ChangePass<C> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if self.reading.dialect.is_none() && record.whole_object().is_some() {
             return Err(ErrorKind::UnknownFormat("changed").at(record.line));
         }
@@ -71,11 +71,7 @@ impl<C: Change> ChangePass<C> {
 
     /// Passes the last records on unchanged, and returns the change and the new session. `left_out`
     /// is the number of input records that were not pushed.
-    pub fn finish(
-        mut self,
-        left_out: u64,
-        notes: &mut Notes,
-    ) -> Result<(C, Option<Spool>), PassError> {
+    pub fn finish(mut self, left_out: u64, notes: &mut Notes) -> Result<(C, Option<Spool>)> {
         while !self.waiting.is_empty() {
             self.release(false)?;
         }
@@ -92,7 +88,7 @@ impl<C: Change> ChangePass<C> {
         self.replies > protected || (self.replies == protected && is_between)
     }
 
-    fn release(&mut self, may_change: bool) -> Result<(), PassError> {
+    fn release(&mut self, may_change: bool) -> Result<()> {
         let Some(first) = self.waiting.pop_front() else {
             return Ok(());
         };
@@ -100,7 +96,7 @@ impl<C: Change> ChangePass<C> {
         self.give(&first.origin.record(&first.bytes), may_change)
     }
 
-    fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<(), PassError> {
+    fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<()> {
         let new = if may_change { self.reading.changed(record, &mut self.change)? } else { None };
         if let Some(dialect) = self.reading.dialect {
             self.bound.write(record, new.as_deref(), dialect, new.is_some());
@@ -226,7 +222,7 @@ pub trait Change {
         line: u64,
         result: &ToolResult<'_>,
         raw: &str,
-    ) -> Result<Option<Substitute>, PassError>;
+    ) -> Result<Option<Substitute>>;
 }
 
 /// The new content of a result.
@@ -253,11 +249,7 @@ pub struct Reading {
 impl Reading {
     /// The untagged bytes of a record with the changes applied; `None` if nothing changes. The
     /// last messages of a batch record are protected here.
-    pub fn changed(
-        &self,
-        record: &Record<'_>,
-        change: &mut dyn Change,
-    ) -> Result<Option<Vec<u8>>, PassError> {
+    pub fn changed(&self, record: &Record<'_>, change: &mut dyn Change) -> Result<Option<Vec<u8>>> {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return Ok(None);
         };
@@ -309,7 +301,7 @@ impl Reading {
         record: &Record<'_>,
         before: &Object<'_>,
         bytes: &[u8],
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let after = record.origin().record(bytes);
         let is_same = after.whole_object().is_some_and(|after| {
             let (before, after) = (self.messages(before), self.messages(after));
@@ -331,7 +323,7 @@ fn results(
     object: &Object<'_>,
     line: u64,
     change: &mut dyn Change,
-) -> Result<Edits, PassError> {
+) -> Result<Edits> {
     let mut edits = Edits::new();
     let Some(message) = dialect.message(object) else {
         return Ok(edits);
@@ -434,27 +426,18 @@ mod change_tests {
     use ctx_format::{Origin, ToolResult, dialect};
 
     use super::{Change, Reading, Substitute};
-    use crate::{ErrorKind, PassError};
+    use crate::{ErrorKind, Result};
 
     /// Puts this JSON in the place of every result.
     struct Put(&'static str);
 
     impl Change for Put {
-        fn result(
-            &mut self,
-            _: u64,
-            _: &ToolResult<'_>,
-            _: &str,
-        ) -> Result<Option<Substitute>, PassError> {
+        fn result(&mut self, _: u64, _: &ToolResult<'_>, _: &str) -> Result<Option<Substitute>> {
             Ok(Some(Substitute::Json(self.0.to_owned())))
         }
     }
 
-    fn changed(
-        dialect: Option<&str>,
-        json: &'static str,
-        bytes: &str,
-    ) -> Result<Option<String>, PassError> {
+    fn changed(dialect: Option<&str>, json: &'static str, bytes: &str) -> Result<Option<String>> {
         let reading =
             Reading { dialect: dialect.and_then(dialect::by_name), batch: false, protect_last: 0 };
         let origin = Origin { line: 3, ..Origin::ALONE };

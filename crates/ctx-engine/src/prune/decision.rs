@@ -14,7 +14,7 @@ use crate::checks::{BoundReasoning, Checks};
 use crate::estimate::CalibrationPass;
 use crate::note::Level;
 use crate::outlet::Outlet;
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, Result};
 
 /// A session with the verdicts on its records.
 pub struct Decision<'p> {
@@ -58,7 +58,7 @@ impl<'p> Decision<'p> {
         &mut self,
         checks: Option<Checks>,
         notes: &mut Notes,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let plan = self.waiting.plan;
         if self.changes {
             self.sums = self.verdicts.sums();
@@ -128,7 +128,7 @@ impl<'p> Decision<'p> {
         dialect: &'static dyn Dialect,
         checks: &mut Checks,
         notes: &mut Notes,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let plan = self.waiting.plan;
         if let Some((lines, why)) = self.leaving.kept {
             let stay = if lines == 1 { "line stays" } else { "lines stay" };
@@ -230,7 +230,7 @@ impl<'p> Decision<'p> {
 
     /// Writes the session and returns the output. `left_out` is the number of records of the input
     /// that were not pushed.
-    pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W, PassError> {
+    pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W> {
         let Waiting { plan, dialect, announced, .. } = self.waiting;
         let mut outlet = Outlet::new(output, announced, &plan.temp);
         for index in 0..self.waiting.records.len() {

@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::{Options, Verdicts};
-use crate::{ErrorKind, PassError};
+use crate::{ErrorKind, PassError, Result};
 
 /// The lines of a log.
 #[derive(Default)]
@@ -367,7 +367,7 @@ impl LogCheck {
         before: &Presences,
         has_left: impl Fn(usize) -> bool,
         count: usize,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let remaining = (0..count).filter(|at| !has_left(*at));
         let expected = messages(remaining, |at| (before.of(at), before.portion(at)));
         let view = self.view.view();

@@ -14,7 +14,7 @@ use crate::error::rewritable;
 use crate::outlet::Announced;
 use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
-use crate::{ErrorKind, Notes, PassError, pins};
+use crate::{ErrorKind, Notes, Result, pins};
 
 /// Takes the records of a session.
 pub struct PrunePass<'p> {
@@ -69,7 +69,7 @@ impl<'p> PrunePass<'p> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.read_facts(record, zone)?;
         let is_outside_zone = self.is_outside_zone(zone);
@@ -87,7 +87,7 @@ impl<'p> PrunePass<'p> {
         zone == Zone::System || self.waiting.plan.zone.is_some_and(|only| only != zone)
     }
 
-    fn read_facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<(), PassError> {
+    fn read_facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<()> {
         let is_tail = record.class == Class::Tail;
         let Some(object) = record.whole_object().filter(|_| !is_tail) else {
             self.pruner.line(is_tail);
@@ -117,7 +117,7 @@ impl<'p> PrunePass<'p> {
 
     /// Refuses a session to which the rules cannot be applied. In an agent's log a window would
     /// remove messages that the agent sends.
-    fn refuse_unsupported(&self, line: u64) -> Result<(), PassError> {
+    fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
         let has_window = plan.options.window_messages.is_some();
         let drops_messages = plan.options.drops(Rule::Reasoning) || plan.options.drops(Rule::Empty);
@@ -131,7 +131,7 @@ impl<'p> PrunePass<'p> {
     }
 
     /// Decides, reports and checks. Nothing changes unless it `may`.
-    pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>, PassError> {
+    pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>> {
         if self.waiting.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
         }

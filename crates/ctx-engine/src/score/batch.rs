@@ -8,7 +8,7 @@ use ctx_summary::ledger::score::{Row, Score, Scorer};
 
 use super::{read_after, read_before};
 use crate::parallel::in_order;
-use crate::{ErrorKind, Invalid, PassError, Session};
+use crate::{ErrorKind, Invalid, PassError, Result, Session};
 
 /// Which of the two it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,12 +81,12 @@ struct Line {
 }
 
 impl Lines {
-    fn open(reader: Box<dyn Read + Send>) -> Result<Self, PassError> {
+    fn open(reader: Box<dyn Read + Send>) -> Result<Self> {
         let options = Options { raw: true, batch: true, ..Options::default() };
         Ok(Self(Records::open(reader, &options).map_err(ErrorKind::Read)?))
     }
 
-    fn next(&mut self) -> Result<Option<Line>, PassError> {
+    fn next(&mut self) -> Result<Option<Line>> {
         while let Some(record) = self.0.next().map_err(ErrorKind::Read)? {
             if record.piece.begins() {
                 return Ok(Some(Line { origin: record.origin(), bytes: record.bytes.to_vec() }));
@@ -102,7 +102,7 @@ impl Line {
     }
 
     /// Its conversation.
-    fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session, PassError> {
+    fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session> {
         let record = self.origin.clone().record(&self.bytes);
         let no_conversation = || {
             ErrorKind::NoConversation(match record.class {

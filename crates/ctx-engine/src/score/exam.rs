@@ -9,7 +9,7 @@ use ctx_summary::ledger::score::{Quotes, add_said, rounded_share};
 use ctx_text::hash;
 use serde::{Deserialize, Serialize};
 
-use crate::PassError;
+use crate::{PassError, Result};
 
 /// A question, and what must be there for an answer.
 #[derive(Debug, Deserialize, Serialize)]
@@ -119,7 +119,7 @@ pub struct Recall<'e> {
 
 impl Exam {
     /// Reads a file of questions.
-    pub fn parse(text: &str) -> Result<Self, PassError> {
+    pub fn parse(text: &str) -> Result<Self> {
         let Questions { questions } = serde_json::from_str(text).map_err(|error| {
             let line = error.line() as u64;
             PassError::from(ExamError::Shape(error)).at(line)

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
-use crate::{ErrorKind, PassError, Session};
+use crate::{ErrorKind, Result, Session};
 
 pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
@@ -32,8 +32,8 @@ pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
-    open_before: impl FnOnce() -> Result<Session, PassError>,
-) -> Result<Score, PassError> {
+    open_before: impl FnOnce() -> Result<Session>,
+) -> Result<Score> {
     let mut scorer = Scorer::new(read_after(after, None)?);
     if scorer.refers() {
         each_message(&mut open_before()?, |record, message| {
@@ -45,10 +45,7 @@ pub fn score(
 }
 
 /// Reads the current session, also for `further` measures.
-pub fn read_after(
-    session: &mut Session,
-    mut further: Option<&mut Further>,
-) -> Result<After, PassError> {
+pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {
         after.push(message);
@@ -65,7 +62,7 @@ pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,
     mut further: Option<&mut Further>,
-) -> Result<Ledger, PassError> {
+) -> Result<Ledger> {
     let recognizer = recognizer(None);
     let dialect = session.dialect();
     let mut reader = dialect.map(|dialect| (dialect, LedgerReader::default()));
@@ -92,8 +89,8 @@ pub fn read_before(
 /// Hands each message to `visit`, with its record.
 fn each_message(
     session: &mut Session,
-    mut visit: impl FnMut(&Record<'_>, &Message<'_>) -> Result<(), PassError>,
-) -> Result<(), PassError> {
+    mut visit: impl FnMut(&Record<'_>, &Message<'_>) -> Result<()>,
+) -> Result<()> {
     let dialect = session.dialect();
     session.each(|record| {
         if record.whole_object().is_some() && dialect.is_none() {
@@ -194,7 +191,7 @@ pub struct Later {
 
 impl Later {
     /// Reads the whole session; it must begin with the messages of the old one.
-    pub fn read_full(&mut self, session: &mut Session) -> Result<(), PassError> {
+    pub fn read_full(&mut self, session: &mut Session) -> Result<()> {
         let mut begins = self.begins.iter();
         each_message(session, |record, message| {
             match begins.next() {

@@ -4,7 +4,7 @@ use ctx_format::{Handle, Options, Saved};
 use ctx_summary::ledger::score::{Score, Scorer, Standing};
 
 use super::{Exam, Further, Later, Mark, read_after, read_before, score};
-use crate::{ErrorKind, Invalid, PassError, Session};
+use crate::{ErrorKind, Invalid, Result, Session};
 
 const ASK: &str = r#"{"role":"user","content":"Refund order W8123, never W9999."}"#;
 const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"refund W8123\"}"}}]}"#;
@@ -18,7 +18,7 @@ fn before() -> String {
     format!("{ASK}\n{CALL}\n{}", result(ERROR))
 }
 
-fn open(text: &str) -> Result<Session, PassError> {
+fn open(text: &str) -> Result<Session> {
     let reader = std::io::Cursor::new(text.to_owned());
     Session::open(Box::new(reader), &Options::default(), Invalid::Keep)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::counter::MessageCounter;
 use crate::zones::{Reason, Splitter};
-use crate::{PassError, Pin, TaggedWriter, pins};
+use crate::{PassError, Pin, Result, TaggedWriter, pins};
 
 /// What is kept, and what is written.
 pub struct Plan {
@@ -70,7 +70,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if let Some(mut waiting) = self.spooled(record)? {
             waiting.tag.pin = self.decide(record, waiting.bytes, &mut waiting.tag);
             self.waiting.push_back(waiting);
@@ -80,7 +80,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
 
     /// The next record, which is a whole conversation. It is tagged with the zones of its
     /// messages; what is no conversation passes with a tag that names none.
-    pub fn push_batch(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else {
             return Ok(());
         };
@@ -92,7 +92,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 
     /// Writes the rest, marks the end, and gives the output back.
-    pub fn finish(mut self) -> Result<(W, ZoneCounts), PassError> {
+    pub fn finish(mut self) -> Result<(W, ZoneCounts)> {
         self.splitter.finish();
         self.write_decided()?;
         let ZoneCounts { system, old, keep, .. } = self.counts;
@@ -100,7 +100,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 
     /// Puts the bytes of a record into the spool; `None` while more pieces of it come.
-    fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>, PassError> {
+    fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>> {
         let untagged = record.untagged();
         self.spool.push(&untagged).map_err(PassError::temporary)?;
         self.length += untagged.len();
@@ -168,7 +168,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     }
 
     /// Writes the records that are decided.
-    fn write_decided(&mut self) -> Result<(), PassError> {
+    fn write_decided(&mut self) -> Result<()> {
         while let Some(verdict) = self.splitter.next() {
             let Some(mut waiting) = self.waiting.pop_front() else {
                 return Ok(());
@@ -188,7 +188,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         Ok(())
     }
 
-    fn write(&mut self, mut waiting: Waiting) -> Result<(), PassError> {
+    fn write(&mut self, mut waiting: Waiting) -> Result<()> {
         waiting.tag.bytes = Some(waiting.bytes);
         let mut tag = waiting.splice.map(|splice| (splice, waiting.tag));
         // A line that is too long to be parsed is too long to be held in memory.

@@ -11,7 +11,7 @@ use super::old::OldZone;
 use super::writer::Writer;
 use super::{Plan, Summary, clean, tell};
 use crate::checks::{BoundReasoning, Checks};
-use crate::{BadLineOutcome, BadLines, Notes, PassError};
+use crate::{BadLineOutcome, BadLines, Notes, PassError, Result};
 
 /// A session in the making.
 pub(super) struct Assembly<'p> {
@@ -134,7 +134,7 @@ impl<'p> Assembly<'p> {
         record: &Record<'_>,
         outline: Option<&Outline<'_>>,
         bytes: &[u8],
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         if let Some(dialect) = self.dialect {
             self.bound.keep(record, dialect);
         }
@@ -145,7 +145,7 @@ impl<'p> Assembly<'p> {
     }
 
     /// Ends the input: reports bad lines and checks the whole output.
-    pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
+    pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>> {
         self.bad.report(notes);
         if let Some(checks) = self.checks {
             checks.finish(self.plan.strict, notes)?;
@@ -161,7 +161,7 @@ impl Kept {
         Self { spool: Spool::new(temp), temp: temp.to_owned(), before: 0, behind: 0 }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8], is_behind: bool) -> Result<(), PassError> {
+    pub(super) fn push(&mut self, bytes: &[u8], is_behind: bool) -> Result<()> {
         let length = if is_behind { &mut self.behind } else { &mut self.before };
         *length += bytes.len();
         self.spool.push(bytes).map_err(PassError::temporary)
@@ -169,10 +169,7 @@ impl Kept {
 
     /// Makes changes, in the order of their places: the index of the first byte, the number of
     /// bytes, and the new ones.
-    pub(super) fn change(
-        &mut self,
-        changes: &[((usize, usize), Vec<u8>)],
-    ) -> Result<(), PassError> {
+    pub(super) fn change(&mut self, changes: &[((usize, usize), Vec<u8>)]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -189,7 +186,7 @@ impl Kept {
     }
 
     /// Pushes what is between two positions into another one, part by part.
-    fn copy(&mut self, from: usize, to: usize, new: &mut Self) -> Result<(), PassError> {
+    fn copy(&mut self, from: usize, to: usize, new: &mut Self) -> Result<()> {
         let middle = self.before.clamp(from, to);
         for (start, end, length) in [(from, middle, &mut new.before), (middle, to, &mut new.behind)]
         {
@@ -200,11 +197,7 @@ impl Kept {
     }
 
     /// Writes it, with the summary in its place; it can be written again.
-    fn write(
-        &mut self,
-        draft: Option<&Draft>,
-        out: &mut (impl Write + ?Sized),
-    ) -> Result<(), PassError> {
+    fn write(&mut self, draft: Option<&Draft>, out: &mut (impl Write + ?Sized)) -> Result<()> {
         let mut write = || -> io::Result<()> {
             self.spool.copy_to(0, self.before, out)?;
             out.write_all(draft.map_or(&[], |draft| &draft.record))?;
@@ -232,7 +225,7 @@ impl SummaryPlacement {
 
 impl Material<'_> {
     /// A summary of the old part; `None` if there is none.
-    pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>, PassError> {
+    pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>> {
         let Some(place) = &self.place else {
             notes.info("nothing is old, nothing was changed");
             return Ok(None);
@@ -262,14 +255,14 @@ impl Material<'_> {
         place: &SummaryPlacement,
         writer: &Writer,
         notes: &mut Notes,
-    ) -> Result<Draft, PassError> {
+    ) -> Result<Draft> {
         let summary = clean(self.plan, writer.write(&self.old, None, notes)?);
         tell(self.plan, &self.old, &summary, notes);
         Ok(place.draft(summary))
     }
 
     /// Writes what stays, with a summary if there is one; it can be written again.
-    pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<(), PassError> {
+    pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<()> {
         self.kept.write(draft, out)
     }
 
@@ -281,7 +274,7 @@ impl Material<'_> {
 
 impl NewSession {
     /// Writes it; it can be written again.
-    pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<(), PassError> {
+    pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<()> {
         self.kept.write(self.draft.as_ref(), out)
     }
 }
@@ -296,7 +289,7 @@ mod tests {
         ASK, CALL, DONE, LEDGER, RESULT, SYSTEM, THANKS, by_rule, each, lines, plan, texts,
     };
     use super::{Assembly, Material, OldZone};
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
 
     /// A session of which the records at these places leave.
     fn assembled<'p>(
@@ -304,7 +297,7 @@ mod tests {
         session: &[&str],
         old: &[usize],
         notes: &mut Notes,
-    ) -> Result<Material<'p>, PassError> {
+    ) -> Result<Material<'p>> {
         let zone = OldZone::new(plan, LEDGER, None);
         let mut assembly = Assembly::new(plan, Some(&Chat), zone);
         let mut at = 0;

@@ -5,7 +5,7 @@ use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader}
 use super::assembly::Kept;
 use super::{NewSession, Plan, Writer, ZonePass};
 use crate::error::rewritable;
-use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, PassError};
+use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, Result};
 
 /// Takes batch records; they wait in a spool for the end of the input.
 pub struct Batch<'p> {
@@ -32,7 +32,7 @@ impl<'p> Batch<'p> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<()> {
         self.zones.read(record);
         if record.class.is_bad() && self.plan.drop_bad {
             self.bad.add(record, BadLineOutcome::LeftOut);
@@ -53,7 +53,7 @@ impl<'p> Batch<'p> {
         record: &Record<'_>,
         untagged: &[u8],
         notes: &mut Notes,
-    ) -> Result<Option<Vec<u8>>, PassError> {
+    ) -> Result<Option<Vec<u8>>> {
         let zones = record.tag().and_then(|tag| tag.zones).unwrap_or_default();
         if !zones.contains(&Zone::Old) {
             return Ok(None);
@@ -100,14 +100,14 @@ mod tests {
     use super::super::Plan;
     use super::super::fixtures::{ASK, CALL, DONE, RESULT, by_rule, each, lines, plan, texts};
     use super::Batch;
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
 
     fn pass(
         plan: &Plan,
         dialect: Option<&'static dyn Dialect>,
         session: &[&str],
         notes: &mut Notes,
-    ) -> Result<Vec<String>, PassError> {
+    ) -> Result<Vec<String>> {
         let writer = by_rule();
         let mut batch = Batch::new(plan, &writer, dialect);
         let mut pushed = Ok(());

@@ -16,7 +16,7 @@ use crate::counter::PER_MESSAGE;
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
 use crate::session::FirstUnread;
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, Result};
 
 /// What must be gathered of an old zone before its summary can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -265,7 +265,7 @@ impl<'p> ZonePass<'p> {
     }
 
     /// The next record, whose tag has its zone.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_in(zone, record, None)
     }
@@ -276,7 +276,7 @@ impl<'p> ZonePass<'p> {
         zone: Zone,
         record: &Record<'_>,
         read: Option<ReadRecord<'_>>,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let assembly = &mut self.assembly;
         let is_old = zone == Zone::Old;
         if is_old {
@@ -313,7 +313,7 @@ impl<'p> ZonePass<'p> {
     }
 
     /// Ends the input and checks the output.
-    pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
+    pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>> {
         if self.has_old {
             self.unread.refuse("summarized")?;
         }
@@ -321,7 +321,7 @@ impl<'p> ZonePass<'p> {
     }
 
     /// Checks the whole output and writes the summary, before any byte of it leaves.
-    pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession, PassError> {
+    pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession> {
         let material = self.gather(notes)?;
         let draft = material.draft(writer, notes)?;
         Ok(material.with(draft))
@@ -330,10 +330,7 @@ impl<'p> ZonePass<'p> {
 
 /// Whether all of a stream came, and was split at all. Lines that belong together no zones help:
 /// what would leave with the old ones the others need.
-pub fn check_end(
-    zones: &ZoneReader,
-    dialect: Option<&'static dyn Dialect>,
-) -> Result<(), PassError> {
+pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
     if zones.records() > 0 && !zones.zoned() {
         if dialect.is_some() {
             rewritable(dialect, "summarized", None)?;
@@ -461,7 +458,7 @@ mod zones_tests {
     use super::super::Plan;
     use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
     use super::{NewSession, ReadRecord, ZonePass};
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
 
     /// The new session of tagged lines.
     fn pass(
@@ -469,7 +466,7 @@ mod zones_tests {
         dialect: Option<&'static dyn Dialect>,
         session: &[&str],
         notes: &mut Notes,
-    ) -> Result<NewSession, PassError> {
+    ) -> Result<NewSession> {
         let mut pass = ZonePass::new(plan, by_rule().needs(), dialect);
         let mut pushed = Ok(());
         each(session, |record| {

@@ -11,7 +11,7 @@ use ctx_tokens::TokenCounter;
 use super::Summary;
 use super::model::{Model, Question, tell, tell_repairs};
 use super::old::{ModelInput, Needs, OldZone};
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, Result};
 
 /// Writes summaries.
 pub struct Writer {
@@ -93,7 +93,7 @@ impl Writer {
         old: &OldZone,
         room: Option<u64>,
         notes: &mut Notes,
-    ) -> Result<Summary, PassError> {
+    ) -> Result<Summary> {
         let input = old.input.as_ref().filter(|input| !input.is_silent());
         let (Some(model), Some(input)) = (&self.model, input) else {
             return Ok(self.by_code(old, room));
@@ -309,13 +309,13 @@ mod tests {
     use super::super::fixtures::{ASK, DONE, answering_model, old, plan, silent_model, texts};
     use super::super::{Model, Summary};
     use super::{Writer, longest, target, up_to};
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
 
     fn with(model: Model) -> Writer {
         Writer { model: Some(model), ..Writer::offline(Method::Extractive, None) }
     }
 
-    fn write(writer: &Writer, lines: &[&str], notes: &mut Notes) -> Result<Summary, PassError> {
+    fn write(writer: &Writer, lines: &[&str], notes: &mut Notes) -> Result<Summary> {
         let old = old(&plan(), writer.needs(), lines);
         writer.write(&old, None, notes)
     }

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use ctx_format::Object;
-use ctx_format::scan::elements;
+use ctx_format::elements;
 use serde_json::Value;
 use serde_json::value::RawValue;
 

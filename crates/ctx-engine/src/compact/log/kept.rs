@@ -8,7 +8,7 @@ use ctx_format::{Class, Log, Object, Portion};
 
 use super::super::content::Content;
 use super::{ByRecord, Marked};
-use crate::PassError;
+use crate::Result;
 
 /// The records that stay, in the order of the context.
 pub(super) struct KeptRecords {
@@ -65,11 +65,7 @@ pub(super) struct LogRecords {
 }
 
 impl LogRecords {
-    pub(super) fn read(
-        log: &Content,
-        kept: &KeptRecords,
-        context: &[SourceId],
-    ) -> Result<Self, PassError> {
+    pub(super) fn read(log: &Content, kept: &KeptRecords, context: &[SourceId]) -> Result<Self> {
         let mut records = Self {
             writer: log.dialect.log().and_then(Log::compaction_writer),
             count: 0,

@@ -30,7 +30,7 @@ use crate::checks::BoundReasoning;
 use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass};
 use crate::session::FirstUnread;
-use crate::{ErrorKind, Notes, PassError, Session};
+use crate::{ErrorKind, Notes, PassError, Result, Session};
 
 /// Which records of a log stay, and what replaces the others.
 struct Decision {
@@ -53,7 +53,7 @@ pub(super) fn lower(
     log: &Content,
     temp: &Path,
     counter: Option<MessageCounter>,
-) -> Result<(Content, Option<Calibration>), PassError> {
+) -> Result<(Content, Option<Calibration>)> {
     let session = log.session()?;
     // No line can be appended to it.
     session.refuse_document_of_log("compacted")?;
@@ -78,7 +78,7 @@ fn lower_session(
     mut session: Session,
     temp: &Path,
     mut look: impl FnMut(&Record<'_>),
-) -> Result<Content, PassError> {
+) -> Result<Content> {
     let mut converter = Converter::new(&Anthropic);
     converter.mark = Some(MARK);
     converter.whole_records = true;
@@ -107,7 +107,7 @@ pub(super) fn write(
     plan: &Plan<'_>,
     report: &Report,
     notes: &mut Notes,
-) -> Result<NewFile, PassError> {
+) -> Result<NewFile> {
     let marked = Marked::all(new, |_| true)?;
     let mut decision = decide(log, lowered, &marked)?;
     let mut bound = BoundReasoning::default();
@@ -130,7 +130,7 @@ pub(super) fn write(
 }
 
 /// The log followed by these lines.
-pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content, PassError> {
+pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content> {
     let mut old = log.file()?;
     let behind = behind(log, lines)?;
     let file = temporary(|output| {
@@ -141,13 +141,13 @@ pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content, PassErr
 }
 
 /// The bytes after the log that make `lines` start on a new line.
-fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>, PassError> {
+fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
     let newline: &[u8] = if log.ends_line()? { b"" } else { b"\n" };
     Ok([newline, lines].concat())
 }
 
 /// Which records of the log stay when `new` is left of its context.
-fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision, PassError> {
+fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> {
     let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.sources.clone()).collect();
     let before =
         Marked::all(lowered, |it| it.sources.iter().any(|source| wanted.contains(source)))?;
@@ -172,7 +172,7 @@ impl Decision {
         mut writer: Box<dyn CompactionWriter>,
         plan: &Plan<'_>,
         report: &Report,
-    ) -> Result<Vec<u8>, PassError> {
+    ) -> Result<Vec<u8>> {
         let kept = self.texts.iter().zip(&self.kept.groups).filter_map(|(text, group)| {
             let (text, is_changed) = text.as_ref()?;
             Some(Kept { text, messages: group.messages(), is_changed: *is_changed })
@@ -204,7 +204,7 @@ fn seed(records: u64, last: &str, summary: &str) -> [u8; 32] {
 type PartHash = (Role, u64);
 
 /// Refuses a log whose context is not `expected`.
-fn same_context(expected: &Content, read: &Content) -> Result<(), PassError> {
+fn same_context(expected: &Content, read: &Content) -> Result<()> {
     let (expected, read) = (parts_of(expected)?, parts_of(read)?);
     // Some agents put a reply of the model after the summary.
     let extra = read.len().saturating_sub(expected.len());
@@ -217,7 +217,7 @@ fn same_context(expected: &Content, read: &Content) -> Result<(), PassError> {
 }
 
 /// All parts of a plain session but those of summaries, whose place the format decides.
-fn parts_of(content: &Content) -> Result<Vec<PartHash>, PassError> {
+fn parts_of(content: &Content) -> Result<Vec<PartHash>> {
     let mut parts = Vec::new();
     content.each(|record| {
         let Some(object) = record.whole_object() else {
@@ -270,7 +270,7 @@ struct Marked {
 
 impl Marked {
     /// All records of a lowered session, with the texts of those that are `wanted`.
-    fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>, PassError> {
+    fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         content.each(|record| {
             let Some(object) = record.whole_object() else {

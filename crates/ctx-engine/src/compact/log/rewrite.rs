@@ -7,11 +7,11 @@ use ctx_format::Role;
 
 use super::super::content::{Content, temporary};
 use super::Decision;
-use crate::PassError;
+use crate::{PassError, Result};
 
 /// The kept records, with the summary in the place of the first removed one. A line without a
 /// message shares the fate of the record before it.
-pub(super) fn write(log: &Content, decision: &Decision) -> Result<Content, PassError> {
+pub(super) fn write(log: &Content, decision: &Decision) -> Result<Content> {
     let groups = decision.kept.groups.iter().zip(&decision.texts);
     let kept = groups.filter_map(|(group, text)| Some((group.record, text.as_ref()?)));
     let kept: HashMap<u64, &(String, bool)> = kept.collect();

@@ -7,7 +7,7 @@ use ctx_format::Options;
 use ctx_tokens::Encoding;
 
 use super::{Calibration, CalibrationPass};
-use crate::{Invalid, PassError, Session};
+use crate::{Invalid, Result, Session};
 
 fn calibrate(lines: &[String]) -> Calibration {
     let reader = Box::new(std::io::Cursor::new(lines.join("\n").into_bytes()));
@@ -15,7 +15,7 @@ fn calibrate(lines: &[String]) -> Calibration {
         Session::open(reader, &Options::default(), Invalid::Keep).expect("from memory");
     let counter = MessageCounter::new(Encoding::Chars4);
     let mut pass = CalibrationPass::new(counter, session.dialect());
-    let done = session.each(|record| -> Result<(), PassError> {
+    let done = session.each(|record| -> Result<()> {
         pass.push(record, None);
         Ok(())
     });

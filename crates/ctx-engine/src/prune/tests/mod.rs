@@ -13,7 +13,7 @@ use ctx_tokens::Encoding;
 
 use super::{Cache, LastCall, Options, Plan, PrunePass, Trim, is_cold};
 use crate::counter::MessageCounter;
-use crate::{ErrorKind, Invalid, Notes, PassError, Session, Time};
+use crate::{ErrorKind, Invalid, Notes, Result, Session, Time};
 
 pub(super) fn plan(options: Options) -> Plan {
     Plan {
@@ -37,7 +37,7 @@ pub(super) fn result(id: u64, words: usize) -> String {
 }
 
 /// The session after pruning, and the notes, each with its line.
-pub(super) fn pass(plan: &Plan, session: &str) -> Result<(String, Vec<String>), PassError> {
+pub(super) fn pass(plan: &Plan, session: &str) -> Result<(String, Vec<String>)> {
     let reader = Box::new(std::io::Cursor::new(session.to_owned().into_bytes()));
     let mut session = Session::open(reader, &ReadOptions::default(), Invalid::Keep)?;
     let mut pass = PrunePass::new(plan, session.dialect(), false);

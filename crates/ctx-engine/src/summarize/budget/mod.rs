@@ -21,7 +21,7 @@ use crate::ledger::LedgerReader;
 use crate::pins::Pin;
 use crate::session::FirstUnread;
 use crate::waiting::WaitingRecords;
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
 /// The share of the latest messages in the tokens that the system messages leave. For the same
@@ -86,7 +86,7 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         self.zones.read(record);
         self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
         let entry = self.entry(record)?;
@@ -95,7 +95,7 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// A record as the allocation sees it.
-    fn entry(&mut self, record: &Record<'_>) -> Result<Entry, PassError> {
+    fn entry(&mut self, record: &Record<'_>) -> Result<Entry> {
         if record.class == Class::Tail {
             return Ok(Entry { kind: RecordKind::Tail, ..Entry::default() });
         }
@@ -198,7 +198,7 @@ impl<'p> BudgetPass<'p> {
 
     /// Decides, and makes and checks the whole output before any byte of it leaves. Returns the
     /// output, and the zone of each record that came in.
-    pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>), PassError> {
+    pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>)> {
         self.watch = notes.watch().clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
@@ -221,11 +221,7 @@ impl<'p> BudgetPass<'p> {
 
     /// With as many more of the latest messages as the summary leaves room for. A model is asked
     /// once: its summary is that of the messages that it was sent, and some of them may stay.
-    fn filled(
-        &mut self,
-        mut made: SummedUp<'p>,
-        budget: &mut Budget,
-    ) -> Result<SummedUp<'p>, PassError> {
+    fn filled(&mut self, mut made: SummedUp<'p>, budget: &mut Budget) -> Result<SummedUp<'p>> {
         let mut given = None;
         for _ in 0..ROUNDS {
             let free = made.free;
@@ -268,7 +264,7 @@ impl<'p> BudgetPass<'p> {
         made: &mut SummedUp<'p>,
         decision: Decision,
         given: Option<&ReusedSummary>,
-    ) -> Result<bool, PassError> {
+    ) -> Result<bool> {
         // The summary covers what it covered before.
         let ledger = std::mem::take(&mut made.material.old.ledger);
         let mut more = match self.made(decision, ledger, given) {
@@ -290,7 +286,7 @@ impl<'p> BudgetPass<'p> {
         decision: Decision,
         ledger: Ledger,
         given: Option<&ReusedSummary>,
-    ) -> Result<SummedUp<'p>, PassError> {
+    ) -> Result<SummedUp<'p>> {
         let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
         let mut output = Output::new(
             self.plan,

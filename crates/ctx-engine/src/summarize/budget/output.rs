@@ -14,7 +14,7 @@ use super::super::{NewSession, Plan, clean, tell};
 use super::refill::{Cut, refill};
 use crate::calls::CallNames;
 use crate::waiting::WaitingRecords;
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, PassError, Result};
 
 /// A summary of nothing but the parts that results lose needs at least so many tokens of
 /// room: else their handles have to do.
@@ -67,7 +67,7 @@ impl<'p> Output<'p> {
         record: &Record<'_>,
         tokens: u64,
         verdict: Verdict,
-    ) -> Result<(), PassError> {
+    ) -> Result<()> {
         let is_old = verdict == Verdict::Old;
         let assembly = &mut self.assembly;
         let outline = record.outline(assembly.dialect);
@@ -128,7 +128,7 @@ impl<'p> Output<'p> {
         decision: Decision,
         given: Option<&ReusedSummary>,
         mut notes: Notes,
-    ) -> Result<SummedUp<'p>, PassError> {
+    ) -> Result<SummedUp<'p>> {
         let dialect = self.assembly.dialect;
         let material = self.assembly.finish(&mut notes)?;
         let room =
@@ -184,7 +184,7 @@ impl SummedUp<'_> {
         self,
         records: &mut WaitingRecords,
         notes: &mut Notes,
-    ) -> Result<NewSession, PassError> {
+    ) -> Result<NewSession> {
         let plan = self.material.plan;
         let mut material = self.material;
         if let Some(dialect) = self.dialect {
@@ -219,7 +219,7 @@ impl SummaryBudget<'_> {
         material: &Material<'_>,
         cut_only: bool,
         notes: &mut Notes,
-    ) -> Result<Option<Draft>, PassError> {
+    ) -> Result<Option<Draft>> {
         let Some(place) = &material.place else {
             return Ok(None);
         };
@@ -240,7 +240,7 @@ impl SummaryBudget<'_> {
         place: &SummaryPlacement,
         frame: u64,
         notes: &mut Notes,
-    ) -> Result<Draft, PassError> {
+    ) -> Result<Draft> {
         let (plan, old) = (material.plan, &material.old);
         let mut room = self.budget.saturating_sub(self.used + frame);
         let too_small = || {
@@ -302,7 +302,7 @@ mod tests {
     use super::{Output, around};
     use crate::ledger::LedgerReader;
     use crate::waiting::WaitingRecords;
-    use crate::{ErrorKind, Notes, PassError};
+    use crate::{ErrorKind, Notes, Result};
     use ctx_format::Zone;
 
     /// The output of records with what was decided about each.
@@ -311,7 +311,7 @@ mod tests {
         budget: u64,
         cut_only: bool,
         session: &[(&str, Verdict)],
-    ) -> Result<NewSession, PassError> {
+    ) -> Result<NewSession> {
         let writer = Writer::offline(Method::Extractive, None);
         let texts: Vec<&str> = session.iter().map(|(line, _)| *line).collect();
         let mut records = WaitingRecords::new(&plan.temp);

@@ -5,7 +5,7 @@ use ctx_format::Record;
 
 use super::super::assembly::Kept;
 use super::super::shorten::{Limits, Shortener};
-use crate::PassError;
+use crate::Result;
 use crate::waiting::WaitingRecords;
 
 /// With fewer tokens a text hardly says more than before.
@@ -34,7 +34,7 @@ pub(super) fn refill(
     kept: &mut Kept,
     shortener: Shortener<'_>,
     free: u64,
-) -> Result<u64, PassError> {
+) -> Result<u64> {
     let mut left = free;
     let mut changes = Vec::new();
     for cut in cuts.iter().rev() {
@@ -63,7 +63,7 @@ impl Cut {
         records: &mut WaitingRecords,
         shortener: Shortener<'_>,
         more: u64,
-    ) -> Result<Option<(Vec<u8>, u64)>, PassError> {
+    ) -> Result<Option<(Vec<u8>, u64)>> {
         let bytes = records.bytes(self.index)?;
         let (whole, now) = self.tokens;
         Ok(if whole <= now + more {

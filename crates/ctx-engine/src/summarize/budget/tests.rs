@@ -7,13 +7,13 @@ use super::super::fixtures::{
     ASK, CALL, DONE, RESULT, SYSTEM, THANKS, answering_model, each, lines, plan, tagged,
 };
 use super::{BudgetPass, BudgetRequest};
-use crate::{ErrorKind, Notes, PassError};
+use crate::{ErrorKind, Notes, Result};
 
 fn pass(
     tokens: u64,
     dialect: Option<&'static dyn Dialect>,
     session: &[&str],
-) -> Result<(Vec<String>, Vec<Zone>), PassError> {
+) -> Result<(Vec<String>, Vec<Zone>)> {
     let (plan, writer) = (plan(), Writer::offline(Method::Extractive, None));
     let request = BudgetRequest { tokens, ..BudgetRequest::default() };
     let mut pass = BudgetPass::new(&plan, &writer, &request, dialect);
