@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ctx_cli::{Failure, Input, Io, is_stdin, metadata};
+use ctx_cli::{Failure, Input, Io, Result, is_stdin, metadata};
 use ctx_format::counted;
 use ctx_policy::duration::FixedSpan;
 use ctx_store::{
@@ -68,7 +68,7 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     /// Refuses a report where the records go; `dry_run` writes none.
-    pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<(), Failure> {
+    pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<()> {
         if self.json && !dry_run && output.is_stdout() {
             return Err(Failure::new("--json needs stdout, and so do the records")
                 .hint("write them to a file with -o, or nowhere with -n"));
@@ -103,7 +103,7 @@ impl Source {
     }
 
     /// Opens one of the inputs.
-    pub fn open(&self, path: &Path) -> Result<Input, Failure> {
+    pub fn open(&self, path: &Path) -> Result<Input> {
         match &self.copied {
             Some((input, copy)) if input == path => Input::of_copy(path, copy),
             _ => Input::open(path),
@@ -120,7 +120,7 @@ impl InPlaceArgs {
 
 impl ReportOutputArgs {
     /// Like [`OutputArgs::report`].
-    pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
+    pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
         OutputArgs { output: self.output.clone(), idle: IdleArgs::default() }.report(inputs)
     }
 }
@@ -136,7 +136,7 @@ impl OutputArgs {
         named: Option<&SessionId>,
         store: &'s LazyStore<'s>,
         growth: Growth,
-    ) -> Result<(Source, Target<'s>), Failure> {
+    ) -> Result<(Source, Target<'s>)> {
         let (path, input) = match self.occupant(inputs)? {
             Occupant::Free(target) => return Ok((Source::default(), target)),
             Occupant::Session { path, input } => (path, input),
@@ -158,7 +158,7 @@ impl OutputArgs {
     }
 
     /// The destination of a report, which never replaces a session.
-    pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
+    pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>> {
         match self.occupant(inputs)? {
             Occupant::Free(target) => Ok(target),
             Occupant::Session { .. } => {
@@ -178,7 +178,7 @@ impl OutputArgs {
         self.output.as_deref().unwrap_or(Path::new("-")).display().to_string()
     }
 
-    fn occupant(&self, inputs: &[PathBuf]) -> Result<Occupant, Failure> {
+    fn occupant(&self, inputs: &[PathBuf]) -> Result<Occupant> {
         let path = match &self.output {
             Some(path) if !is_stdin(path) => path,
             _ => return Ok(Occupant::Free(Target::Stdout)),
@@ -246,7 +246,7 @@ pub struct SessionOutput<'a> {
 
 impl Target<'_> {
     /// Opens the output; an existing file stays as it is until [`Output::finish`].
-    pub fn open<'a>(self, io: &'a mut Io) -> Result<Output<'a>, Failure>
+    pub fn open<'a>(self, io: &'a mut Io) -> Result<Output<'a>>
     where
         Self: 'a,
     {
@@ -276,7 +276,7 @@ impl Target<'_> {
     }
 
     /// Writes the whole output.
-    pub fn write(self, bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
+    pub fn write(self, bytes: &[u8], io: &mut Io) -> Result<()> {
         let mut output = self.open(io)?;
         output.write_all(bytes).map_err(failure)?;
         output.finish()
@@ -292,7 +292,7 @@ impl Output<'_> {
     }
 
     /// Makes a file appear; to be called when all went well.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(self) -> Result<()> {
         match self {
             Self::Stdout(io) => io.flush(),
             Self::File(file) => file.commit().map_err(store::failure),
@@ -305,9 +305,9 @@ impl Output<'_> {
     /// before the output is visible, and after the snapshot of a session that the output replaces.
     pub fn deliver(
         mut self,
-        write: impl FnOnce(&mut Self) -> Result<(), Failure>,
-        first: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        write: impl FnOnce(&mut Self) -> Result<()>,
+        first: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         if !matches!(self, Self::Session(_)) {
             first()?;
             write(&mut self)?;
@@ -338,7 +338,7 @@ impl Output<'_> {
 }
 
 impl SessionOutput<'_> {
-    fn finish(self, first: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    fn finish(self, first: impl FnOnce() -> Result<()>) -> Result<()> {
         let Self { name, succession, temp, figures, io } = self;
         let waiting = || -> io::Result<(File, String)> {
             let mut file = temp.into_inner()?;

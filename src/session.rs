@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use ctx_cli::{Failure, Input, Io, Walk, metadata};
+use ctx_cli::{Failure, Input, Io, Result, Walk, metadata};
 use ctx_engine::check::{CheckPass, Plan, Report};
 use ctx_engine::{BadLines, ErrorKind, Invalid, Notes, PassError, Time};
 use ctx_format::{Dialect, Options, Record, dialect};
@@ -40,12 +40,12 @@ pub struct Session {
 
 impl ReadArgs {
     /// Opens one operand.
-    pub fn open(&self, path: &Path) -> Result<Session, Failure> {
+    pub fn open(&self, path: &Path) -> Result<Session> {
         self.session(Input::open(path)?)
     }
 
     /// A session that is open already.
-    pub fn session(&self, input: Input) -> Result<Session, Failure> {
+    pub fn session(&self, input: Input) -> Result<Session> {
         let options = Options {
             dialect: self.dialect(),
             batch: self.batch,
@@ -63,7 +63,7 @@ impl ReadArgs {
 
 impl Session {
     /// A session that is open already.
-    pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self, Failure> {
+    pub fn of(input: Input, options: &Options, invalid: Invalid) -> Result<Self> {
         let Input { name, reader } = input;
         match ctx_engine::Session::open(reader, options, invalid) {
             Ok(inner) => Ok(Self { name, inner }),
@@ -77,10 +77,7 @@ impl Session {
     }
 
     /// Hands each record that is not left out to a pass, to the end of the input.
-    pub fn pass(
-        &mut self,
-        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
-    ) -> Result<(), Failure> {
+    pub fn pass(&mut self, handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) -> Result<()> {
         self.read(|session| session.each(handle))
     }
 
@@ -88,13 +85,13 @@ impl Session {
     pub fn read<T>(
         &mut self,
         read: impl FnOnce(&mut ctx_engine::Session) -> Result<T, PassError>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         let foreign = self.inner.foreign();
         read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
     }
 
     /// Checks all records. One that is not understood is a failure if they `must_be_known`.
-    pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report, Failure> {
+    pub fn check(mut self, plan: &Plan, must_be_known: bool) -> Result<Report> {
         let mut pass = CheckPass::new(plan, self.dialect());
         self.pass(|record| {
             pass.push(record);

@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Listing, Outcome, Tool, is_stdin, json_line, printable, shell_word,
-    short_bytes, short_time,
+    ExitStatus, Failure, Io, Listing, Outcome, Result, Tool, is_stdin, json_line, printable,
+    shell_word, short_bytes, short_time,
 };
 use ctx_format::Saved;
 use ctx_memory::MergeError;
@@ -33,7 +33,7 @@ pub struct StoreArgs {
 
 impl StoreArgs {
     /// Opens the store for `tool`. The audit log gets the names of the flags.
-    pub fn open(&self, tool: &Tool, matches: &ArgMatches) -> Result<Store, Failure> {
+    pub fn open(&self, tool: &Tool, matches: &ArgMatches) -> Result<Store> {
         let root = match &self.store {
             Some(dir) => dir.clone(),
             None => default_store()?,
@@ -73,7 +73,7 @@ pub struct LazyStore<'a> {
 
 impl LazyStore<'_> {
     /// The store.
-    pub fn get(&self) -> Result<&Store, Failure> {
+    pub fn get(&self) -> Result<&Store> {
         if let Some(store) = self.opened.get() {
             return Ok(store);
         }
@@ -82,7 +82,7 @@ impl LazyStore<'_> {
     }
 }
 
-fn default_store() -> Result<PathBuf, Failure> {
+fn default_store() -> Result<PathBuf> {
     Store::usual_root(|name| std::env::var_os(name)).ok_or_else(|| {
         Failure::new("no place for the store: HOME is not set").hint("name it with --store")
     })
@@ -152,7 +152,7 @@ pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
 }
 
 /// A date or a time given to a flag.
-pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When, Failure> {
+pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When> {
     let when = When::parse(text, store.now());
     when.map_err(|error| {
         Failure::new(format_args!("--{flag}: {text:?} is no time")).hint(error.to_string())
@@ -160,7 +160,7 @@ pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When, Failure> {
 }
 
 /// The named session, else the one in the file, else one made of its name and path.
-pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId, Failure> {
+pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId> {
     match named {
         Some(session) => Ok(session.clone()),
         None if is_stdin(path) => {
@@ -279,7 +279,7 @@ pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
 
 /// Writes the bytes of a snapshot to stdout, in pieces larger than a pipe holds:
 /// a session may have a hundred megabytes.
-pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<(), Failure> {
+pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<()> {
     let mut buffer = vec![0; 256 * 1024];
     loop {
         match file.read(&mut buffer) {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ctx_cli::{Failure, Io, Listing, json_line, question};
+use ctx_cli::{Failure, Io, Listing, Result, json_line, question};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::Policy;
 use ctx_policy::trigger::{DEFAULT_SHARE, Triggers};
@@ -38,12 +38,12 @@ pub struct Counting {
 
 impl CountingArgs {
     /// Resolves the flags; a model that is not in the table is a usage error.
-    pub fn resolve(&self) -> Result<Counting, Failure> {
+    pub fn resolve(&self) -> Result<Counting> {
         self.resolve_under(None)
     }
 
     /// Resolves the flags, with the policy for those that are absent.
-    pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting, Failure> {
+    pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting> {
         let model = self.models.resolve("--encoding NAME counts for another")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
         let of_model = model.map(|model| model.encoding);
@@ -136,7 +136,7 @@ pub struct ModelArgs {
 
 impl ModelArgs {
     /// The table entry of the named model; `otherwise` is the advice if it has none.
-    pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>, Failure> {
+    pub fn resolve(&self, otherwise: &str) -> Result<Option<&'static Model>> {
         let known = |name| ctx_tokens::model(name).ok_or_else(|| unknown(name, otherwise));
         self.name().map(known).transpose()
     }
@@ -152,7 +152,7 @@ impl ModelArgs {
     }
 
     /// Prints the list if it was requested. Returns whether it did; the tool is then done.
-    pub fn list(&self, json: bool, io: &mut Io) -> Result<bool, Failure> {
+    pub fn list(&self, json: bool, io: &mut Io) -> Result<bool> {
         if self.list_models {
             let objects = || rows().map(|model| json_line(&model)).collect();
             io.print(if json { objects() } else { table() })?;

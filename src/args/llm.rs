@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use ctx_cli::Failure;
+use ctx_cli::{Failure, Result};
 use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Settings, Tape, Tries};
 use ctx_policy::parse_count;
 use ctx_policy::{Fallback, Method, Summary};
@@ -103,7 +103,7 @@ impl LlmArgs {
     }
 
     /// The source of answers; `None` if no server is named.
-    fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
+    fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
             return Ok(Some(ModelSource::Replayed(tape(dir))));
@@ -122,7 +122,7 @@ impl LlmArgs {
         Ok(Some(ModelSource::Recorded(client, tape(dir))))
     }
 
-    fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings, Failure> {
+    fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings> {
         let endpoint = Endpoint::new(url, self.llm_api).map_err(|error| {
             Failure::new(error).hint("as http://127.0.0.1:8080 or https://host/v1")
         })?;
@@ -160,7 +160,7 @@ impl LlmArgs {
     }
 
     /// Refuses flags that name a model where the method asks none.
-    pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<(), Failure> {
+    pub fn refuse_unasked(&self, matches: &ArgMatches, method: Method) -> Result<()> {
         let is_flag = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let mut names = ["llm_url", "llm_model", "record", "replay"].into_iter();
         let name = names.find(is_flag).filter(|_| method != Method::Llm);
@@ -172,11 +172,7 @@ impl LlmArgs {
     }
 
     /// The writer these flags ask for: without a server, one without a model.
-    pub fn writer(
-        &self,
-        target: Option<u64>,
-        mut warn: impl FnMut(String),
-    ) -> Result<Writer, Failure> {
+    pub fn writer(&self, target: Option<u64>, mut warn: impl FnMut(String)) -> Result<Writer> {
         // A mistake in the template is reported even if the template is not used.
         let template = self.template()?;
         let must_answer = matches!(self.on_failure, None | Some(Fallback::Fail));
@@ -216,7 +212,7 @@ impl LlmArgs {
         self.template.as_deref().unwrap_or(Template::DEFAULT)
     }
 
-    fn template(&self) -> Result<Template, Failure> {
+    fn template(&self) -> Result<Template> {
         let name = self.template_name();
         if let Some(template) = Template::by_name(name) {
             return Ok(template);
@@ -240,7 +236,7 @@ fn parse_tries(text: &str) -> Result<u64, String> {
 }
 
 /// The key of the server, if there is one.
-fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>, Failure> {
+fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>> {
     let chosen = ChosenKey::of(endpoint, |name| std::env::var_os(name)).map_err(|error| {
         Failure::new(&error)
             .at(error.path.display().to_string(), None)

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ctx_cli::{Failure, Io};
+use ctx_cli::{Failure, Io, Result};
 use ctx_policy::trigger::DEFAULT_SHARE;
 use ctx_policy::{Config, Layer, Policy, names, preset};
 
@@ -31,7 +31,7 @@ pub struct PolicyArgs {
 
 impl PolicyArgs {
     /// The policy, before other flags override it; the preset `default` where none is named.
-    pub fn policy(&self, io: &mut Io) -> Result<Policy, Failure> {
+    pub fn policy(&self, io: &mut Io) -> Result<Policy> {
         let config = self.config().map(|path| read(path, self.preset(), io)).transpose()?;
         let said = config.as_ref().and_then(|config| config.preset.as_deref());
         let name = self.preset().or(said).unwrap_or(DEFAULT);
@@ -46,7 +46,7 @@ impl PolicyArgs {
 
     /// The policy for a tool that does without one, if one is named, by a flag or a variable.
     /// Where only settings are, they stand alone.
-    pub fn named(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
+    pub fn named(&self, io: &mut Io) -> Result<Option<Policy>> {
         let policy = if self.preset().is_some() || self.config().is_some() {
             self.policy(io)?
         } else if self.assignments.is_empty() {
@@ -62,7 +62,7 @@ impl PolicyArgs {
         Ok(Some(policy))
     }
 
-    fn assigned(&self) -> Result<Layer, Failure> {
+    fn assigned(&self) -> Result<Layer> {
         let assignments = self.assignments.iter().map(String::as_str);
         let layer = ctx_policy::assigned(assignments);
         layer.map_err(|error| Failure::new(format_args!("--set: {error}")))
@@ -79,7 +79,7 @@ impl PolicyArgs {
     }
 }
 
-fn read(path: &Path, preset: Option<&str>, io: &mut Io) -> Result<Config, Failure> {
+fn read(path: &Path, preset: Option<&str>, io: &mut Io) -> Result<Config> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| Failure::unread(error).at(&name, None))?;
     let config = ctx_policy::read_config(&text, Some(&name), preset)

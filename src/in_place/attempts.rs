@@ -4,7 +4,7 @@
 //! An attempt is a whole run with all fallbacks of its policy. A run that failed, such as for a
 //! model without an answer or a full disk, shows nothing about the session and is not counted.
 
-use ctx_cli::Failure;
+use ctx_cli::Result;
 use ctx_engine::compact::{Attention, Compaction, Outcome, Source};
 use ctx_store::{COMPACTION_STRIKES, Facts, Replacement};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl SessionFile<'_> {
         compaction: &mut Compaction<'_>,
         source: &Source<'_>,
         replacement: Replacement<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let tokens = compaction.size().tokens;
         let report = &mut compaction.report;
         if !report.outcome.is_without_result() {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::num::NonZeroUsize;
 
-use ctx_cli::Failure;
+use ctx_cli::Result;
 use ctx_engine::compact::{BatchLine, BatchPass, Outcome, Report, TakeLine, temporary};
 use ctx_engine::{Notes, PassError, Session};
 use ctx_format::Options;
@@ -20,7 +20,7 @@ impl SessionFile<'_> {
         jobs: NonZeroUsize,
         take: &mut TakeLine<'_>,
         notes: &mut Notes,
-    ) -> Result<FileReport, Failure> {
+    ) -> Result<FileReport> {
         let failure = |error| self.failure(error);
         if self.options.dry_run {
             let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;

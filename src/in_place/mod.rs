@@ -14,7 +14,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use chrono::NaiveDate;
-use ctx_cli::Failure;
+use ctx_cli::{Failure, Result};
 use ctx_engine::compact::{
     Attention, Compacted, Compaction, Content, Environment, MessageReader, NewFile, Options,
     Outcome, Report, Source,
@@ -84,7 +84,7 @@ pub struct FileReport {
 impl SessionFile<'_> {
     /// Compacts the file, or reports what would be done. A policy that is switched off needs
     /// nothing of the file.
-    pub fn run(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
+    pub fn run(&self, notes: &mut Notes) -> Result<FileReport> {
         if self.options.dry_run || !self.options.policy.enabled {
             self.preview(notes)
         } else {
@@ -94,7 +94,7 @@ impl SessionFile<'_> {
 
     /// Reports what would be done. What the run would refuse is refused; where it would only
     /// refuse for now, because an agent may be at work, the report has both.
-    fn preview(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
+    fn preview(&self, notes: &mut Notes) -> Result<FileReport> {
         let would_act = self.options.policy.enabled;
         let look = ctx_store::SessionFile::open_replaceable(self.path).map_err(unchanged)?;
         if would_act {
@@ -127,7 +127,7 @@ impl SessionFile<'_> {
         Ok(compaction.report)
     }
 
-    fn compact(&self, notes: &mut Notes) -> Result<FileReport, Failure> {
+    fn compact(&self, notes: &mut Notes) -> Result<FileReport> {
         let failure = |error| self.failure(error);
         notes.watch().stage("reading the session");
         let (replacement, file) = self.claim()?;
@@ -204,7 +204,7 @@ impl SessionFile<'_> {
         step: Step,
         compaction: &mut Compaction<'_>,
         done: &mut FileReport,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         match step {
             Step::None => compaction.report.end(Outcome::NotDue),
             Step::Flush => {
@@ -236,7 +236,7 @@ impl SessionFile<'_> {
         offloading: Option<&Offloading<'_>>,
         replacement: Replacement<'_>,
         done: &mut FileReport,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let (operation, kind) = (OPERATION, SnapshotKind::PreCompact);
         let figures = figures(&done.report);
         let first = || {
@@ -285,7 +285,7 @@ impl SessionFile<'_> {
     }
 
     /// Claims the file, and opens its bytes.
-    fn claim(&self) -> Result<(Replacement<'_>, File), Failure> {
+    fn claim(&self) -> Result<(Replacement<'_>, File)> {
         let claimed = self.store.begin_replacement(self.path, self.session, self.min_idle);
         let replacement = claimed.map_err(unchanged)?;
         let file = replacement.bytes().map_err(unchanged)?;

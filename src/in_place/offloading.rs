@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ctx_cli::Failure;
+use ctx_cli::Result;
 use ctx_engine::PassError;
 use ctx_engine::compact::{Content, Offloaded, Originals};
 use ctx_engine::offload::{Reading, Template};
@@ -94,7 +94,7 @@ impl<'a> Offloading<'a> {
 
     /// Makes the files durable, and records which results they replace. To be called before the
     /// session at `path` names the files.
-    pub(super) fn finish(&self, path: &Path) -> Result<(), Failure> {
+    pub(super) fn finish(&self, path: &Path) -> Result<()> {
         // gc finds the session by its real path.
         let live = real_path(path).ok();
         self.offloader.borrow_mut().finish(&[live]).map_err(unchanged)

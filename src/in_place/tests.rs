@@ -3,7 +3,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
-use ctx_cli::Failure;
+use ctx_cli::Result;
 use ctx_engine::compact::{
     Content, Environment, Offloaded, Options, Outcome, Report, compact_stream,
 };
@@ -91,13 +91,13 @@ impl Folder {
     }
 
     /// Compacts the file, which has to be left alone for so long.
-    fn run(&self, setup: &Setup, min_idle: Duration) -> Result<FileReport, Failure> {
+    fn run(&self, setup: &Setup, min_idle: Duration) -> Result<FileReport> {
         let path = self.dir.path().join("s.jsonl");
         let file = SessionFile { min_idle: MinIdle(Some(min_idle)), ..self.file(setup, &path) };
         file.run(&mut Notes::new())
     }
 
-    fn compact(&self, setup: &Setup) -> Result<FileReport, Failure> {
+    fn compact(&self, setup: &Setup) -> Result<FileReport> {
         self.run(setup, Duration::ZERO)
     }
 

@@ -5,6 +5,9 @@ use std::io;
 
 use crate::{ExitStatus, printable};
 
+/// The result of what can fail for the user.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
 #[derive(Clone, Debug)]
 pub struct Failure {

@@ -11,7 +11,7 @@ use clap::Args;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use walkdir::{DirEntry, WalkDir};
 
-use crate::{Failure, Progress, shell_word};
+use crate::{Failure, Progress, Result, shell_word};
 
 /// The name of stdin in messages.
 pub const STDIN_NAME: &str = "<stdin>";
@@ -26,9 +26,7 @@ pub struct Input {
 
 /// The paths of the operands of a call. No operand means stdin, as `-` does; that twice,
 /// or a terminal as stdin, is a usage error.
-pub fn inputs<'a>(
-    operands: impl IntoIterator<Item = &'a PathBuf>,
-) -> Result<Vec<PathBuf>, Failure> {
+pub fn inputs<'a>(operands: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = operands.into_iter().cloned().collect();
     if paths.is_empty() {
         paths.push(PathBuf::from("-"));
@@ -48,7 +46,7 @@ pub fn input_name(path: &Path) -> String {
 
 impl Input {
     /// Opens one of the [`inputs`].
-    pub fn open(path: &Path) -> Result<Self, Failure> {
+    pub fn open(path: &Path) -> Result<Self> {
         let name = input_name(path);
         if is_stdin(path) {
             let meta = metadata(path).ok().filter(Metadata::is_file);
@@ -66,7 +64,7 @@ impl Input {
 
     /// Opens a copy of one of the [`inputs`] in its stead, from where its reading would have
     /// begun: the start, or the place that stdin is at.
-    pub fn of_copy(path: &Path, copy: &File) -> Result<Self, Failure> {
+    pub fn of_copy(path: &Path, copy: &File) -> Result<Self> {
         let name = input_name(path);
         let open = || -> io::Result<File> {
             let place = if is_stdin(path) { stdin_file()?.stream_position()? } else { 0 };
@@ -163,7 +161,7 @@ impl FolderArgs {
     /// The files that the operands of a call name, and those in its folders.
     ///
     /// Hidden files are taken, links below a folder are not followed.
-    pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands, Failure> {
+    pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands> {
         let named = inputs(operands)?;
         let globs = self.globs()?;
         let mut found = Operands { paths: Vec::new(), failed: HashMap::new() };
@@ -183,7 +181,7 @@ impl FolderArgs {
         Ok(found)
     }
 
-    fn globs(&self) -> Result<GlobSet, Failure> {
+    fn globs(&self) -> Result<GlobSet> {
         let mut set = GlobSetBuilder::new();
         if self.glob.is_empty() {
             for pattern in SESSIONS {
@@ -199,7 +197,7 @@ impl FolderArgs {
 
 impl Operands {
     /// An error where the path stands for a folder that failed.
-    pub fn check(&self, path: &Path) -> Result<(), Failure> {
+    pub fn check(&self, path: &Path) -> Result<()> {
         self.failed.get(path).map_or(Ok(()), |failure| Err(failure.clone()))
     }
 

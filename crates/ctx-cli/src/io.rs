@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::completing::Shell;
-use crate::{ExitStatus, Failure, Progress, STDIN_NAME, ShowProgress, printable};
+use crate::{ExitStatus, Failure, Progress, Result, STDIN_NAME, ShowProgress, printable};
 
 /// Flags that every tool has.
 #[derive(Args, Clone, Debug, Default)]
@@ -137,23 +137,23 @@ impl Io {
     }
 
     /// Writes data to stdout; a closed pipe ends the tool in silence.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|error| Failure::stdout(&error))
     }
 
     /// Writes text to stdout.
-    pub fn print(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
+    pub fn print(&mut self, text: impl AsRef<str>) -> Result<()> {
         self.write(text.as_ref().as_bytes())
     }
 
     /// Writes an object for programs to stdout.
-    pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+    pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
         self.print(json_line(value))
     }
 
     /// Flushes stdout when the tool ends. A partly done run must be repeated, which matters more
     /// than a failed write.
-    pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus, Failure> {
+    pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus> {
         match self.flush() {
             Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
                 self.report(&failure);
@@ -164,7 +164,7 @@ impl Io {
     }
 
     /// Flushes stdout.
-    pub fn flush(&mut self) -> Result<(), Failure> {
+    pub fn flush(&mut self) -> Result<()> {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 

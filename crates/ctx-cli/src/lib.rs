@@ -20,7 +20,7 @@ mod usage;
 
 pub use completing::{Shell, Typed};
 pub use escape::{github_message, github_property, printable, shell_word, xml};
-pub use failure::Failure;
+pub use failure::{Failure, Result};
 pub use input::{
     FolderArgs, Input, Operands, STDIN_NAME, Walk, input_name, inputs, is_stdin, metadata,
 };
@@ -35,4 +35,4 @@ pub use progress::{Progress, ShowProgress};
 pub use usage::question;
 
 /// The result of a tool's `run`.
-pub type Outcome = Result<ExitStatus, Failure>;
+pub type Outcome = Result<ExitStatus>;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-use crate::{ExitStatus, Failure, Io, Outcome, Progress};
+use crate::{ExitStatus, Failure, Io, Outcome, Progress, Result};
 
 /// The number of threads for `--jobs`; by default one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
@@ -99,10 +99,10 @@ impl Statuses {
 pub fn of_each<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: Option<NonZeroUsize>,
-    work: impl Fn(&Path) -> Result<T, Failure> + Sync,
+    work: impl Fn(&Path) -> Result<T> + Sync,
     io: &mut Io,
     print: impl Fn(&T, &mut Io),
-) -> Result<(Vec<T>, ExitStatus), Failure> {
+) -> Result<(Vec<T>, ExitStatus)> {
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     for result in in_parallel(paths, jobs_of(jobs), work) {
         match result {

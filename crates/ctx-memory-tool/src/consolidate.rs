@@ -1,7 +1,7 @@
 //! `ctx-memory consolidate`: what all sessions left behind, brought together.
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Io, Outcome, Result};
 use ctx_format::counted;
 use ctx_memory::consolidate::Report;
 use ctx_memory::{Change, Consolidated, Consolidation};
@@ -112,7 +112,7 @@ impl Args {
 }
 
 /// A unified diff.
-fn show(change: &Change, io: &mut Io) -> Result<(), Failure> {
+fn show(change: &Change, io: &mut Io) -> Result<()> {
     let [old, new] = [&change.old, &change.new].map(|bytes| String::from_utf8_lossy(bytes));
     let diff = TextDiff::from_lines(&*old, &*new);
     let (from, to) = (format!("a/{}", change.name), format!("b/{}", change.name));

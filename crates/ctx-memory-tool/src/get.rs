@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader};
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Statuses};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Statuses};
 use ctx_format::Dialect;
 use ctx_search::Hit;
 use ctx_store::SnapshotBytes;
@@ -47,7 +47,7 @@ impl Args {
 }
 
 /// Looks the name up among the sources of the store. The name is never opened as a path.
-fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>, Failure> {
+fn bytes(reference: &str, stored: &Stored<'_>) -> Result<Vec<u8>> {
     let Some((name, place)) = SourceLine::parse(reference) else {
         return Err(Failure::new(format_args!("{reference}: not a ref"))
             .hint("copy the `ref` of a result of ctx-memory search, NAME:LINE"));

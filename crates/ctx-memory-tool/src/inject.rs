@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::DateTime;
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, json_line};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, json_line};
 use ctx_engine::{ErrorKind, PassError};
 use ctx_format::{Dialect, Record, Role, counted};
 use ctx_memory::consolidate::is_mark;
@@ -122,7 +122,7 @@ impl Args {
         Ok(ExitStatus::Done)
     }
 
-    fn context(&self, matches: &ArgMatches, io: &mut Io) -> Result<Context, Failure> {
+    fn context(&self, matches: &ArgMatches, io: &mut Io) -> Result<Context> {
         let counting = self.counting.resolve()?;
         counting.report(io);
         let store = self.store.open(&crate::TOOL, matches)?;
@@ -144,7 +144,7 @@ impl Args {
     }
 
     /// The text of a layer, empty if there is none.
-    fn layer_text(&self, layer: Layer, store: &Store) -> Result<String, Failure> {
+    fn layer_text(&self, layer: Layer, store: &Store) -> Result<String> {
         let memory = store.memory();
         match layer {
             Layer::Base => self.base.as_deref().map_or(Ok(String::new()), named),
@@ -234,7 +234,7 @@ impl<'a> Placing<'a> {
 const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
 
 /// The file that the user named: one that is not there is an error.
-fn named(path: &Path) -> Result<String, Failure> {
+fn named(path: &Path) -> Result<String> {
     let Input { name, reader } = Input::open(path)?;
     io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))
 }

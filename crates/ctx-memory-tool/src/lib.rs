@@ -12,7 +12,7 @@ mod stored;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use ctx_cli::{Failure, Io, Outcome, Tool, printable};
+use ctx_cli::{Io, Outcome, Result, Tool, printable};
 
 /// Search the memory of all sessions, consolidate it, and start sessions with it
 ///
@@ -69,7 +69,7 @@ fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
 }
 
 /// Writes a text. On a terminal what could drive it is escaped.
-fn write_text(bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
+fn write_text(bytes: &[u8], io: &mut Io) -> Result<()> {
     if io.columns().is_none() {
         return io.write(bytes);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat};
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, json_line};
 use ctx_search::{
     Changes, Filter, Hit, Holds, ROLES, SearchError, SearchIndex, SourceKind, snippet,
 };
@@ -104,7 +104,7 @@ impl Args {
         })
     }
 
-    fn filter(&self, store: &Store) -> Result<Filter, Failure> {
+    fn filter(&self, store: &Store) -> Result<Filter> {
         let start = |flag, text: &Option<String>| {
             let when = text.as_ref().map(|text| time_of(flag, text, store));
             let when = when.transpose()?;
@@ -121,7 +121,7 @@ impl Args {
 }
 
 /// Opens the index, and brings it up to date.
-fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchIndex, Failure> {
+fn open(store: &Store, stored: &mut Stored<'_>, io: &mut Io) -> Result<SearchIndex> {
     let unusable = |error| search_failure(&error, store);
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;

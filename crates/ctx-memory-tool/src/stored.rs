@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use ctx_cli::{ExitStatus, Failure};
+use ctx_cli::{ExitStatus, Failure, Result};
 use ctx_format::{Dialect, Object, Options, Record, Records, dialect};
 use ctx_memory::{Entry as MemoryEntry, names_in, read_file};
 use ctx_search::{Document, Source, SourceKind};
@@ -48,7 +48,7 @@ pub(crate) struct StoredText {
 
 impl<'a> Stored<'a> {
     /// Lists it. Nothing that is a link is followed.
-    pub(crate) fn of(store: &'a Store) -> Result<Self, Failure> {
+    pub(crate) fn of(store: &'a Store) -> Result<Self> {
         let mut stored = Self {
             store,
             sources: Vec::new(),
@@ -87,7 +87,7 @@ impl<'a> Stored<'a> {
         self.sources.push(Source { name: name.to_owned(), kind, session, mark });
     }
 
-    fn list_snapshots(&mut self) -> Result<(), Failure> {
+    fn list_snapshots(&mut self) -> Result<()> {
         for entry in self.store.catalog(None).map_err(failure)?.entries {
             let name = entry.id.to_string();
             match entry.trusted_meta() {
@@ -102,7 +102,7 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    fn list_offloaded(&mut self) -> Result<(), Failure> {
+    fn list_offloaded(&mut self) -> Result<()> {
         for file in self.store.all_offloaded(None).map_err(failure)? {
             let name = format!("offloaded/{}/{}", file.session, file.name);
             let session = Some(file.session.as_str());
@@ -126,11 +126,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Hands on the documents of a source.
-    pub(crate) fn read(
-        &self,
-        source: &Source,
-        take: &mut dyn FnMut(Document),
-    ) -> Result<(), Failure> {
+    pub(crate) fn read(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         match self.snapshots.get(&source.name) {
             Some(entry) => self.read_snapshot(entry, take),
             None => self.read_file(source, take),
@@ -138,7 +134,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Hands on the documents of a memory file or an offloaded result.
-    fn read_file(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<(), Failure> {
+    fn read_file(&self, source: &Source, take: &mut dyn FnMut(Document)) -> Result<()> {
         let path = self.path(source);
         let modified = path.symlink_metadata().and_then(|meta| meta.modified());
         let modified = modified.map_or(0, |time| DateTime::<Utc>::from(time).timestamp_millis());
@@ -169,7 +165,7 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    fn read_snapshot(&self, entry: &Entry, take: &mut dyn FnMut(Document)) -> Result<(), Failure> {
+    fn read_snapshot(&self, entry: &Entry, take: &mut dyn FnMut(Document)) -> Result<()> {
         let (bytes, meta) = self.store.open_verified(entry).map_err(failure)?;
         let saved = meta.created.timestamp_millis();
         self.each_record(entry, bytes, |place, record, dialect| {
@@ -190,11 +186,7 @@ impl<'a> Stored<'a> {
     }
 
     /// The content at a position; `None` if nothing begins there.
-    pub(crate) fn held(
-        &self,
-        source: &Source,
-        place: SourceLine,
-    ) -> Result<Option<StoredText>, Failure> {
+    pub(crate) fn held(&self, source: &Source, place: SourceLine) -> Result<Option<StoredText>> {
         if let Some(entry) = self.snapshots.get(&source.name) {
             return self.held_in_snapshot(entry, place);
         }
@@ -222,11 +214,7 @@ impl<'a> Stored<'a> {
         Some((self.store.open_bytes(&entry.id).ok()?, dialect))
     }
 
-    fn held_in_snapshot(
-        &self,
-        entry: &Entry,
-        place: SourceLine,
-    ) -> Result<Option<StoredText>, Failure> {
+    fn held_in_snapshot(&self, entry: &Entry, place: SourceLine) -> Result<Option<StoredText>> {
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let dialect = dialect_of(entry);
         // Nearly always the line is the record, and what precedes it need not be parsed.
@@ -256,7 +244,7 @@ impl<'a> Stored<'a> {
         entry: &Entry,
         bytes: impl Read,
         mut take: impl FnMut(SourceLine, &Record<'_>, &dyn Dialect) -> bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let options = Options {
             // Messages that are no longer sent to the model are searched, too.
             unseen: true,
@@ -329,7 +317,7 @@ fn time_of(object: &Object<'_>) -> Option<i64> {
 
 /// Reads a file of the store; a missing one is empty. People may have written it, so invalid UTF-8
 /// is replaced.
-pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = read_file(path).map_err(failure)?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -9,8 +9,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
-    ExitStatus, Failure, FolderArgs, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs,
-    is_stdin, jobs_of, json_line, json_name, report_failures,
+    ExitStatus, Failure, FolderArgs, Io, Outcome, Result, Tool, Verbosity, in_parallel, input_name,
+    inputs, is_stdin, jobs_of, json_line, json_name, report_failures,
 };
 use ctx_engine::check::{Limits, Plan, RepairPass, Report};
 use ctx_format::problems::{NamedRule, RULES, rule};
@@ -157,7 +157,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// The result of each operand, with its name.
-type Results = [(String, Result<Report, Failure>)];
+type Results = [(String, Result<Report>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
@@ -236,7 +236,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 impl Args {
     /// Flags that say nothing without the others.
-    fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<(), Failure> {
+    fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<()> {
         let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
         let what = if self.due {
             if matches!(format, Format::Text | Format::Json) {
@@ -256,7 +256,7 @@ impl Args {
 
     /// Refuses flags about the copy without --repair: a report lists bad lines as findings, while a
     /// copy must know what to do with them.
-    fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<(), Failure> {
+    fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<()> {
         if self.dry_run && !self.repair {
             return Err(Failure::new("-n without --repair")
                 .hint("only --repair changes anything: leave -n out, or add --repair"));

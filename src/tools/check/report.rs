@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ctx_cli::{
-    Failure, Listing, github_message, github_property, json_failure, json_line, json_name,
+    Listing, Result, github_message, github_property, json_failure, json_line, json_name,
     printable, xml,
 };
 use ctx_engine::check::{Fault, Finding, Report};
@@ -83,7 +83,7 @@ fn files(args: &Args, results: &Results, escaped: fn(&str) -> String) -> Vec<Val
         let (rule, message) = (finding.rule, &finding.message);
         context! { line => finding.line, rule, message, text => finding_line(finding) }
     };
-    let file = |(name, result): &(String, Result<Report, Failure>)| {
+    let file = |(name, result): &(String, Result<Report>)| {
         let (findings, error) = match result {
             Ok(report) => (report.shown(args.all).map(finding).collect(), None),
             Err(failure) => (Vec::new(), Some(failure.to_string())),

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use ctx_cli::{
-    ExitStatus, Failure, Io, Progress, STDIN_NAME, Statuses, Verbosity, jobs_of, json_failure,
+    ExitStatus, Io, Progress, Result, STDIN_NAME, Statuses, Verbosity, jobs_of, json_failure,
     printable,
 };
 use ctx_engine::compact::{BatchLine, BatchPass, Report};
@@ -92,7 +92,7 @@ pub(super) fn in_place(
     path: &Path,
     store: &Store,
     io: &mut Io,
-) -> Result<Tally, Failure> {
+) -> Result<Tally> {
     let name = path.display().to_string();
     let mut tally = Tally::default();
     let mut notes = Notes::new();
@@ -139,7 +139,7 @@ impl Tally {
         said: Notes,
         written: &mut Written,
         io: &mut Io,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         Progress::current().record();
         let BatchLine { bytes, ended } = line;
         passes::telling(name, io, |notes| notes.append(said));
@@ -212,7 +212,7 @@ impl Tally {
     }
 
     /// Says how it ended, on one line.
-    fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<(), Failure> {
+    fn print(&self, name: &str, dry_run: bool, io: &mut Io) -> Result<()> {
         if io.verbosity() == Verbosity::Quiet {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Statuses, Tool, Verbosity, is_stdin, json_failure, printable,
+    ExitStatus, Failure, Io, Result, Statuses, Tool, Verbosity, is_stdin, json_failure, printable,
 };
 use ctx_engine::compact::{Options, Outcome, Report};
 use ctx_engine::{Pin, Time};
@@ -189,7 +189,7 @@ impl Args {
         }
     }
 
-    fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
+    fn refuse_what_does_not_fit(&self) -> Result<()> {
         let is_long = |file: &PathBuf| file.metadata().is_ok_and(|it| it.len() > LONG);
         let budget = self.compact.budget.filter(|tokens| *tokens < LEAST_BUDGET);
         if let Some(tokens) = budget.filter(|_| self.files.iter().any(is_long)) {
@@ -248,7 +248,7 @@ fn print_end(mut done: FileReport, args: &Args, path: &Path, io: &mut Io) -> ctx
 }
 
 /// Says how one session ended: to programs on stdout, to people on stderr.
-fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
+fn print_report(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<()> {
     if let Some(error) = report.no_summary.take() {
         io.report(&passes::failure(error, name));
     }
@@ -338,7 +338,7 @@ impl CompactArgs {
     }
 
     /// The options of a compaction by that policy, over which the flags are laid already.
-    fn options(&self, policy: Policy, overflow: bool) -> Result<Options, Failure> {
+    fn options(&self, policy: Policy, overflow: bool) -> Result<Options> {
         if self.budget.is_some() && policy.summary.method == Method::None {
             return Err(Failure::new("--budget needs a summary, and the policy makes none")
                 .hint("--method extractive makes one"));
@@ -364,7 +364,7 @@ impl CompactArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use ctx_cli::Failure;
+    use ctx_cli::Result;
     use ctx_engine::compact::Options;
     use ctx_policy::{Method, Policy};
 
@@ -380,7 +380,7 @@ mod tests {
         Line::parse_from([&["t"], flags].concat()).args
     }
 
-    fn options(flags: &[&str], method: Method) -> Result<Options, Failure> {
+    fn options(flags: &[&str], method: Method) -> Result<Options> {
         let mut policy = Policy::default();
         policy.summary.method = method;
         args(flags).options(policy, false)

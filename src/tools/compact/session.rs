@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, STDIN_NAME, inputs};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Result, STDIN_NAME, inputs};
 use ctx_engine::compact::{Content, Environment, MakeWriter, Options, compact_stream};
 use ctx_engine::{Notes, PassError};
 use ctx_policy::{Fallback, Method};
@@ -46,7 +46,7 @@ pub(super) fn in_place(
     path: &Path,
     store: &Store,
     io: &mut Io,
-) -> Result<FileReport, Failure> {
+) -> Result<FileReport> {
     let name = path.display().to_string();
     let session = session_of(args.session.as_ref(), path)?;
     let file = session_file(args, setup, path, &session, store);
@@ -59,7 +59,7 @@ pub(super) fn in_place(
 }
 
 /// Warns of files that are left over; fails where the log misses what was done.
-pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport, Failure> {
+pub(super) fn warn(mut done: FileReport, io: &mut Io) -> Result<FileReport> {
     if let Some(retained) = &done.retained {
         warn_retained(retained, io);
     }
@@ -75,7 +75,7 @@ pub(super) fn open<'s>(
     args: &Args,
     setup: &Setup,
     store: &'s LazyStore<'s>,
-) -> Result<(Input, Target<'s>), Failure> {
+) -> Result<(Input, Target<'s>)> {
     let paths = inputs(&args.files)?;
     let (named, dry_run) = (args.session.as_ref(), setup.options.dry_run);
     let (source, target) = args.output.session(dry_run, &paths, named, store, Growth::Follows)?;
@@ -124,7 +124,7 @@ pub(super) struct Setup {
 }
 
 impl Args {
-    pub(super) fn setup(&self, matches: &ArgMatches, io: &mut Io) -> Result<Setup, Failure> {
+    pub(super) fn setup(&self, matches: &ArgMatches, io: &mut Io) -> Result<Setup> {
         let mut policy = self.policy.policy(io)?;
         policy.trigger = self.triggers.triggers.over(policy.trigger);
         self.compact.over.lay_on(&mut policy);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Tool, jobs_of, json_line,
-    json_name, labelled, of_each, printable,
+    ExitStatus, Failure, FolderArgs, Input, Io, Operands, Outcome, Result, Tool, jobs_of,
+    json_line, json_name, labelled, of_each, printable,
 };
 use ctx_engine::count::{
     AnnotatePass, Breakdown, Calibrated, CountFormat, CountPass, Counts, OfModel, Plan,
@@ -166,7 +166,7 @@ impl Args {
     }
 }
 
-fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File, Failure> {
+fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File> {
     if args.text {
         return count_text(plan, path);
     }
@@ -180,7 +180,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File, Failure> {
 }
 
 /// A text is one piece, so all of it is read before it is counted.
-fn count_text(plan: &Plan, path: &Path) -> Result<File, Failure> {
+fn count_text(plan: &Plan, path: &Path) -> Result<File> {
     let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
     let read = input.reader.read_to_end(&mut bytes);

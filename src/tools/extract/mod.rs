@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 use clap::builder::PossibleValue;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, is_stdin, json_line};
 use ctx_engine::summarize::recognizer;
 use ctx_engine::{ErrorKind, PassError, Time};
 use ctx_format::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader, counted};
@@ -87,7 +87,7 @@ struct Args {
 
 impl Args {
     /// The store that contains the memory, if any.
-    fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>, Failure> {
+    fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>> {
         let around = self.into.as_deref().and_then(Store::around);
         // Inside a store, entries belong into its memory folder only.
         if let (Some(dir), Some(root)) = (&self.into, &around)
@@ -111,7 +111,7 @@ impl Args {
         }
     }
 
-    fn plan(&self, path: &Path) -> Result<Plan, Failure> {
+    fn plan(&self, path: &Path) -> Result<Plan> {
         let kinds = if self.kind.is_empty() { &MemoryKind::ALL[..] } else { &self.kind };
         let session = match &self.session {
             None if is_stdin(path) => "stdin".to_owned(),
@@ -268,7 +268,7 @@ impl Extraction {
         source: &Source,
         path: &Path,
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
-    ) -> Result<Vec<MemoryItem>, Failure> {
+    ) -> Result<Vec<MemoryItem>> {
         let mut session = args.read.session(source.open(path)?)?;
         let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
         let mut items = Vec::new();
@@ -373,7 +373,7 @@ fn print_report(
 }
 
 /// Prints the items, one a line.
-fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extraction, Failure> {
+fn print(args: &Args, paths: &[PathBuf], output: &mut dyn Write) -> Result<Extraction> {
     let mut extraction = Extraction::default();
     for path in paths {
         let items = extraction.read(args, &Source::default(), path, |_| Ok(()))?;
@@ -391,7 +391,7 @@ fn merge(
     source: &Source,
     output: Output<'_>,
     folder: &MemoryFolder<'_>,
-) -> Result<(Extraction, MergeCounts), Failure> {
+) -> Result<(Extraction, MergeCounts)> {
     let mut extraction = Extraction::default();
     let mut all = Vec::new();
     let mut output = HoldingWriter::new(output);

@@ -3,7 +3,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, json_line, report_failures};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, json_line, report_failures,
+};
 use ctx_policy::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::retention::{Floor, Period, Policy, Span};
@@ -186,7 +188,7 @@ impl Args {
         store: &Store,
         collector: &mut Collector<'_>,
         io: &mut Io,
-    ) -> Result<Result<(), StoreError>, Failure> {
+    ) -> Result<Result<(), StoreError>> {
         let retention = self.policy.policy(io)?.retention;
         let before = |days| {
             let days = TimeDelta::try_days(days);
@@ -299,7 +301,7 @@ struct Report<'a> {
 
 impl Report<'_> {
     /// Tells of one thing.
-    fn event(&mut self, event: Event) -> Result<(), Failure> {
+    fn event(&mut self, event: Event) -> Result<()> {
         match event {
             Event::Done(action, item) => self.done(&action, &item)?,
             Event::Locked(id) => self.io.note(format_args!("skip {id}: its session is in use")),
@@ -355,7 +357,7 @@ impl Report<'_> {
         }
     }
 
-    fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
+    fn done(&mut self, action: &Action, item: &StoreItem) -> Result<()> {
         let text = action.say(item, self.args.dry_run);
         let is_noted = match action {
             Action::Keep(_) => true,

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 use std::{fs, path};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, report_failures};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, report_failures};
 use ctx_engine::counter::MessageCounter;
 use ctx_policy::trigger::Triggers;
 use ctx_sessions::{Form, Index, Query, Question};
@@ -115,7 +115,7 @@ impl Args {
     }
 
     /// When a compaction is due. A model that is named stands for that of every session.
-    fn triggers(&self, io: &mut Io) -> Result<Triggers, Failure> {
+    fn triggers(&self, io: &mut Io) -> Result<Triggers> {
         let policy = self.policy.named(io)?;
         let counting = Counting {
             counter: MessageCounter::new(Encoding::default()),

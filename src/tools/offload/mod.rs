@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, json_name,
+    ExitStatus, Failure, Input, Io, Outcome, Result, Tool, input_name, inputs, is_stdin, json_name,
     printable,
 };
 use ctx_engine::Notes;
@@ -299,10 +299,7 @@ fn nothing_restored(name: &str, sessions: &[String], restorer: &Restorer<'_>) ->
 type NewSession<'a> = (Spool, Output<'a>);
 
 /// Writes the session, if there is one, after `first` has made durable the files that it names.
-fn write(
-    new: Option<NewSession<'_>>,
-    first: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn write(new: Option<NewSession<'_>>, first: impl FnOnce() -> Result<()>) -> Result<()> {
     let Some((records, output)) = new else {
         return Ok(());
     };
@@ -317,7 +314,7 @@ fn pass<'a, C: Change>(
     store: &'a LazyStore<'a>,
     change: C,
     io: &'a mut Io,
-) -> Result<(Session, C, Option<NewSession<'a>>, Notes), Failure> {
+) -> Result<(Session, C, Option<NewSession<'a>>, Notes)> {
     let inputs = [plan.path.to_owned()];
     let named = args.session.as_ref();
     let (source, target) =

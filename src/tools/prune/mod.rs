@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
+};
 use ctx_engine::placeholder::{MAX_PLACEHOLDER, references};
 use ctx_engine::prune::{
     Cache, Decision, Options, Plan, PrunePass, Sums, Trim, Unsent, saturating_usize,
@@ -268,7 +270,7 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 
 impl PruneFlags {
     /// The rules for a session of `dialect`.
-    fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options, Failure> {
+    fn options(&self, dialect: Option<&dyn Dialect>, saved: Saved) -> Result<Options> {
         let options = Options {
             trim: self.trim()?,
             clear: self.clear.then(|| self.placeholder.clone()),
@@ -295,7 +297,7 @@ impl PruneFlags {
     }
 
     /// Each flag about trimming turns it on.
-    fn trim(&self) -> Result<Option<Trim>, Failure> {
+    fn trim(&self) -> Result<Option<Trim>> {
         /// Shares have six decimals.
         const WHOLE: u64 = 1_000_000;
         let is_on = self.trim

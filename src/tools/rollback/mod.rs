@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, printable, shell_word};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, printable, shell_word};
 use ctx_format::counted;
 use ctx_memory::{DailyEntry, tidy_logs};
 use ctx_store::{
@@ -85,7 +85,7 @@ struct Args {
 
 impl Args {
     /// The snapshot and the file that the operands name; flags may name either instead.
-    fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>), Failure> {
+    fn operands(&self) -> Result<(Option<&str>, Option<&PathBuf>)> {
         let named = self.snapshot.as_deref();
         let is_chosen = named.is_some() || self.before.is_some() || self.undo;
         let (id, file) = match (self.operands.as_slice(), &self.to) {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Progress, Statuses, Tool, input_name, inputs, jobs_of,
-    json_failure, json_line, json_name, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Progress, Result, Statuses, Tool, input_name, inputs,
+    jobs_of, json_failure, json_line, json_name, printable,
 };
 use ctx_engine::PassError;
 use ctx_engine::score::{
@@ -174,7 +174,7 @@ fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark
     json_line(&ScoreJson::of(before, after, score, needed, marks))
 }
 
-fn exam(path: &Path) -> Result<Exam, Failure> {
+fn exam(path: &Path) -> Result<Exam> {
     let Input { name, reader } = Input::open(path)?;
     let text =
         std::io::read_to_string(reader).map_err(|error| Failure::unread(error).at(&name, None))?;
@@ -182,7 +182,7 @@ fn exam(path: &Path) -> Result<Exam, Failure> {
 }
 
 /// Opens the named store, or the default one if it exists.
-fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>, Failure> {
+fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>> {
     let is_asked_for = args.store.store.is_some() || args.session.is_some();
     if !is_asked_for && !args.store.exists() {
         return Ok(None);
@@ -204,7 +204,7 @@ fn score(
     args: &Args,
     store: Option<&Store>,
     io: &mut Io,
-) -> Result<(Score, Option<Needed>, Option<Exam>), Failure> {
+) -> Result<(Score, Option<Needed>, Option<Exam>)> {
     let mut further = Further {
         later: args.future.as_ref().map(|_| Later::default()),
         exam: args.evidence.as_deref().map(exam).transpose()?,
@@ -240,7 +240,7 @@ fn score(
 }
 
 /// Adds the texts of the store that AFTER refers to.
-fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<(), Failure> {
+fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<()> {
     let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
     for error in referred.failed {
         io.report(&failure(error));
@@ -252,7 +252,7 @@ fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result
 }
 
 /// Whether BEFORE's exact bytes are in a snapshot.
-fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool, Failure> {
+fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool> {
     let sha256 = before.finish();
     let sha256 =
         sha256.map_err(|error| Failure::new(format_args!("cannot read BEFORE: {error}")))?;
@@ -274,7 +274,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
     let (mut all, mut statuses) = (BatchScore::default(), Statuses::default());
     // With -o the output appears as a whole.
     let mut held = String::new();
-    let mut take = |line: u64, score: Sided<Score>| -> Result<(), Failure> {
+    let mut take = |line: u64, score: Sided<Score>| -> Result<()> {
         Progress::current().record();
         let object = match score {
             Ok(score) => {
@@ -320,7 +320,7 @@ fn batch(args: &Args, io: &mut Io) -> Outcome {
 
 impl Args {
     /// Refuses flags that apply to one session.
-    fn refuse_in_batch(&self) -> Result<(), Failure> {
+    fn refuse_in_batch(&self) -> Result<()> {
         let given = [
             ("--future", self.future.is_some()),
             ("--evidence", self.evidence.is_some()),

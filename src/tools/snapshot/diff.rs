@@ -6,7 +6,7 @@ use std::io::{self, Seek};
 use std::ops::Range;
 use std::path::Path;
 
-use ctx_cli::{ExitStatus, Failure, Io, Listing, Outcome, Paint, printable, short_bytes};
+use ctx_cli::{ExitStatus, Failure, Io, Listing, Outcome, Paint, Result, printable, short_bytes};
 use ctx_format::counted;
 use ctx_store::compare::{Brief, Change, Comparison, Diff, Hunk, compare};
 use ctx_store::{Entry, Store, StoreError, open_plain};
@@ -37,7 +37,7 @@ impl Args {
     }
 
     /// The bytes of a snapshot, or of a file: a path with a slash, or a name that no snapshot has.
-    fn open(&self, names: &[String], store: &Store, name: &str) -> Result<File, Failure> {
+    fn open(&self, names: &[String], store: &Store, name: &str) -> Result<File> {
         if name.contains('/') {
             return file(name);
         }
@@ -67,13 +67,13 @@ impl Args {
     }
 }
 
-fn file(name: &str) -> Result<File, Failure> {
+fn file(name: &str) -> Result<File> {
     open_plain(Path::new(name))
         .map_err(|error| Failure::unread(error).at(name, None).hint("check the path"))
 }
 
 /// A line for each message, then how many there are of each kind.
-fn show(compared: &Comparison, io: &mut Io) -> Result<(), Failure> {
+fn show(compared: &Comparison, io: &mut Io) -> Result<()> {
     let mut listing = Listing::new("|>LINE|ROLE|>SIZE|WHAT");
     let mut counts = [0_usize; 4];
     for change in &compared.changes {

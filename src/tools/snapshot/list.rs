@@ -6,8 +6,8 @@ use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Listing, Outcome, json_line, printable, short_bytes, short_count,
-    short_time,
+    ExitStatus, Failure, Io, Listing, Outcome, Result, json_line, printable, short_bytes,
+    short_count, short_time,
 };
 use ctx_format::counted;
 use ctx_store::{
@@ -111,7 +111,7 @@ pub(super) struct Scope<'a> {
 
 impl Scope<'_> {
     /// The snapshots of that time.
-    pub(super) fn catalog(&self, store: &Store, io: &mut Io) -> Result<Catalog, Failure> {
+    pub(super) fn catalog(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         if let (None, Some(session)) = (self.file, self.session) {
             store.require_session(session).map_err(failure)?;
         }
@@ -121,7 +121,7 @@ impl Scope<'_> {
     }
 
     /// The snapshots of any time; none of a session that the store does not know.
-    pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog, Failure> {
+    pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
             (None, session) => store.catalog(session).map_err(failure)?,
@@ -138,7 +138,7 @@ impl Scope<'_> {
     }
 }
 
-fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog, Failure> {
+fn of_file(store: &Store, file: &Path, io: &mut Io) -> Result<Catalog> {
     let found = store.catalog_of_file(file).map_err(failure)?;
     if let Some(source) = &found.by_content {
         io.warn(format_args!(

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, STDIN_NAME, Statuses, Tool, input_name, inputs, is_stdin,
-    json_line, printable,
+    ExitStatus, Failure, Io, Outcome, Result, STDIN_NAME, Statuses, Tool, input_name, inputs,
+    is_stdin, json_line, printable,
 };
 use ctx_engine::count::tokens;
 use ctx_engine::counter::MessageCounter;
@@ -175,7 +175,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 impl Args {
     /// The snapshots to list.
-    fn scope(&self, store: &Store) -> Result<Scope<'_>, Failure> {
+    fn scope(&self, store: &Store) -> Result<Scope<'_>> {
         let file = match self.files.as_slice() {
             [] => None,
             [file] => Some(file.as_path()),
@@ -255,7 +255,7 @@ fn preview(args: &Args, store: &Store, io: &mut Io) -> Outcome {
     Ok(statuses.of_all())
 }
 
-fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String, Failure> {
+fn of_file(args: &Args, store: &Store, path: &Path) -> Result<String> {
     let session = session_of(args.session.as_ref(), path)?;
     let (bytes, saved) = store.would_save(path, &session).map_err(failure)?;
     let name = path.display().to_string();
@@ -307,7 +307,7 @@ impl Taker<'_> {
         Ok(statuses.of_all())
     }
 
-    fn take(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    fn take(&self, path: &Path, io: &mut Io) -> Result<()> {
         if is_stdin(path) && self.args.json {
             return Err(Failure::new("--json needs stdout, and so do the records")
                 .hint("name the session as FILE"));
@@ -321,14 +321,14 @@ impl Taker<'_> {
         self.print(&snapshot, io)
     }
 
-    fn print(&self, snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
+    fn print(&self, snapshot: &Snapshot, io: &mut Io) -> Result<()> {
         if self.args.json {
             return io.json(&snapshot.meta);
         }
         io.print(format!("{}\n", snapshot.id))
     }
 
-    fn save(&self, path: &Path, io: &mut Io) -> Result<Snapshot, Failure> {
+    fn save(&self, path: &Path, io: &mut Io) -> Result<Snapshot> {
         let session = session_of(self.args.session.as_ref(), path)?;
         let name = input_name(path);
         let draft = if is_stdin(path) {
@@ -348,7 +348,7 @@ impl Taker<'_> {
         Ok(snapshot)
     }
 
-    fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>, Failure> {
+    fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>> {
         let Some(counter) = &self.counter else {
             return Ok(None);
         };

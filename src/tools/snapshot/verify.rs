@@ -1,6 +1,6 @@
 //! `--verify`: checks the store and, with `--repair`, repairs it where no data is lost.
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, printable};
+use ctx_cli::{ExitStatus, Io, Outcome, Result, Verbosity, printable};
 use ctx_store::{BrokenLink, Flaw, Repaired, Store, Verdicts};
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ impl Args {
         Ok(status(all))
     }
 
-    fn verify_snapshots(&self, store: &Store, io: &mut Io) -> Result<Verdicts, Failure> {
+    fn verify_snapshots(&self, store: &Store, io: &mut Io) -> Result<Verdicts> {
         let catalog = store.catalog(self.session.as_ref()).map_err(failure)?;
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
@@ -52,7 +52,7 @@ impl Args {
         Ok(count)
     }
 
-    fn verify_results(&self, store: &Store, io: &mut Io) -> Result<Verdicts, Failure> {
+    fn verify_results(&self, store: &Store, io: &mut Io) -> Result<Verdicts> {
         let mut count = Verdicts::default();
         match store.all_offloaded(self.session.as_ref()) {
             Ok(files) => {
@@ -79,7 +79,7 @@ impl Args {
         line: Option<u64>,
         verdict: &Result<(), Flaw>,
         io: &mut Io,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         if !self.json {
             // Under cron, intact items are not worth a mail, as with `sha256sum --check --quiet`.
             let text = match verdict {
@@ -102,7 +102,7 @@ impl Args {
     }
 
     /// Silent where all is well: it is one file, and no snapshot.
-    fn verify_audit_log(&self, store: &Store, io: &mut Io) -> Result<Verdicts, Failure> {
+    fn verify_audit_log(&self, store: &Store, io: &mut Io) -> Result<Verdicts> {
         let mut count = Verdicts::default();
         let broken = match store.check_audit_log() {
             Ok(broken) => broken,
@@ -133,7 +133,7 @@ impl Args {
     }
 
     /// Repairs the store and reports it; `true` if something stays damaged.
-    fn repair_store(&self, store: &Store, io: &mut Io) -> Result<bool, Failure> {
+    fn repair_store(&self, store: &Store, io: &mut Io) -> Result<bool> {
         let done = store.repair(self.session.as_ref(), self.read_data);
         let mut is_damaged = false;
         for repaired in done.map_err(failure)? {

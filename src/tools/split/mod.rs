@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_name, printable};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_name, printable};
 use ctx_engine::split::{Plan, SplitPass, ZoneCounts};
 use ctx_engine::{Invalid, PassError, Pin};
 use ctx_format::{Dialect, Options, Zone, ZoneReader};
@@ -78,7 +78,7 @@ impl Args {
         &self,
         inputs: &[PathBuf],
         store: &'s LazyStore<'s>,
-    ) -> Result<(Source, Target<'s>), Failure> {
+    ) -> Result<(Source, Target<'s>)> {
         let is_plain = self.strip && self.only.is_none();
         let growth = if is_plain { Growth::Follows } else { Growth::Stops };
         self.output.session(self.dry_run, inputs, None, store, growth)
@@ -148,7 +148,7 @@ fn split<W: Write>(
     plan: &Plan,
     session: &mut Session,
     output: W,
-) -> Result<(W, ZoneCounts), Failure> {
+) -> Result<(W, ZoneCounts)> {
     let mut pass = SplitPass::new(plan, session.dialect(), output);
     if args.read.batch {
         session.pass(|record| pass.push_batch(record))?;
@@ -178,7 +178,7 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
 }
 
 impl Args {
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<Plan> {
         let counting = self.counting.resolve()?;
         let window = self.window.or(counting.model.map(|model| model.window));
         let share = match (self.keep_share, window) {

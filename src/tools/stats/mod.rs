@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, printable,
+    ExitStatus, Failure, Io, Outcome, Result, Tool, inputs, json_failure, json_line, printable,
     report_failures,
 };
 use ctx_engine::counter::MessageCounter;
@@ -120,14 +120,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 impl Args {
     /// How sessions are looked at.
-    fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>, Failure> {
+    fn request<'s>(&self, store: &'s Store, io: &mut Io) -> Result<StatusRequest<'s>> {
         let policy = self.policy.named(io)?;
         let counting = self.counting.resolve_under(policy.as_ref())?;
         let triggers = self.triggers.resolve(policy.as_ref(), &counting);
         Ok(StatusRequest { store, triggers, overflow: self.triggers.overflow, counting })
     }
 
-    fn overview(&self, store: &Store, io: &mut Io) -> Result<String, Failure> {
+    fn overview(&self, store: &Store, io: &mut Io) -> Result<String> {
         let since = self.since.as_deref();
         let since = since.map(|text| time_of("since", text, store)).transpose()?;
         let now = look_at_agents(store, self.request(store, io)?.triggers);
@@ -147,7 +147,7 @@ impl Args {
     }
 
     /// What is printed of the files, and the failures of those that could not be read.
-    fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>), Failure> {
+    fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>)> {
         let request = self.request(store, io)?;
         request.counting.report(io);
         let (mut text, mut told, mut failures) = (String::new(), Vec::new(), Vec::new());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_cli::{Failure, Input, is_stdin, json_name, printable};
+use ctx_cli::{Input, Result, is_stdin, json_name, printable};
 use ctx_engine::check::{DueJson, Plan, Report};
 use ctx_policy::trigger::{Due, Step, Triggers};
 use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
@@ -64,14 +64,14 @@ pub(super) struct StatusRequest<'a> {
 }
 
 /// Reads a session, and what the store knows of it.
-pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status, Failure> {
+pub(super) fn of(path: &Path, request: StatusRequest<'_>) -> Result<Status> {
     let status = Status::read(Input::open(path)?, request)?;
     Ok(status.knowing(&StoredHistory::of_file(path, request.store)?))
 }
 
 impl StoredHistory {
     /// Of a file; nothing of stdin.
-    pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self, Failure> {
+    pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self> {
         if is_stdin(path) {
             return Ok(Self::default());
         }
@@ -85,7 +85,7 @@ impl StoredHistory {
     }
 
     /// Of the snapshots of a session.
-    pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self, Failure> {
+    pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self> {
         let sessions = entries.iter().map(|entry| entry.id.session.clone());
         let sessions: BTreeSet<SessionId> = sessions.chain([own]).collect();
         let events = store.history(&sessions).map_err(failure)?;
@@ -95,7 +95,7 @@ impl StoredHistory {
 
 impl Status {
     /// Reads a session, of which the store knows nothing yet.
-    pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self, Failure> {
+    pub(super) fn read(input: Input, request: StatusRequest<'_>) -> Result<Self> {
         let name = input.name.clone();
         let counter = Some(request.counting.counter);
         let plan = Plan { counter, calibrate: true, ..Plan::default() };

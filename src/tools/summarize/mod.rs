@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name, printable,
+    ExitStatus, Failure, Io, Outcome, Result, Tool, Verbosity, inputs, json_line, json_name,
+    printable,
 };
 use ctx_engine::counter::MessageCounter;
 use ctx_engine::summarize::{
@@ -128,7 +129,7 @@ pub const TOOL: Tool = Tool {
 };
 
 impl Args {
-    fn writer(&self, io: &mut Io) -> Result<Writer, Failure> {
+    fn writer(&self, io: &mut Io) -> Result<Writer> {
         Ok(match self.method {
             offline @ (Method::Extractive | Method::Rule | Method::None) => {
                 Writer::offline(offline, self.summary_tokens)
@@ -162,7 +163,7 @@ impl Args {
         Some(BudgetRequest { tokens: self.budget?, keep: self.keep, pins: self.pin.clone() })
     }
 
-    fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
+    fn refuse_what_does_not_fit(&self) -> Result<()> {
         if self.report.json && self.read.batch {
             return Err(Failure::new("--json reports one session, and a batch has many")
                 .hint("-v says what is done with each"));
@@ -177,7 +178,7 @@ impl Args {
         summary: &Summary,
         figures: Figures,
         store: &LazyStore<'_>,
-    ) -> Result<Result<bool, Failure>, Failure> {
+    ) -> Result<Result<bool>> {
         let Some(session) = &self.session else {
             return Ok(Ok(false));
         };
@@ -189,14 +190,14 @@ impl Args {
         }
     }
 
-    fn check_end(&self, zones: &ZoneReader, session: &Session) -> Result<(), Failure> {
+    fn check_end(&self, zones: &ZoneReader, session: &Session) -> Result<()> {
         let checked = if self.partial { Ok(()) } else { check_end(zones, session.dialect()) };
         checked.map_err(|error| session.failure(error))
     }
 
     /// Bad lines come in whatever happens to them: they are part of the count
     /// that shows whether the stream is whole.
-    fn open(&self, source: &Source, path: &Path) -> Result<Session, Failure> {
+    fn open(&self, source: &Source, path: &Path) -> Result<Session> {
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
             read.invalid = Invalid::Keep;
@@ -287,7 +288,7 @@ fn summed_up(
     writer: &Writer,
     session: &mut Session,
     io: &mut Io,
-) -> Result<(NewSession, Usage), Failure> {
+) -> Result<(NewSession, Usage)> {
     if args.read.batch {
         return Ok((batch(args, plan, writer, session, io)?, Usage::default()));
     }
@@ -316,7 +317,7 @@ fn batch(
     writer: &Writer,
     session: &mut Session,
     io: &mut Io,
-) -> Result<NewSession, Failure> {
+) -> Result<NewSession> {
     let name = session.name.clone();
     let mut pass = Batch::new(plan, writer, session.dialect());
     session.pass(|record| passes::telling(&name, io, |notes| pass.push(record, notes)))?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use ctx_cli::{Failure, Input, input_name, is_stdin};
+use ctx_cli::{Failure, Input, Result, input_name, is_stdin};
 use ctx_engine::offload::{ChangePass, Reading, Template};
 use ctx_engine::prune::{self, Plan as Pruning};
 use ctx_engine::score::{self, MOST_SCORED_BYTES};
@@ -39,7 +39,7 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Looks at the session that an operand names.
-    pub(super) fn look_at(operand: &Path, request: StatusRequest<'_>) -> Result<Self, Failure> {
+    pub(super) fn look_at(operand: &Path, request: StatusRequest<'_>) -> Result<Self> {
         let source = Source::find(operand, request.store)?;
         let status = Status::read(source.open()?, request)?.knowing(&source.known);
         let now = || source.open().ok().map(|input| input.reader);
@@ -165,7 +165,7 @@ struct Source {
 
 impl Source {
     /// The session that an operand names: a file before a session of the store.
-    fn find(operand: &Path, store: &Store) -> Result<Self, Failure> {
+    fn find(operand: &Path, store: &Store) -> Result<Self> {
         let mut source = Self {
             name: input_name(operand),
             snapshot: None,
@@ -196,7 +196,7 @@ impl Source {
     }
 
     /// Opens it from its beginning.
-    fn open(&self) -> Result<Input, Failure> {
+    fn open(&self) -> Result<Input> {
         let Some(copy) = &self.copy else {
             return Input::open(&self.file);
         };
@@ -211,7 +211,7 @@ impl Source {
 }
 
 /// The session of the store that is meant, and its newest snapshot, where there is no such file.
-fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>, Failure> {
+fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>> {
     let id = operand.to_str().and_then(|name| name.parse::<SessionId>().ok());
     let Some(id) = id.filter(|_| !operand.exists()) else {
         return Ok(None);
@@ -223,7 +223,7 @@ fn named(operand: &Path, store: &Store) -> Result<Option<(SessionId, Entry)>, Fa
     Ok(Some((id, entry)))
 }
 
-fn copy(mut reader: impl Read, name: &str) -> Result<File, Failure> {
+fn copy(mut reader: impl Read, name: &str) -> Result<File> {
     let mut file = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
     io::copy(&mut reader, &mut file).map_err(|error| Failure::unread(error).at(name, None))?;
     Ok(file)
