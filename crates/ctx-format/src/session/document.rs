@@ -204,14 +204,15 @@ impl Frame {
         out
     }
 
-    /// The text between two messages: the original if they were neighbours.
+    /// The text between two messages: what precedes the second one in the source, or else what
+    /// follows the first one.
     fn between(&self, before: Option<usize>, after: Option<usize>) -> &[u8] {
         let gap = |number: usize| {
             let (one, next) = (self.messages.get(number)?, self.messages.get(number + 1)?);
             Some(&self.source.as_bytes()[one.end..next.start])
         };
-        let neighbours = before.filter(|number| after == Some(number + 1));
-        neighbours.and_then(gap).or_else(|| gap(0)).unwrap_or(b",")
+        let number = after.and_then(|after| after.checked_sub(1)).or(before);
+        number.and_then(gap).or_else(|| gap(0)).unwrap_or(b",")
     }
 }
 

@@ -212,8 +212,14 @@ impl Store {
         removal.each([item], |item| Some((item, self.remove_snapshot(id))));
         sync_removal(&self.snapshots())?;
         removal.done()?;
-        // A run has failed: that is rare enough for a look at all snapshots of the session.
-        self.rebuild_recent(Some(&id.session)).map(drop)
+        let gone = id.to_string();
+        if self.recent(&id.session).newest.as_ref() == Some(&gone) {
+            // A run has failed. That is rare, so all snapshots of the session may be listed.
+            return self.rebuild_recent(Some(&id.session)).map(drop);
+        }
+        let mut locked = self.lock()?;
+        locked.change_recent(&id.session, |recent| recent.retained.retain(|id| *id != gone));
+        Ok(())
     }
 
     /// The newest snapshot of a session, when it was taken of the same bytes for the same
