@@ -1,10 +1,10 @@
-//! Lists the secrets that redaction finds in sessions, to be judged by eye:
+//! Lists the secrets that redaction finds in sessions, so that a person can judge them:
 //!
 //!     cargo run --release -p ctx-redact --example secrets -- FOLDER
 //!
-//! Each distinct secret is a line: how often it was found, and the secret between « and » with
-//! the text around it. JSON is read string by string, as the tools read it, any other file as one
-//! text. The output shows secrets, so do not keep it in a file.
+//! Each distinct secret is one line: its number of occurrences, and the secret between « and » with
+//! the text around it. JSON is read string by string, as the tools read it; any other file is read
+//! as one text. The output shows secrets, so do not keep it in a file.
 
 #![allow(clippy::print_stdout)]
 
@@ -15,7 +15,7 @@ use std::{env, fs, io};
 use ctx_redact::find;
 use serde_json::{Deserializer, Value};
 
-/// How much is shown on each side of a secret, in characters.
+/// The number of characters to show on each side of a secret.
 const AROUND: usize = 40;
 
 type Findings = BTreeMap<String, usize>;
@@ -35,7 +35,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The file itself, or those in a folder and below.
+/// Returns the file itself, or the files in a folder and its subfolders.
 fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -1,4 +1,4 @@
-//! Secrets in the forms of programs: command lines (`mysql -p…`, `curl -u user:…`), requests
+//! Secrets in the formats of programs: command lines (`mysql -p…`, `curl -u user:…`), requests
 //! (headers, cookies, URLs) and files (netrc, htpasswd, `/etc/shadow`, pgpass).
 
 use std::ops::Range;
@@ -10,10 +10,10 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, is_word, run, run_back};
 
-/// How far the name of a program may be from its flag, in bytes.
+/// The greatest distance between the name of a program and its flag, in bytes.
 const COMMAND_MAX: usize = 240;
 
-/// The password after a short flag of a program; the cursor is at the dash.
+/// Finds the password after a short flag of a program; the cursor is at the dash.
 pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let may_be_flag = before.last().is_some_and(|b| b" \t\"'".contains(b))
@@ -35,7 +35,7 @@ pub(super) fn short_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     flag_value(cursor.text, cursor.at + flag.text.len(), flag.value)
 }
 
-/// The command up to here.
+/// Returns the command up to the cursor.
 fn command_before(before: &[u8]) -> &[u8] {
     let part = &before[before.len().saturating_sub(COMMAND_MAX)..];
     let start = part.iter().rposition(|b| b"\n|;&(`".contains(b)).map_or(0, |at| at + 1);
@@ -52,7 +52,7 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
         FlagValue::Apart | FlagValue::After(_) => is_apart,
         FlagValue::Both => true,
     };
-    // In a list of arguments: `"-p", "…"`.
+    // The flag and the value may be in a list of arguments: `"-p", "…"`.
     let is_listed = form != FlagValue::Joined && bytes[at..].starts_with(b"\", \"");
     if !fits && !is_listed {
         return None;
@@ -67,7 +67,7 @@ fn flag_value(text: &str, at: usize, form: FlagValue) -> Option<Range<usize>> {
     (password.len() >= 3 && !is_other).then_some(value)
 }
 
-/// The value after a long flag, `--password hunter2`; the cursor is at the blank.
+/// Finds the value after a long flag, `--password hunter2`; the cursor is at the space.
 pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let length = run_back(before, NAME_MAX, |b| is_word(b) || b == b'-');
@@ -88,9 +88,9 @@ pub(super) fn long_flag(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// The password of `curl -u user:password`; the cursor is at the colon.
+/// Finds the password of `curl -u user:password`; the cursor is at the colon.
 pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // Mostly a blank follows.
+    // Usually a space follows the colon.
     if !cursor.rest().get(1).is_some_and(|b| is_value(*b)) {
         return None;
     }
@@ -112,7 +112,7 @@ pub(super) fn curl_login(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_password.then(|| cursor.at + 1..cursor.at + 1 + password.len())
 }
 
-/// The password that `echo` gives to a program; the cursor is at the bar.
+/// Finds the password that `echo` passes to a program; the cursor is at the bar.
 pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let after = &bytes[at + 1..bytes.len().min(at + 1 + COMMAND_MAX)];
@@ -129,13 +129,13 @@ pub(super) fn piped(cursor: Cursor<'_>) -> Option<Range<usize>> {
         start += run(&bytes[start..at], |b| b == b' ');
     }
     let value = Value::at(cursor.text, start)?;
-    // `user:password`.
+    // The text is `user:password`.
     let user = value.bytes.iter().position(|b| *b == b':').map_or(0, |colon| colon + 1);
     let Range { start, end } = value.range;
     (end <= at && end >= start + user + 3).then_some(start + user..end)
 }
 
-/// `Bearer TOKEN` and `Basic LOGIN` of a request; the cursor is at the scheme.
+/// Finds `Bearer TOKEN` and `Basic LOGIN` of a request; the cursor is at the scheme.
 pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (text, bytes, at) = (cursor.text, cursor.bytes(), cursor.at);
     let is_scheme = |scheme: &&str| {
@@ -146,8 +146,8 @@ pub(super) fn bearer(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let start = at + scheme.len() + run(&bytes[at + scheme.len()..], |b| b == b' ');
     let length = run(&bytes[start..], is_token);
     let value = text[start..start + length].trim_end_matches('.');
-    // "Bearer tokens expire", "basic authentication": prose has no digits. After the name of the
-    // header there is no prose.
+    // "Bearer tokens expire" and "basic authentication" are prose, which has no digits here. Prose
+    // never follows the name of the header.
     let before = text[..at].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
     let is_secret =
         value.len() >= 8 && (is_authorization(before.as_bytes()) || looks_random(value.as_bytes()));
@@ -162,7 +162,7 @@ pub(super) fn is_authorization(name: &[u8]) -> bool {
     ends_with_ignoring_case(name, b"authorization")
 }
 
-/// The value of `Authorization: SCHEME VALUE`, whatever the scheme; `at` is after the colon.
+/// Finds the value of `Authorization: SCHEME VALUE` with any scheme; `at` is after the colon.
 pub(super) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
@@ -177,8 +177,8 @@ pub(super) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     is_secret.then_some(value)
 }
 
-/// The value of `Cookie:` and `Set-Cookie:` if it holds a long random value; the cursor is at the
-/// colon.
+/// Finds the value of `Cookie:` and `Set-Cookie:` if it has a long random part; the cursor is at
+/// the colon.
 pub(super) fn cookie(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !ends_with_ignoring_case(cursor.before(), b"cookie") {
         return None;
@@ -196,8 +196,8 @@ pub(super) fn cookie(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| start..start + run(&bytes[start..], is_inside))
 }
 
-/// The password of `scheme://user:password@host`, or a key in the place of the user; the cursor
-/// is at the first colon.
+/// Finds the password of `scheme://user:password@host`, or a key in the place of the user; the
+/// cursor is at the first colon.
 pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let rest = cursor.rest().strip_prefix(b"://")?;
     let start = cursor.at + 3;
@@ -215,9 +215,9 @@ pub(super) fn url_password(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_password.then(|| start + colon + 1..start + end)
 }
 
-/// The signature of an Azure address, `&sig=…`; the cursor is at the sign.
+/// Finds the signature of an Azure address, `&sig=…`; the cursor is at the sign.
 pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // `;` ends `&amp;` of HTML.
+    // In HTML, `&amp;` ends with `;`.
     let names = [&b"?sig"[..], b"&sig", b";sig"];
     if !names.iter().any(|name| cursor.before().ends_with(name)) {
         return None;
@@ -227,15 +227,15 @@ pub(super) fn signature(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 30).then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// How far an entry of netrc is looked at, in bytes.
+/// The number of bytes in which an entry of netrc is recognised.
 const ENTRY_MAX: usize = 200;
 
-/// Whether the word `password` before the cursor and its value are part of an entry of netrc:
-/// `machine HOST login USER password VALUE`.
+/// Returns true if the word `password` before the cursor and its value are part of an entry of
+/// netrc: `machine HOST login USER password VALUE`.
 pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     let before = cursor.before();
     let entry = &before[before.len().saturating_sub(ENTRY_MAX)..];
-    // Quoted text has line ends as `\n`.
+    // In quoted text, line ends are `\n`.
     let entry = String::from_utf8_lossy(entry).replace("\\n", " ");
     // The margin of a diff or of a listing.
     let is_margin = |word: &str| matches!(word, "+" | "-") || word.ends_with('→');
@@ -251,7 +251,8 @@ pub(super) fn is_netrc(cursor: Cursor<'_>, value: &[u8]) -> bool {
     is_entry && value.len() >= 3
 }
 
-/// The hash of a password in htpasswd and `/etc/shadow`; the cursor is at its first sign.
+/// Finds the hash of a password in htpasswd and `/etc/shadow`; the cursor is at its first
+/// character.
 pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !words("hashes").iter().any(|method| cursor.starts_with(method)) {
         return None;
@@ -260,7 +261,7 @@ pub(super) fn password_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 28).then(|| cursor.at..cursor.at + length)
 }
 
-/// `user:{SHA}…` of htpasswd and LDAP; the cursor is at the bracket.
+/// Finds `user:{SHA}…` of htpasswd and LDAP; the cursor is at the bracket.
 pub(super) fn sha_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let method = ["{SHA}", "{SSHA}"].into_iter().find(|method| cursor.starts_with(method))?;
     let rest = &cursor.rest()[method.len()..];
@@ -269,7 +270,8 @@ pub(super) fn sha_hash(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 27).then(|| start..start + length)
 }
 
-/// The end of `host:5432:database:user:password`; the cursor is at the colon after the port.
+/// Finds the password in `host:5432:database:user:password`; the cursor is at the colon after the
+/// port.
 pub(super) fn pgpass(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let ports = [&b":5432"[..], b":5433", b":6432"];

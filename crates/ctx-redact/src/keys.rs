@@ -1,5 +1,5 @@
-//! Keys that show themselves: by what their vendor puts into them, or by their frame (PEM,
-//! OpenSSH, PGP, `PuTTY`).
+//! Keys that are recognised by their own text: by what their vendor writes into them, or by their
+//! frame (PEM, OpenSSH, PGP, `PuTTY`).
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use crate::rules::{Class, Rest, keys_with};
 use crate::value::{begins_private_key, is_long_number, line_end};
 use crate::{Cursor, is_word, run, run_back};
 
-/// Random text of 20 characters out of 64 nearly always has so many without a dash.
+/// Random text of 20 characters out of 64 nearly always has a run of this length without a dash.
 const UNBROKEN: usize = 12;
 
 /// The shortest key and the shortest random string, in bytes.
 const SHORTEST: usize = 19;
 
-/// Whether a key or a random string may begin with this word: enough of its bytes follow.
+/// Returns true if a key or a random string may begin with this word, because enough bytes follow.
 #[inline]
 pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     let joins = |byte: &u8| matches!(*byte, b'-' | b'.' | b'/' | b':' | b'+' | b'=');
-    // Most words are short, and a blank or a comma follows.
+    // Most words are short, and a space or a comma follows.
     if word.len() >= SHORTEST || !bytes.get(word.end).is_some_and(joins) {
         return word.len() >= SHORTEST;
     }
@@ -25,7 +25,7 @@ pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
     rest.is_some_and(|rest| rest.iter().all(|byte| is_word(*byte) || joins(byte)))
 }
 
-/// A key with a known prefix, at the start of a word.
+/// Finds a key with a known prefix, at the start of a word.
 pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
     keys_with(bytes[0]).iter().find_map(|key| {
@@ -46,7 +46,7 @@ pub(super) fn prefixed(cursor: Cursor<'_>) -> Option<Range<usize>> {
     })
 }
 
-/// Length of a run of a class, if the vendor writes such runs.
+/// Returns the length of a run of a class, if the vendor writes such runs.
 fn run_of(tail: &[u8], class: Class, wanted: usize, is_exact: bool) -> Option<usize> {
     let has = |byte: u8| match class {
         Class::Letters => byte.is_ascii_alphanumeric(),
@@ -87,7 +87,7 @@ fn uuid(tail: &[u8]) -> Option<usize> {
     (is_uuid && tail.get(LENGTH).is_none_or(|b| !is_word(*b))).then_some(LENGTH)
 }
 
-/// Length of parts of at least these lengths with dots between them.
+/// Returns the length of parts with at least these lengths and dots between them.
 fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     let mut end = 0;
     for (index, least) in lengths.iter().enumerate() {
@@ -106,7 +106,7 @@ fn dotted(tail: &[u8], lengths: &[usize]) -> Option<usize> {
     Some(end)
 }
 
-/// Length of a private key in base64, also over lines as `base64` writes them.
+/// Returns the length of a private key in base64, even over several lines as `base64` writes them.
 fn encoded_key(bytes: &[u8]) -> Option<usize> {
     let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"+/=".contains(&b);
     let head = &bytes[..bytes.len().min(64)];
@@ -129,7 +129,7 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// A token of a Discord bot: its number in base64, a time, a signature.
+/// Finds the token of a Discord bot: its number in base64, a time, a signature.
 pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (at, bytes) = (cursor.at, cursor.rest());
     // The first digit of the number.
@@ -143,7 +143,7 @@ pub(super) fn discord(cursor: Cursor<'_>) -> Option<Range<usize>> {
     dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
 }
 
-/// A token of a Telegram bot: the bot's number, a colon, 35 characters.
+/// Finds the token of a Telegram bot: the bot's number, a colon, 35 characters.
 pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let digits = run_back(cursor.before(), 12, |b| b.is_ascii_digit());
@@ -158,7 +158,7 @@ pub(super) fn telegram(cursor: Cursor<'_>) -> Option<Range<usize>> {
     ((34..=36).contains(&token.len()) && is_mixed).then(|| at - digits..at + 1 + token.len())
 }
 
-/// A key of Mailchimp: 32 digits, a dash, the number of a data center.
+/// Finds a Mailchimp key: 32 digits, a dash, the number of a data center.
 pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let at = cursor.at;
     let center = cursor.rest().strip_prefix(b"-us")?;
@@ -167,8 +167,8 @@ pub(super) fn mailchimp(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (key == 32 && (1..=2).contains(&digits)).then(|| at - key..at + 3 + digits)
 }
 
-/// A secret of an application in Azure: three characters, a digit, `Q~` with the tilde at the
-/// cursor, and some thirty more.
+/// Finds the secret of an Azure application: three characters, a digit, `Q~` with the tilde at the
+/// cursor, and about thirty more.
 pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let is_letter = |b: u8| is_dashed(b) || b"~.".contains(&b);
     let before = cursor.before();
@@ -180,7 +180,7 @@ pub(super) fn azure(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (length >= 31).then(|| cursor.at - 5..cursor.at + 1 + length)
 }
 
-/// A token of Terraform's cloud, `….atlasv1.…`; the cursor is at the first dot.
+/// Finds a token of Terraform's cloud, `….atlasv1.…`; the cursor is at the first dot.
 pub(super) fn terraform(cursor: Cursor<'_>) -> Option<Range<usize>> {
     const INNER: &[u8] = b".atlasv1.";
     let at = cursor.at;
@@ -193,14 +193,14 @@ pub(super) fn terraform(cursor: Cursor<'_>) -> Option<Range<usize>> {
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 
-/// A private key in its frame; also one whose end was cut off.
+/// Finds a framed private key, even if its end was cut off.
 pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let label = cursor.rest().strip_prefix(BEGIN)?;
     let start = cursor.at + BEGIN.len() + label_end(label)?;
     let body = &bytes[start..];
-    // Base64 and line ends, real ones or `\n` in quoted text, and the two header lines of an
-    // encrypted key. Five dashes are the next frame.
+    // The text has base64 and line ends, real ones or `\n` in quoted text, and the two header lines of an encrypted key. Five dashes begin the next
+    // frame.
     let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
     let mut length = 0;
     loop {
@@ -220,7 +220,7 @@ pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     Some(cursor.at..end)
 }
 
-/// Length of `RSA PRIVATE KEY-----` and the like.
+/// Returns the length of `RSA PRIVATE KEY-----` and similar text.
 fn label_end(label: &[u8]) -> Option<usize> {
     const KEY: &[u8] = b"PRIVATE KEY-----";
     const PGP: &[u8] = b"PGP PRIVATE KEY BLOCK-----";
@@ -228,13 +228,14 @@ fn label_end(label: &[u8]) -> Option<usize> {
     key.map(|start| start + KEY.len()).or_else(|| label.starts_with(PGP).then_some(PGP.len()))
 }
 
-/// Whether a frame has a line of base64. Prose and code that only mention the frame have none.
+/// Returns true if a frame has a line of base64. Prose and code that only mention the frame have
+/// none.
 fn holds_key(body: &[u8]) -> bool {
     let is_letter = |b: &u8| b.is_ascii_alphanumeric() || b"+/=".contains(b);
     body.split(|b| !is_letter(b)).any(|line| line.len() >= 32)
 }
 
-/// The key in a file of `PuTTY`, whose name ends before the colon at the cursor.
+/// Finds the key in a `PuTTY` file, whose name ends before the colon at the cursor.
 pub(super) fn putty(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !cursor.before().ends_with(b"Private-Lines") {
         return None;

@@ -1,21 +1,20 @@
 //! Removes secrets from text before it leaves a session in a summary, a memory file or a request.
 //!
-//! This is a scan by hand. It runs over every text that leaves a session, also in tools that must
-//! start in a few milliseconds, and it takes linear time. It knows keys by the prefix or the
-//! frame that their vendor gives them (`keys`), values by the name before them (`named`), by
-//! their place on a command line, in a request or in a file (`forms`) or by the sentence that
-//! announces them (`prose`), and random strings by their characters (`value`). Vendors, names,
-//! flags and words are in `rules.txt`.
+//! The scan is written by hand, because it runs over every text that leaves a session, also in
+//! tools that must start in a few milliseconds. It takes linear time. It recognises keys by the
+//! prefix or the frame that their vendor gives them (`keys`), and random strings by their
+//! characters (`value`). It recognises other values by the name before them (`named`), by their
+//! place on a command line, in a request or in a file (`forms`), or by the sentence that announces
+//! them (`prose`). Vendors, names, flags and words are in `rules.txt`.
 //!
-//! It is a net, not a proof: a secret that looks like prose passes.
+//! The scan is a safety net and not a proof: a secret that looks like prose passes.
 //!
-//! The rule set of a scanner of repositories does not fit. The best known one, that of gitleaks
-//! (MIT), has some 220 regular expressions. They take 1.8 s of processor time to compile, as
-//! long as a thousand starts of a tool, and a search for their keywords first helps little where
-//! "key", "token" and "secret" are in every session. They know vendors, but not what sessions
-//! leak most: what people write, flags of programs, Chinese, blocks of YAML. The crates that
-//! carry such rules (keyspoor, keyhog, nosecrets) are young, and detect-secrets (Apache-2.0) is
-//! Python.
+//! The rules of a scanner for repositories do not fit. The best known one, gitleaks (MIT), has
+//! about 220 regular expressions. They take 1.8 s of processor time to compile, as long as a
+//! thousand starts of a tool. To search for their keywords first helps little, because every
+//! session has "key", "token" and "secret". These rules know vendors, but not what sessions leak
+//! most: text by people, flags of programs, Chinese, YAML blocks. The crates with such rules
+//! (keyspoor, keyhog, nosecrets) are young, and detect-secrets (Apache-2.0) is written in Python.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -30,15 +29,15 @@ mod rules;
 mod tests;
 mod value;
 
-/// Replaces a secret.
+/// The text that replaces a secret.
 pub const MARK: &str = "[REDACTED]";
 
-/// The text without its secrets, and how many there were. A second run finds nothing.
+/// Returns the text without its secrets, and their number. A second run finds nothing.
 pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
     let mut count = 0;
     let mut result = Cow::Borrowed(text);
     // A mark can uncover another secret, such as a key glued to the first. The loop ends, because
-    // every replacement removes a character that no mark has brought.
+    // every replacement removes a character that is not part of a mark.
     loop {
         let secrets = find(&result);
         if secrets.is_empty() {
@@ -61,12 +60,12 @@ fn marked(text: &str, secrets: &[Range<usize>]) -> String {
     result
 }
 
-/// The secrets of a text, from left to right, that [`redact`] removes first.
+/// Returns the secrets of a text, from left to right, that [`redact`] removes first.
 pub fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut secrets = Vec::new();
     let (mut from, mut at) = (0, 0);
-    // Where a long flag may begin.
+    // A long flag may begin here.
     let mut dashes = None;
     while at < bytes.len() {
         let start = at;
@@ -76,14 +75,14 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
             Step::Pass => continue,
             Step::Word => {
                 let end = at + run(&bytes[at..], is_word);
-                // A secret begins inside a word only after the letter of an escape.
+                // Inside a word a secret begins only after the letter of an escape.
                 if start == 0 || bytes[start - 1] != b'\\' {
                     at = end;
                 }
                 word(cursor, end)
             }
             Step::Blank => {
-                // A secret may end before the dashes, so that the scan is past them again.
+                // A secret may end before the dashes that the scan has already passed.
                 let length = dashes.and_then(|dashes| start.checked_sub(dashes));
                 blank(cursor, length.is_some_and(|length| length <= name::NAME_MAX))
             }
@@ -105,7 +104,7 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
     secrets
 }
 
-/// A place in a text. No rule looks behind `from`, the end of the secret before.
+/// A position in a text. Rules never read before `from`, the end of the previous secret.
 #[derive(Clone, Copy)]
 struct Cursor<'t> {
     text: &'t str,
@@ -118,12 +117,12 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes()
     }
 
-    /// From the secret before to this place.
+    /// The text from the previous secret to this position.
     fn before(self) -> &'t [u8] {
         &self.bytes()[self.from..self.at]
     }
 
-    /// From this place to the end.
+    /// The text from this position to the end.
     fn rest(self) -> &'t [u8] {
         &self.bytes()[self.at..]
     }
@@ -133,18 +132,18 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// What the scan does at a byte.
+/// How the scan treats a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// No secret begins here, and nothing here announces one.
+    /// Here no secret begins, and nothing announces a secret.
     Pass,
     Word,
     Blank,
-    /// [`sign`] has rules for it.
+    /// [`sign`] has rules for the byte.
     Sign,
 }
 
-/// The steps by byte. The scan looks one up at nearly every byte of a session.
+/// The steps by byte. The scan looks up a step at nearly every byte of a session.
 static STEPS: [Step; 256] = {
     let mut steps = [Step::Pass; 256];
     let mut byte = 0;
@@ -154,7 +153,7 @@ static STEPS: [Step; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Step::Word,
             b' ' => Step::Blank,
             b'-' | b'=' | b':' | b'.' | b'~' | b'$' | b'{' | b'>' | b'(' | b'|'
-            // The first bytes of the fullwidth colon, of 是 and of 为.
+            // The first bytes of the full-width colon, of 是 and of 为.
             | 0xEF | 0xE6 | 0xE4 => Step::Sign,
             _ => Step::Pass,
         };
@@ -164,7 +163,7 @@ static STEPS: [Step; 256] = {
     steps
 };
 
-/// A secret that begins with the word from the cursor to `end`.
+/// Finds a secret that begins with the word from the cursor to `end`.
 fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     let Cursor { from, at, .. } = cursor;
     let bytes = cursor.bytes();
@@ -190,8 +189,8 @@ fn word(cursor: Cursor<'_>, end: usize) -> Option<Range<usize>> {
     secret
 }
 
-/// A dash is part of a word here, so that every run of `sk-sk-…` is looked at once. The letter
-/// of an escape (`\n` in quoted text) is not.
+/// Returns the end of a word. A dash is part of a word here, so that each run of `sk-sk-…` is read
+/// only once, but the letter of an escape (`\n` in quoted text) is not.
 fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
     if at == from {
         return true;
@@ -202,7 +201,7 @@ fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
     is_escape || !(is_word(before) || before == b'-')
 }
 
-/// A secret that the sign at the cursor announces.
+/// Finds a secret that the sign at the cursor announces.
 fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let next = bytes.get(cursor.at + 1);
@@ -242,7 +241,7 @@ fn sign(cursor: Cursor<'_>) -> Option<Range<usize>> {
     }
 }
 
-/// A secret that a blank announces, with the flag, the word or the sentence before it.
+/// Finds a secret that a space announces, with the flag, the word or the sentence before it.
 fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     let mut secret = None;
     if cursor.bytes().get(cursor.at + 1) == Some(&b'i') {
@@ -257,7 +256,7 @@ fn blank(cursor: Cursor<'_>, may_be_flag: bool) -> Option<Range<usize>> {
     secret
 }
 
-/// A value that a word joins to its name.
+/// Finds a value that a word joins to its name.
 fn joined_by(cursor: Cursor<'_>, word: &str) -> Option<Range<usize>> {
     if !cursor.starts_with(word) {
         return None;
@@ -270,13 +269,13 @@ fn is_word(byte: u8) -> bool {
     STEPS[usize::from(byte)] == Step::Word
 }
 
-/// Length of the run of bytes that `wanted` accepts.
+/// Returns the length of the run of bytes that `wanted` accepts.
 #[inline]
 fn run(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().position(|byte| !wanted(*byte)).unwrap_or(bytes.len())
 }
 
-/// Length of such a run at the end, up to `most`.
+/// Returns the length of such a run at the end, up to `most`.
 #[inline]
 fn run_back(bytes: &[u8], most: usize, wanted: impl Fn(u8) -> bool) -> usize {
     bytes.iter().rev().take(most).take_while(|byte| wanted(**byte)).count()

@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 use crate::Cursor;
 use crate::rules::{Name, RULES, SecretKind};
 
-/// Longest name looked at, in characters.
+/// The longest name that is recognised, in characters.
 pub(super) const NAME_MAX: usize = 64;
 
-/// What may join a name and the sign after it: `密码是：`, `密码设为`, `password is:`.
+/// The words between a name and the sign after it: `密码是：`, `密码设为`, `password is:`.
 const JOINTS: &[&str] = &["是", "为", "為", "设置", "设", "改", "就", "は", " is"];
 
-/// The name of a secret that ends before the cursor: `"db_password" =`.
+/// Finds the name of a secret that ends before the cursor: `"db_password" =`.
 pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let before = bare(&cursor.text[cursor.from..cursor.at]);
-    // This is asked at every colon and sign, and most words are no names of secrets.
+    // The scan asks this at every colon and sign, and most words are not names of secrets.
     let may_be_name = match before.as_bytes() {
         // `pass_wor_d` is a name, too.
         [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
@@ -39,7 +39,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     let mut names = RULES.names.iter().filter(|known| known.end.chars().next_back() == last);
     let long = names.find(|known| ends_in(name, known.end));
     let found = long.or_else(|| {
-        // `PASS: test` is a result of tests.
+        // `PASS: test` is a test result.
         let is_verdict = name.bytes().all(|b| b.is_ascii_uppercase())
             && cursor.bytes().get(cursor.at) != Some(&b'=');
         RULES.short_names.iter().find(|known| !is_verdict && is_last_word(name, known.end))
@@ -48,7 +48,7 @@ pub(super) fn name_before(cursor: Cursor<'_>) -> Option<(&str, SecretKind)> {
     (!plain.contains("public")).then_some((name, found.kind))
 }
 
-/// Whether a name ends in these letters, whatever their case and its dashes.
+/// Returns true if a name ends with these letters, regardless of its case and dashes.
 fn ends_in(name: &str, end: &str) -> bool {
     let mut letters = letters_back(name);
     end.chars().rev().all(|c| letters.next() == Some(c))
@@ -59,9 +59,9 @@ fn letters_back(name: &str) -> impl Iterator<Item = char> {
     letters.flat_map(char::to_lowercase)
 }
 
-/// Without blanks, quotes and brackets at the end, and without what joins.
+/// Removes spaces, quotes and brackets from the end, and the words that join a name to a value.
 fn bare(before: &str) -> &str {
-    // Nearly always there is nothing to remove.
+    // There is almost never anything to remove.
     if matches!(before.as_bytes().last(), Some(b) if b.is_ascii_alphanumeric() && *b != b's') {
         return before;
     }
@@ -73,7 +73,7 @@ fn bare(before: &str) -> &str {
         let joint = JOINTS.iter().find_map(|joint| before.strip_suffix(joint));
         return joint.map_or(before, unquoted);
     }
-    // `config["password"] = …`
+    // The name may be in brackets: `config["password"] = …`
     before.strip_suffix(']').map_or(before, unquoted)
 }
 
@@ -90,19 +90,19 @@ fn is_last_word(name: &str, word: &str) -> bool {
     let (before, end) = name.as_bytes().split_at(start);
     let is_start = match before.last() {
         None | Some(b'_' | b'-') => true,
-        // Base64 has two letters by chance.
+        // Base64 may have two such letters by chance.
         Some(last) => end.len() > 2 && last.is_ascii_lowercase() && end[0].is_ascii_uppercase(),
     };
     is_start && end.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// Whether a name ends in a short one, as constants of code do: `DEVICE_TYPE_PASS`.
+/// Returns true if a name ends with a short name, as constants in code do: `DEVICE_TYPE_PASS`.
 pub(super) fn may_be_constant(name: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or_default();
     RULES.short_names.iter().any(|short| last.eq_ignore_ascii_case(short.end))
 }
 
-/// Whether a name may end at the bracket at `at`. Most words and all other signs fail here.
+/// Returns true if a name may end at the bracket at `at`. Most words and all other signs fail here.
 pub(super) fn may_end_at(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {
         [.., third, second, last] if last.is_ascii_alphabetic() && second.is_ascii_alphabetic() => {
@@ -117,16 +117,18 @@ fn names() -> impl Iterator<Item = &'static Name> {
     RULES.names.iter().chain(&RULES.short_names)
 }
 
-/// Whether a name ends in this character, which is not ASCII or follows one that is not.
+/// Returns true if a name may end with this character, which is not ASCII or follows a character
+/// that is not.
 fn may_end_in_char(letter: char) -> bool {
     static LAST: LazyLock<Vec<char>> =
         LazyLock::new(|| names().filter_map(|name| name.end.chars().next_back()).collect());
     letter.to_lowercase().any(|letter| LAST.contains(&letter))
 }
 
-/// Whether a name may end in these letters. The third from the end may be anything but a letter.
+/// Returns true if a name may end with these letters. The third from the end may be any character
+/// that is not a letter.
 fn may_end_in(third: u8, second: u8, last: u8) -> bool {
-    /// By the last two letters, the bits of the letters that may come before.
+    /// For each pair of last letters, the bits of the letters that may precede them.
     static THIRDS: LazyLock<[[u32; 26]; 26]> = LazyLock::new(|| {
         let mut thirds = [[0; 26]; 26];
         for name in names() {
@@ -149,7 +151,7 @@ fn may_end_in(third: u8, second: u8, last: u8) -> bool {
     })
 }
 
-/// The number of a letter; 26 or more for other bytes.
+/// Returns the number of a letter; 26 or more for other bytes.
 fn letter(byte: u8) -> usize {
     usize::from((byte | 0x20).wrapping_sub(b'a'))
 }

@@ -11,7 +11,7 @@ use crate::value::{
 };
 use crate::{Cursor, ends_with_ignoring_case, forms, prose, run, run_back};
 
-/// The value after a sign or a word (`width` bytes at the cursor) that joins it to its name.
+/// Finds the value after a sign or a word (`width` bytes at the cursor) that joins it to its name.
 pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>> {
     let (name, kind) = name_before(cursor)?;
     let text = cursor.text;
@@ -41,15 +41,15 @@ pub(super) fn assigned(cursor: Cursor<'_>, width: usize) -> Option<Range<usize>>
     is_secret.then(|| value.whole(text))
 }
 
-/// Whether a value in quotes looks like a secret.
+/// Returns true if a value in quotes looks like a secret.
 fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
     if is_no_value(value) {
         return false;
     }
     let is_one = !value.contains(&b' ');
     match kind {
-        // A quoted password may be any text, also with blanks. After the closing quote of
-        // `"PASSWORD=" + value` comes a blank.
+        // A quoted password may be any text, even with spaces. In `"PASSWORD=" + value`, a space
+        // follows the closing quote.
         SecretKind::Password => value.len() >= 4 && value[0] != b' ' && !is_prose(value),
         SecretKind::Secret => {
             value.len() >= 8 && is_one && looks_random(value) && !is_constant(value)
@@ -60,7 +60,7 @@ fn is_quoted_secret(value: &[u8], kind: SecretKind) -> bool {
     }
 }
 
-/// A name, and what joins it to a value without quotes.
+/// A name, and the sign that joins it to a value without quotes.
 struct Assignment<'t> {
     cursor: Cursor<'t>,
     width: usize,
@@ -73,12 +73,12 @@ impl Assignment<'_> {
         let Self { cursor, name, kind, .. } = *self;
         let bytes = value.bytes;
         let next = cursor.bytes().get(value.range.end);
-        // `token = get_token(…)`, `password=user.password[0]`: the secret is elsewhere.
+        // In `token = get_token(…)` or `password=user.password[0]` the secret is elsewhere.
         let is_code = is_path(bytes) || matches!(next, Some(b'(' | b'[' | b'{'));
         if is_code || is_no_value(bytes) || is_constant(bytes) && !self.is_joined(value) {
             return false;
         }
-        // Prose: `the password is …`.
+        // This is prose: `the password is …`.
         let is_said = cursor.bytes()[cursor.at] == b' ';
         let looks_random = || looks_random(bytes) && !(is_said && is_term(bytes));
         match kind {
@@ -103,20 +103,20 @@ impl Assignment<'_> {
         }
     }
 
-    /// Whether the name is that of a variable of a shell or of `.env`, or `密码：…`.
+    /// Returns true for the name of a shell or `.env` variable, or for `密码：…`.
     fn is_variable(&self, value: &Value<'_>) -> bool {
         let is_in_capitals = !self.name.bytes().any(|b| b.is_ascii_lowercase());
         is_in_capitals && (!may_be_constant(self.name) || self.is_joined(value))
     }
 
-    /// Whether there is no blank between the sign `=` and the value.
+    /// Returns true if there is no space between the sign `=` and the value.
     fn is_joined(&self, value: &Value<'_>) -> bool {
         let Cursor { at, .. } = self.cursor;
         self.cursor.bytes()[at] == b'=' && at + self.width == value.range.start
     }
 
-    /// `password=correct-horse` without blanks around the sign, and nothing after it that would
-    /// make it an argument of code.
+    /// Returns true for `password=correct-horse` without spaces around the sign, if no text after
+    /// it makes it an argument in code.
     fn is_bare_word(&self, value: &Value<'_>) -> bool {
         let next = self.cursor.bytes().get(value.range.end);
         let ends = next.is_none_or(|next| b" \n\r\\&;'\"`".contains(next));
@@ -124,10 +124,10 @@ impl Assignment<'_> {
     }
 }
 
-/// A block with more words is a text for people.
+/// A block with more words is text for people.
 const BLOCK_WORDS: usize = 8;
 
-/// The lines of a block of YAML, `password: >-`; `at` is after the colon.
+/// Finds the lines of a YAML block, `password: >-`; `at` is after the colon.
 fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut start = at + run(&bytes[at..], |b| b == b' ');
@@ -135,7 +135,7 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
     if !is_joined || !matches!(bytes.get(start), Some(b'>' | b'|')) {
         return None;
     }
-    // Signs for the end of the block and its indentation.
+    // The signs for the end of the block and for its indentation.
     start += 1 + run(&bytes[start + 1..], |b| b"+-123456789 ".contains(&b));
     start += line_end(&bytes[start..])?;
     start += margin(&bytes[start..]);
@@ -153,16 +153,17 @@ fn block(text: &str, at: usize, kind: SecretKind) -> Option<Range<usize>> {
         SecretKind::Secret => value.len() >= 8 && is_short && looks_random(value.as_bytes()),
         SecretKind::Key | SecretKind::Login | SecretKind::Mnemonic => false,
     };
-    // A reference is no secret, and a key in a frame is found by its frame.
+    // A reference is not a secret, and a framed key is found by its frame.
     let is_other = value.starts_with('-') || bytes.get(start).is_some_and(|b| is_reference(*b));
     (is_secret && !is_other).then(|| start..block_end(bytes, start, indent))
 }
 
-/// Where the block of lines indented like the first one, which begins at `start`, ends.
+/// Returns the end of the block of lines that are indented like the first one, which begins at
+/// `start`.
 fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     let mut end = start;
     loop {
-        // A quote ends the text in which line ends are written as `\n`.
+        // A quote ends the text in which line ends are `\n`.
         end += run(&bytes[end..], |b| !b"\r\n\\\"".contains(&b));
         let Some(length) = line_end(&bytes[end..]) else {
             return end;
@@ -175,8 +176,8 @@ fn block_end(bytes: &[u8], start: usize, indent: usize) -> usize {
     }
 }
 
-/// Length of what precedes a line in a listing: the sign of a diff, or a number and an arrow or
-/// a tab.
+/// Returns the length of what precedes a line in a listing: the sign of a diff, or a number with an
+/// arrow or a tab.
 fn margin(line: &[u8]) -> usize {
     let blanks = run(line, |b| b == b' ');
     let digits = run(&line[blanks..], |b| b.is_ascii_digit());
@@ -192,7 +193,7 @@ fn is_password_or_secret(kind: SecretKind) -> bool {
     matches!(kind, SecretKind::Password | SecretKind::Secret)
 }
 
-/// `setPassword("hunter2")`; the cursor is at the bracket.
+/// Finds the password of `setPassword("hunter2")`; the cursor is at the bracket.
 pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
@@ -204,10 +205,10 @@ pub(super) fn argument(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// The value of a pair whose name precedes the word `value`, as environments are written:
+/// Finds the value of a pair whose name precedes the word `value`, as in environments:
 /// `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
 pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
-    // This is asked at every colon and sign.
+    // The scan asks this at every colon and sign.
     let quotes = run_back(cursor.before(), 4, |b| b" \"'\\".contains(&b));
     if !cursor.text[cursor.from..cursor.at - quotes].ends_with("alue") {
         return None;
@@ -234,7 +235,7 @@ pub(super) fn member(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| value.whole(cursor.text))
 }
 
-/// Without quotes, commas, line ends (also written as `\n`) and line numbers at the end.
+/// Removes quotes, commas, line ends (even if they are `\n`) and line numbers from the end.
 fn without_separators(text: &str) -> &str {
     let mut end = text.len();
     loop {
@@ -249,7 +250,7 @@ fn without_separators(text: &str) -> &str {
     }
 }
 
-/// `<password>…</password>`; the cursor is at the end of the first tag.
+/// Finds the value of `<password>…</password>`; the cursor is at the end of the first tag.
 pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (name, kind) = name_before(cursor)?;
     let before = cursor.text[cursor.from..cursor.at].strip_suffix(name);
@@ -267,10 +268,11 @@ pub(super) fn element(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then(|| cursor.at + 1..cursor.at + 1 + length)
 }
 
-/// How far back the line of a table is looked at, in bytes.
+/// The number of bytes of a table's line that are read before the cursor.
 const ROW_MAX: usize = 200;
 
-/// The cell after one with a name, `| password | hunter2 |`; the cursor is at the bar between.
+/// Finds the cell after one with a name, `| password | hunter2 |`; the cursor is at the bar
+/// between.
 pub(super) fn cell(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let before = cursor.before();

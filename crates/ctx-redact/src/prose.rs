@@ -1,8 +1,8 @@
 //! Secrets that a sentence announces: `my password is …`, `set the password to …`.
 //!
-//! A word of a language does not look like a secret. It counts if a short sentence announces it
-//! so plainly that nothing else can be meant (`the password is swordfish`), if it ends that
-//! sentence, and if it is no word about passwords.
+//! A word of a language does not look like a secret. It counts only if a short sentence announces
+//! it so clearly that nothing else can be meant (`the password is swordfish`), if it ends that
+//! sentence, and if it is not a word about passwords.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -12,13 +12,13 @@ use crate::rules::{SecretKind, is_in, words};
 use crate::value::{Value, is_no_value, is_phrase, is_prose, is_term, looks_random};
 use crate::{Cursor, ends_with_ignoring_case, is_word, run};
 
-/// The ends of names that announce a value, with the bit of small letters also in `_`.
+/// The ends of names that announce a value, with the bit of small letters also set in `_`.
 const ENDS: [&[u8; 4]; 8] =
     [b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by"];
-/// The bit of small letters, in each of four.
+/// The bit of small letters, in each of four bytes.
 const SMALL: u32 = 0x2020_2020;
 
-/// The last two letters of these ends, five bits each. Most words end in another pair.
+/// The last two letters of these ends, five bits each. Most words end with another pair.
 static LAST_LETTERS: [bool; 1 << 10] = {
     let mut table = [false; 1 << 10];
     let mut at = 0;
@@ -33,8 +33,8 @@ const fn pair(end: [u8; 4]) -> usize {
     ((end[2] & 31) as usize) << 5 | (end[3] & 31) as usize
 }
 
-/// Whether a name that announces a value may end at the blank at the cursor. This is asked at
-/// every blank, so it looks at four letters only.
+/// Returns true if a name that announces a value may end at the space at the cursor. The scan asks
+/// this at every space, so it reads four letters only.
 #[inline]
 pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
     let Some(end) = cursor.bytes()[..cursor.at].last_chunk::<4>() else {
@@ -47,14 +47,14 @@ pub(super) fn may_announce(cursor: Cursor<'_>) -> bool {
         return false;
     }
     let letters = u32::from_le_bytes(*end);
-    // Capitals and `_` lack the bit: the name of a variable.
+    // Capitals and `_` do not have the bit: this is the name of a variable.
     let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
     let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
     is_variable || ENDS.iter().any(is_end)
 }
 
-/// The value after a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X` of a
-/// netrc file, `IDENTIFIED BY 'x'`; the cursor is at the blank.
+/// Finds the value after a name and a space: `passphrase hunter2`, `API_TOKEN a1b2…`, `password X`
+/// of a netrc file, `IDENTIFIED BY 'x'`; the cursor is at the space.
 pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let before = cursor.before();
     let (name, kind) = if ends_with_ignoring_case(before, b"identified by") {
@@ -65,13 +65,13 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
         return None;
     };
     let Value { range, bytes, is_quoted } = Value::at(cursor.text, cursor.at + 1)?;
-    // A name, if prose marks it as code.
+    // Prose marks code with backticks, so this is a name.
     let is_code = cursor.bytes()[range.start - 1] == b'`';
     if is_no_value(bytes) || is_term(bytes) || is_code {
         return None;
     }
     let is_secret = match kind {
-        // A passphrase may have blanks. Other words in quotes are a text of a page.
+        // A passphrase may have spaces. Other quoted words are text of a page.
         SecretKind::Password if is_quoted => {
             let may_have_blanks = || name.to_lowercase().ends_with("phrase") && !is_prose(bytes);
             bytes.len() >= 4 && (!bytes.contains(&b' ') || may_have_blanks())
@@ -89,12 +89,13 @@ pub(super) fn announced(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// No path, no identifier, no call: `password utils/hash2.ts`, `password field_2`.
+/// Returns true if a word is not a path, an identifier or a call: `password utils/hash2.ts`,
+/// `password field_2`.
 fn is_plain(value: &[u8]) -> bool {
     value.iter().all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))
 }
 
-/// A value right after its name: `密码hunter2x`.
+/// Finds a value right after its name: `密码hunter2x`.
 pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (_, kind) = name_before(cursor)?;
     let Value { range, bytes, .. } = Value::at(cursor.text, cursor.at)?;
@@ -103,8 +104,8 @@ pub(super) fn glued(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_secret.then_some(range)
 }
 
-/// The end of the bytes before the cursor, at most `most`, from the last sentence end on. The
-/// flag says whether the sentence begins there.
+/// Returns at most `most` bytes before the cursor, from the last end of a sentence on. The flag
+/// says whether a sentence begins there.
 fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool) {
     let before = cursor.before();
     let part = &before[before.len().saturating_sub(most)..];
@@ -112,7 +113,8 @@ fn sentence<'t>(cursor: Cursor<'t>, most: usize, ends: &[u8]) -> (&'t [u8], bool
     (sentence, sentence.len() < part.len() || part.len() == before.len())
 }
 
-/// `the password for the database is hunter2x`; the cursor is at the blank before `is`.
+/// Finds the password in `the password for the database is hunter2x`; the cursor is at the space
+/// before `is`.
 pub(super) fn of_something(cursor: Cursor<'_>) -> Option<Range<usize>> {
     const NAMES: [&str; 5] =
         ["password for ", "password of ", "password to ", "passphrase for ", "passphrase of "];
@@ -132,14 +134,14 @@ pub(super) fn of_something(cursor: Cursor<'_>) -> Option<Range<usize>> {
     NAMES.iter().any(|name| has(name)).then_some(range)
 }
 
-/// Whether the name before the cursor belongs to the writer: `my wifi password`.
+/// Returns true if the name before the cursor belongs to the writer: `my wifi password`.
 pub(super) fn is_mine(cursor: Cursor<'_>) -> bool {
     let mut words = sentence(cursor, 40, b".!?;,\n").0.split(|b| !is_word(*b));
     words.any(|word| word.eq_ignore_ascii_case(b"my") || word.eq_ignore_ascii_case(b"our"))
 }
 
-/// Whether the value after `my password is` is the password: one word that ends the sentence and
-/// is not its state.
+/// Returns true if the value after `my password is` is the password: one word that ends the
+/// sentence and does not describe its state.
 pub(super) fn may_be_own(text: &str, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
     if bytes.len() < 4 || is_term(bytes) {
@@ -161,7 +163,7 @@ fn has_end(list: &str, word: &[u8]) -> bool {
     words(list).iter().any(|end| word.ends_with(end.as_bytes()))
 }
 
-/// At least twelve words in small letters, as wallets give them, from `at` on.
+/// Finds at least twelve words in small letters from `at` on, as wallets display them.
 pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let start = at + run(&bytes[at..], |b| b" \"'`\\".contains(&b));
@@ -177,20 +179,21 @@ pub(super) fn wallet_words(text: &str, at: usize) -> Option<Range<usize>> {
     (count >= 12).then_some(start..end)
 }
 
-/// The shortest word that is a password. Most words about passwords, like `wrong`, are shorter.
+/// The shortest word that can be a password. Most words about passwords, like `wrong`, are shorter.
 const SHORTEST: usize = 6;
-/// The number of words of a passphrase, and the bytes of all of them.
+/// The limits on the words of a passphrase, and on the bytes of all of them.
 const PHRASE: RangeInclusive<usize> = 4..=12;
 const PHRASE_MAX: usize = 120;
-/// How many words may precede a password: `so the password of the test account is`.
+/// The number of words that may precede a password: `so the password of the test account is`.
 const MOST_BEFORE: usize = 8;
 
-/// Whether a name is one that people choose a value for. `pwd` is a folder, too.
+/// Returns true if people choose the value for a name. `pwd` is not included, since it also is a
+/// folder.
 pub(super) fn is_chosen(name: &str, kind: SecretKind) -> bool {
     kind == SecretKind::Password && name.to_ascii_lowercase().contains("pass")
 }
 
-/// Whether the word or number after `the password is` is the password; the name ends at the
+/// Returns true if the word or number after `the password is` is the password; the name ends at the
 /// cursor.
 pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
     let bytes = value.bytes;
@@ -199,8 +202,8 @@ pub(super) fn is_told_word(cursor: Cursor<'_>, value: &Value<'_>) -> bool {
     may_be && ends_sentence(cursor.text, value.range.end) && announces(cursor)
 }
 
-/// The words of a passphrase from `at` on: `my passphrase is correct horse battery staple`. After
-/// other names several words are prose, unless the writer says `my`.
+/// Finds the words of a passphrase from `at` on: `my passphrase is correct horse battery staple`.
+/// After other names several words are prose, unless the writer says `my`.
 pub(super) fn passphrase(cursor: Cursor<'_>, at: usize, name: &str) -> Option<Range<usize>> {
     let bytes = cursor.bytes();
     let is_said = bytes[cursor.at] == b' ';
@@ -216,8 +219,8 @@ pub(super) fn passphrase(cursor: Cursor<'_>, at: usize, name: &str) -> Option<Ra
     (is_phrase && ends_sentence(cursor.text, end) && announces(cursor)).then_some(start..end)
 }
 
-/// The word after `passphrase` or `passcode` at the end of a line, or the new value after a name
-/// and a few words: `set the password to hunter2`; the cursor is at the blank after the name.
+/// Finds the word after `passphrase` or `passcode` at the end of a line, or the new value after a
+/// name and a few words: `set the password to hunter2`; the cursor is at the space after the name.
 pub(super) fn told(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let ends = |name: &[u8]| ends_with_ignoring_case(cursor.before(), name);
     if ends(b"passphrase") || ends(b"passcode") {
@@ -248,7 +251,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
         is_changed |= is_in("changes", word);
         (end, last) = (start + length, word);
     }
-    // `the password to the second server` is no change.
+    // `the password to the second server` is not a change.
     let is_announced = match last {
         b"to" => is_changed || sentence_words(cursor).0.any(|word| is_in("changes", &word)),
         _ => matches!(last, b"was" | b"now"),
@@ -257,7 +260,7 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
         return None;
     }
     let Value { range, bytes: value, is_quoted } = Value::at(cursor.text, end + 1)?;
-    // A name, if prose marks it as code.
+    // Prose marks code with backticks, so this is a name.
     let is_new = is_quoted && last == b"to" && bytes[range.start - 1] != b'`';
     let is_secret = if is_new {
         value.len() >= 4 && !is_state(&value.to_ascii_lowercase())
@@ -268,14 +271,15 @@ fn changed_to(cursor: Cursor<'_>) -> Option<Range<usize>> {
     (is_one && is_secret).then_some(range)
 }
 
-/// The words of the sentence before the cursor in small letters, and whether they are all.
+/// Returns the words of the sentence before the cursor in small letters, and whether these are all
+/// of them.
 fn sentence_words(cursor: Cursor<'_>) -> (impl Iterator<Item = Vec<u8>>, bool) {
     let (sentence, is_whole) = sentence(cursor, 80, b".!?;,:\n");
     let words = sentence.split(|b| !is_word(*b) && *b < 0x80).filter(|word| !word.is_empty());
     (words.map(<[u8]>::to_ascii_lowercase), is_whole)
 }
 
-/// Whether the sentence before the cursor is short, and neither asks nor doubts.
+/// Returns true if the sentence before the cursor is short and neither asks nor doubts.
 fn announces(cursor: Cursor<'_>) -> bool {
     let (mut words, is_whole) = sentence_words(cursor);
     let has_doubt = words.by_ref().take(MOST_BEFORE).any(|word| is_in("doubts", &word));
@@ -293,13 +297,14 @@ fn may_be_word(word: &[u8]) -> bool {
     (SHORTEST..=24).contains(&word.len()) && is_word && !is_about_passwords()
 }
 
-/// Whether a word may be part of a passphrase. Among others, a word like `correct` may.
+/// Returns true if a word may be part of a passphrase. A word like `correct` may be, but only among
+/// others.
 fn may_be_part(word: &[u8]) -> bool {
     let is_inflected = word.ends_with(b"ed") || word.ends_with(b"ing") || word.ends_with(b"ly");
     word.len() >= 3 && !is_in("prose", word) && !is_in("doubts", word) && !is_inflected
 }
 
-/// Whether only a stop, the end of the line or of a JSON string, or a new sentence follows.
+/// Returns true if only a stop, the end of the line or of a JSON string, or a new sentence follows.
 fn ends_sentence(text: &str, end: usize) -> bool {
     let rest = &text.as_bytes()[end..];
     let stops = run(rest, |b| matches!(b, b'.' | b'!'));

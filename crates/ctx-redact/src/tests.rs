@@ -1,4 +1,4 @@
-//! Laws for all kinds of secrets.
+//! Rules that hold for all kinds of secrets.
 
 use std::collections::HashSet;
 
@@ -65,7 +65,7 @@ fn hostile_text_takes_linear_time() {
     }
 }
 
-/// Joins two parts, so that this file holds no secret.
+/// Joins two parts, so that this file contains no secret.
 fn glued(left: &str, right: &str) -> String {
     [left, right].concat()
 }
@@ -171,7 +171,7 @@ fn every_kind_of_secret_goes_at_every_place() {
     for planted in &secrets {
         for (place, text) in positions(&planted.text) {
             let (clean, count) = redact(&text);
-            // Nor a part of it.
+            // Parts of it are not secrets either.
             let head = &planted.secret[..planted.secret.len().min(24)];
             if count == 0 || clean.contains(head) || !clean.contains(MARK) {
                 seen.push(format!("{}, {place}: {clean}", planted.kind));

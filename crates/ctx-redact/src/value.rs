@@ -1,7 +1,7 @@
-//! Values: where one begins and ends, and whether it looks like a secret.
+//! Values: where a value begins and ends, and whether it looks like a secret.
 //!
-//! A random string is known by its classes of characters and its entropy. Words, paths and names
-//! keep to one class for a while. A random string jumps between capitals, small letters and
+//! The character classes and the entropy of a string show whether it is random. Words, paths and
+//! names stay in one class for a while; a random string jumps between capitals, small letters and
 //! digits at nearly every second character. These are the thresholds:
 //!
 //! | | announced by a name (`…_key=`) | alone in a text |
@@ -22,8 +22,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose};
 use crate::rules::words;
 use crate::{Cursor, is_word, run};
 
-/// How much of a value without quotes is judged. Without a bound, `token=token=…` takes time by
-/// the square of its length.
+/// The number of bytes of an unquoted value that are judged. Without a limit, `token=token=…` takes
+/// quadratic time.
 pub(super) const VALUE_MAX: usize = 256;
 
 /// A value in a text.
@@ -34,8 +34,8 @@ pub(super) struct Value<'t> {
 }
 
 impl<'t> Value<'t> {
-    /// The value that begins at `at`, after blanks. A reference (`$TOKEN`, `<token>`, `{token}`,
-    /// `%TOKEN%`) and a mark are no values.
+    /// Returns the value that begins at `at` or after the spaces there. A reference (`$TOKEN`,
+    /// `<token>`, `{token}`, `%TOKEN%`) or a redaction mark is not a value.
     pub(super) fn at(text: &'t str, at: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut start = at + run(&bytes[at..], |b| matches!(b, b' ' | b'*' | b'\t'));
@@ -62,7 +62,7 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// The range, with the part that was not judged.
+    /// Returns the range, including the part that is not judged.
     pub(super) fn whole(self, text: &str) -> Range<usize> {
         let mut range = self.range;
         if !self.is_quoted && range.len() >= VALUE_MAX {
@@ -72,7 +72,7 @@ impl<'t> Value<'t> {
     }
 }
 
-/// Whether a value that begins with this byte only refers to a secret, or is a mark.
+/// Returns true if a value that begins with this byte only refers to a secret, or is a mark.
 pub(super) fn is_reference(first: u8) -> bool {
     b"$<{%*[(=&/".contains(&first)
 }
@@ -81,18 +81,19 @@ pub(super) fn is_value(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"'`,;)(}{[]&<>|\\".contains(&byte)
 }
 
-/// Length of the line end that a text begins with, also of one in quoted text.
+/// Returns the length of the line end at the beginning of a text, even if it is an escape in quoted
+/// text.
 pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     let ends: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
     ends.iter().find(|end| bytes.starts_with(end)).map(|end| end.len())
 }
 
-/// `string`, `None`, `required`: a word in the place of a value.
+/// Returns true for `string`, `None`, `required`: a word in the place of a value.
 pub(super) fn is_no_value(value: &[u8]) -> bool {
     words("no-values").iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Digits and letters mixed.
+/// Returns true if digits and letters are mixed.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
@@ -103,7 +104,7 @@ fn is_public_id(value: &[u8]) -> bool {
     words("public-ids").iter().any(|prefix| value.starts_with(prefix.as_bytes()))
 }
 
-/// `base64-encoded`, `sha256`, `12-character`: a description of a secret.
+/// Returns true for `base64-encoded`, `sha256`, `12-character`, which describe a secret.
 pub(super) fn is_term(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let digits = run(&lower, |b| b.is_ascii_digit());
@@ -111,14 +112,15 @@ pub(super) fn is_term(value: &[u8]) -> bool {
     is_measure || words("terms").iter().any(|term| lower.starts_with(term.as_bytes()))
 }
 
-/// `CLIENT_SECRET_0`, `0x1f`: a name or a number of code.
+/// Returns true for `CLIENT_SECRET_0` or `0x1f`: a name or a number in code.
 pub(super) fn is_constant(value: &[u8]) -> bool {
     let is_name = value.contains(&b'_')
         && value.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_');
     is_name || value.starts_with(b"0x") && value.len() <= 10
 }
 
-/// `correct-horse-battery`: three words or more with dashes, without small words (`up-to-date`).
+/// Returns true for `correct-horse-battery`: three or more words with dashes, but without small
+/// words (`up-to-date`).
 pub(super) fn is_phrase(value: &[u8]) -> bool {
     let joins = |part: &[u8]| {
         words("joining").iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
@@ -129,18 +131,18 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
         })
 }
 
-/// `p@ssword`: signs that no name and no path has.
+/// Returns true for `p@ssword`, which has signs that names and paths never have.
 pub(super) fn has_sign(value: &[u8]) -> bool {
     value.iter().any(|b| b"@!#^~".contains(b)) && !value.iter().any(|b| b"./:".contains(b))
 }
 
-/// `"Password": "Must have at least eight characters"`: a text for people.
+/// Returns true for `"Password": "Must have at least eight characters"`: a text for people.
 pub(super) fn is_prose(value: &[u8]) -> bool {
     let words = value.split(|b| *b == b' ').count();
     words > 4 && !value.iter().any(u8::is_ascii_digit) || words > 8
 }
 
-/// `user.password`, `os.environ`, `std::env`: words joined by dots or colons.
+/// Returns true for `user.password`, `os.environ`, `std::env`: words joined by dots or colons.
 pub(super) fn is_path(value: &[u8]) -> bool {
     let joins = |b: &u8| matches!(b, b'.' | b':');
     value.iter().any(joins)
@@ -148,16 +150,16 @@ pub(super) fn is_path(value: &[u8]) -> bool {
         && value.split(joins).all(|part| part.first().is_none_or(|b| !b.is_ascii_digit()))
 }
 
-/// The shortest string that is random after a name that speaks of keys.
+/// The shortest string that counts as random after a name of a key.
 const ANNOUNCED_MIN: usize = 16;
-/// Lengths of strings that are judged without a name. A longer one is data: an image, a
-/// certificate.
+/// The lengths of strings that are judged without a name. A longer one is data, such as an image or
+/// a certificate.
 const ALONE: Range<usize> = 32..129;
-/// A random string has so many characters without `_` or `-`. Words joined by them have shorter
-/// parts, also where digits stand for letters (`y0uR_H0p3_15_…`).
+/// The length of the longest part without `_` or `-` that a random string must have. Words joined
+/// by them have shorter parts, even if digits replace letters (`y0uR_H0p3_15_…`).
 const UNBROKEN: usize = 16;
 
-/// Whether a value is random, after a name that speaks of keys.
+/// Returns true if a value after the name of a key is random.
 pub(super) fn is_random(value: &[u8]) -> bool {
     if value.len() < ANNOUNCED_MIN || is_plain(value) {
         return false;
@@ -169,18 +171,18 @@ pub(super) fn is_random(value: &[u8]) -> bool {
         && entropy(value) >= 3.0
 }
 
-/// A random string without a name, at the start of a word.
+/// Returns true if a string without a name is random; it begins at the start of a word.
 pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let (bytes, at) = (cursor.bytes(), cursor.at);
     let before = cursor.before();
-    // The rest of an address, a path or a longer string.
+    // The string is the rest of an address, a path or a longer string.
     if before.last().is_some_and(|b| b"/.%#+~@".contains(b)) {
         return None;
     }
     let part = &bytes[at..bytes.len().min(at + ALONE.end)];
     let letters = run(part, |b| is_word(b) || b"-+/".contains(&b));
     let padding = run(&part[letters..], |b| b == b'=');
-    // In `NAME=value`, the sign is not padding.
+    // The sign in `NAME=value` is not padding.
     let is_padded = part.get(letters + padding).is_none_or(|b| !is_word(*b));
     let length = letters + if is_padded { padding } else { 0 };
     if !ALONE.contains(&length) {
@@ -191,7 +193,7 @@ pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     if !ALONE.contains(&core.len()) || is_plain(value) || is_public(before) {
         return None;
     }
-    // A line of encoded data.
+    // The string is a line of encoded data.
     let is_line = matches!(length, 64 | 76)
         && matches!(before.last(), None | Some(b'\n' | b'n'))
         && matches!(bytes.get(at + length), None | Some(b'\n' | b'\\' | b'\r'));
@@ -207,7 +209,7 @@ pub(super) fn random_alone(cursor: Cursor<'_>) -> Option<Range<usize>> {
     is_random.then(|| at..at + length)
 }
 
-/// Hashes, paths, checksums and public ids: no secrets, whatever their letters.
+/// Returns true for hashes, paths, checksums and public ids, which are never secrets.
 fn is_plain(value: &[u8]) -> bool {
     let is_hex = value.iter().all(|b| b.is_ascii_hexdigit() || matches!(b, b'-' | b':'));
     // A path has a word between slashes.
@@ -218,7 +220,7 @@ fn is_plain(value: &[u8]) -> bool {
     is_hex || is_path || is_sum() || is_public_id(value)
 }
 
-/// Without the type of an id: `agent_msg_…`, `gen-1746007447-…`.
+/// Returns an id without its type: `agent_msg_…`, `gen-1746007447-…`.
 fn without_type(value: &[u8]) -> &[u8] {
     let mut rest = value;
     while let Some(end) = rest.iter().position(|b| matches!(b, b'_' | b'-')) {
@@ -233,20 +235,20 @@ fn without_type(value: &[u8]) -> &[u8] {
     rest
 }
 
-/// `SHA256:…` of a fingerprint, `h1:…` of a module, a public key.
+/// Returns true for `SHA256:…` of a fingerprint, `h1:…` of a module, or a public key.
 fn is_public(before: &[u8]) -> bool {
     let tail = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
     let is_sum = [&b"sha256:"[..], b"sha512:", b"h1:"].iter().any(|prefix| tail.ends_with(prefix));
     is_sum || tail.windows(6).any(|part| part == b"public")
 }
 
-/// Characters of a string by class.
+/// The number of characters in each class.
 #[derive(Default)]
 struct Classes {
     capitals: usize,
     small: usize,
     digits: usize,
-    /// How often a class follows another one, other characters left out.
+    /// Counts the changes from one class to another, without other characters.
     jumps: usize,
 }
 
@@ -269,7 +271,7 @@ impl Classes {
     }
 }
 
-/// Bits a character, after Shannon, by the frequencies in the string itself.
+/// Returns the bits per character, after Shannon, by the frequencies in the string itself.
 #[allow(clippy::cast_precision_loss)]
 fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -281,7 +283,7 @@ fn entropy(value: &[u8]) -> f64 {
     shares.map(|share| -share * share.log2()).sum()
 }
 
-/// With or without padding.
+/// Decodes base64 with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -292,7 +294,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// The longest login that is decoded, in bytes.
 const LOGIN_MAX: usize = 256;
 
-/// Whether a value is `user:password` in base64, as in `"auth"` of Docker and `_auth` of npm.
+/// Returns true if a value is `user:password` in base64, as in `"auth"` of Docker and `_auth` of
+/// npm.
 pub(super) fn is_login(value: &[u8]) -> bool {
     if !(8..=LOGIN_MAX).contains(&value.len()) {
         return false;
@@ -303,13 +306,13 @@ pub(super) fn is_login(value: &[u8]) -> bool {
         && text.iter().all(|b| b.is_ascii_graphic() || *b == b' ')
 }
 
-/// Whether this is the beginning of a private key in its frame, in base64.
+/// Returns true if this is the beginning of a framed private key in base64.
 pub(super) fn begins_private_key(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.windows(11).any(|part| part == b"PRIVATE KEY")
 }
 
-/// Whether this is a long number in base64: the user's, with which a token of Discord begins.
+/// Returns true if this is a long number in base64. A Discord token begins with that of its user.
 pub(super) fn is_long_number(value: &[u8]) -> bool {
     let text = BASE64.decode(value).unwrap_or_default();
     text.len() >= 17 && text.iter().all(u8::is_ascii_digit)
