@@ -7,28 +7,28 @@ use std::sync::LazyLock;
 
 use foldhash::quality::RandomState;
 
-/// All threads share one state, so a text has the same hash in each of them. The state is different
-/// in every run, so a session cannot be made to have collisions. No order may depend on these
+/// All threads share one state, so a text has the same hash in each of them. The state differs in
+/// every run, so that nobody can make a session whose hashes collide. No order may depend on these
 /// hashes.
 static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
-/// A 64-bit hash.
+/// Returns a 64-bit hash.
 pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     STATE.hash_one(value)
 }
 
-/// A hash that ignores case, without a lower-case copy of the text.
+/// Returns a hash that ignores case, without a lower-case copy of the text.
 pub fn hash_lowercase(text: &str) -> u64 {
     let mut hasher = STATE.build_hasher();
     for c in text.chars().flat_map(char::to_lowercase) {
         hasher.write_u32(u32::from(c));
     }
-    // The hasher pads with zeros, as a text might.
+    // The hasher pads with zeros, which a text may also end with.
     hasher.write_u32(u32::MAX);
     hasher.finish()
 }
 
-/// One hash for two, in their order.
+/// Returns one hash for two, depending on their order.
 pub fn hash_pair(first: u64, second: u64) -> u64 {
     STATE.hash_one((first, second))
 }

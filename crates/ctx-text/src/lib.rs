@@ -1,6 +1,6 @@
-//! Plain text, without any knowledge of sessions: which script a character belongs to, the
-//! words of a text, one-line forms with a limit, hashes for comparison, and regular
-//! expressions that are compiled late.
+//! Plain text without any knowledge of sessions: the script of a character, the words of a text,
+//! one-line forms with a limit, hashes for comparison, and regular expressions that are compiled
+//! when they are used.
 
 mod hash;
 mod line;

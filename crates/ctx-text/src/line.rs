@@ -1,14 +1,14 @@
-//! Texts on one line, within a limit, and what makes two texts the same entry.
+//! Texts on one line, within a limit, and the key by which two texts are the same entry.
 
 use std::borrow::Cow;
 
-/// Runs of white space become one blank. Control characters stay, so that the line is found in
-/// a text whose white space is folded the same way.
+/// Replaces runs of white space by one space. Control characters stay, so that the line is found in
+/// a text whose white space is folded in the same way.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A line for people: runs of white space and control characters become one blank.
+/// Makes a line for people: runs of white space and control characters become one space.
 pub fn plain_line(text: &str) -> String {
     if is_plain_line(text) {
         return text.to_owned();
@@ -18,7 +18,7 @@ pub fn plain_line(text: &str) -> String {
     words.join(" ")
 }
 
-/// Whether a text of ASCII is such a line already, as most are.
+/// Returns true if an ASCII text is already such a line, as most are.
 fn is_plain_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut before = b' ';
@@ -31,7 +31,7 @@ fn is_plain_line(text: &str) -> bool {
     before != b' ' || bytes.is_empty()
 }
 
-/// A text after a change that may leave it as it is.
+/// Returns a text after a change that may leave it unchanged.
 pub fn edited<'t>(
     text: Cow<'t, str>,
     edit: impl for<'e> FnOnce(&'e str) -> Cow<'e, str>,
@@ -42,13 +42,13 @@ pub fn edited<'t>(
     }
 }
 
-/// The first `count` characters.
+/// Returns the first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
     let end = text.char_indices().nth(count);
     end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// The last `count` characters.
+/// Returns the last `count` characters.
 pub fn last_chars(text: &str, count: usize) -> &str {
     let Some(nth) = count.checked_sub(1) else {
         return "";
@@ -57,7 +57,7 @@ pub fn last_chars(text: &str, count: usize) -> &str {
     start.map_or(text, |(start, _)| &text[start..])
 }
 
-/// At most `most` characters; the last one is `…` where the text was longer.
+/// Cuts a text to `most` characters, the last of which is `…` if the text was longer.
 pub fn shorten(mut text: String, most: usize) -> String {
     if text.char_indices().nth(most).is_some() {
         text.truncate(first_chars(&text, most.saturating_sub(1)).len());
@@ -66,25 +66,25 @@ pub fn shorten(mut text: String, most: usize) -> String {
     text
 }
 
-/// The longest text that is read whole, in bytes. Longer ones fit no context window: they are
-/// pasted files, and an item for each of their lines takes a hundred times their memory.
+/// The longest text that is read whole, in bytes. Longer texts fit into no context window: they are
+/// pasted files, and an item for each of their lines would take a hundred times their memory.
 const READ_WHOLE: usize = 1 << 19;
 
-/// A text, or the first and the last lines of one that is too long to be read whole.
+/// Returns a text, or its first and last lines if it is too long to be read whole.
 pub fn head_and_tail(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= READ_WHOLE {
         return text;
     }
     let head = first_chars(&text, READ_WHOLE / 2);
     let tail = last_chars(&text[head.len()..], READ_WHOLE / 2);
-    // Half a line may say the opposite of the whole.
+    // Half a line may say the opposite of the whole line.
     let head = head.rfind('\n').map_or(head, |end| &head[..=end]);
     let tail = tail.find('\n').map_or(tail, |start| &tail[start + 1..]);
     Cow::Owned([head, tail].concat())
 }
 
-/// What two texts have in common if they are the same entry: the words, regardless of case, white
-/// space, emphasis and a final stop.
+/// Returns the key by which two texts are the same entry: the words without differences in case,
+/// white space, emphasis and a final stop.
 pub fn comparison_key(text: &str) -> String {
     const EMPHASIS: [char; 4] = ['*', '_', '~', ' '];
     const STOPS: [char; 14] =

@@ -1,5 +1,5 @@
-//! Regular expressions that are part of the program: each is compiled by a test, so none fails
-//! when it is used.
+//! Regular expressions that are part of the program. A test compiles each of them, so that none
+//! fails when it is used.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -12,14 +12,14 @@ use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::pool::Pool;
 use regex_automata::util::syntax;
 
-/// A constant pattern.
+/// Compiles a constant pattern.
 pub fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 
-/// A constant pattern whose words, digits and blanks are those of ASCII. A class of Unicode takes
-/// a third of a megabyte to compile, which is a tenth of the whole start of a tool, and Chinese
-/// has no use for it.
+/// Compiles a constant pattern whose words, digits and spaces are those of ASCII. A Unicode class
+/// takes a third of a megabyte to compile, which is a tenth of the whole start of a tool, and
+/// Chinese does not need it.
 pub fn ascii_regex(pattern: &str) -> Regex {
     let regex = RegexBuilder::new(pattern).unicode(false).build();
     // A pattern that could match half a character needs Unicode.
@@ -32,51 +32,52 @@ fn with_ascii_classes(pattern: &str) -> String {
     with_ascii_boundaries(&pattern.replace(r"\s", r"[ \t\r\n]"))
 }
 
-/// A pattern whose words end where those of ASCII do: in Chinese no blank precedes an English
+/// Returns a pattern with the word boundaries of ASCII. In Chinese no space precedes an English
 /// word, and Unicode's word boundaries make a search several times slower.
 pub fn with_ascii_boundaries(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
 
-/// Like [`ascii_regex`], but over bytes. A negated class matches any single byte.
+/// Compiles a constant pattern like [`ascii_regex`], but over bytes. A negated class matches any
+/// single byte.
 pub fn bytes_regex(pattern: &str) -> bytes::Regex {
     let regex = bytes::RegexBuilder::new(pattern).unicode(false).build();
     regex.expect("a constant pattern")
 }
 
 /// Lists of words and patterns, in a text file that is part of the program. `[NAME]` begins a list,
-/// and each line of it is an entry. A line that begins with `#` is a comment. `␣` stands for a blank
-/// and `\#` for `#`.
+/// and each line of it is an entry. A line that begins with `#` is a comment. `␣` is a space and
+/// `\#` is `#`.
 pub struct Lists {
     file: &'static str,
     lists: OnceLock<HashMap<&'static str, Vec<&'static str>>>,
 }
 
 impl Lists {
-    /// The lists of a file.
+    /// Reads the lists of a file.
     pub const fn new(file: &'static str) -> Self {
         Self { file, lists: OnceLock::new() }
     }
 
-    /// The entries of a list that is in the file.
+    /// Returns the entries of a list, which must be in the file.
     pub fn entries(&self, name: &str) -> Vec<String> {
         let lists = self.lists.get_or_init(|| read_lists(self.file));
         let entries = lists.get(name).unwrap_or_else(|| panic!("no list {name}"));
         entries.iter().map(|line| line.replace('␣', " ").replace("\\#", "#")).collect()
     }
 
-    /// A pattern that has the entries of a list as alternatives.
+    /// Returns a pattern with the entries of a list as alternatives.
     pub fn pattern(&self, name: &str) -> String {
         self.entries(name).join("|")
     }
 
-    /// A pattern whose hints are in the list `NAME, hints`.
+    /// Returns a pattern whose hints are in the list `NAME, hints`.
     pub fn hinted(&self, name: &str, build: fn(&str) -> Matcher) -> HintedMatcher {
         let hints = self.pattern(&format!("{name}, hints"));
         HintedMatcher::new(&hints, self.pattern(name), build)
     }
 
-    /// The words of a list, with blanks between them.
+    /// Returns the words of a list, in which spaces separate them.
     pub fn words(&self, name: &str) -> HashSet<String> {
         let entries = self.entries(name);
         entries.iter().flat_map(|line| line.split(' ')).map(str::to_owned).collect()
@@ -95,23 +96,23 @@ fn read_lists(file: &'static str) -> HashMap<&'static str, Vec<&'static str>> {
     lists
 }
 
-/// A pattern that is only asked whether it matches.
+/// A pattern that can only say whether it matches.
 ///
-/// To build a [`Regex`] takes several times as long, because it can also say where it matches:
-/// it has captures, an automaton that searches backwards, and literals to search for first. In a
-/// short run that is most of the work.
+/// Building a [`Regex`] takes several times as long, because it can also say where it matches: it
+/// has captures, an automaton that searches backwards, and literals to search for first. In a short
+/// run that is most of the work.
 pub struct Matcher {
     dfa: DFA,
     caches: Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync>>,
 }
 
 impl Matcher {
-    /// A constant pattern with the classes of Unicode and [`with_ascii_boundaries`].
+    /// Compiles a constant pattern with the classes of Unicode and [`with_ascii_boundaries`].
     pub fn new(pattern: &str) -> Self {
         Self::build(&with_ascii_boundaries(pattern), true).expect("a constant pattern")
     }
 
-    /// A constant pattern with the classes of [`ascii_regex`].
+    /// Compiles a constant pattern with the classes of [`ascii_regex`].
     pub fn ascii(pattern: &str) -> Self {
         let matcher = Self::build(pattern, false);
         let matcher = matcher.or_else(|| Self::build(&with_ascii_classes(pattern), true));
@@ -128,17 +129,17 @@ impl Matcher {
         Some(Self { dfa, caches: Pool::new(Box::new(move || of.create_cache())) })
     }
 
-    /// Whether the pattern matches somewhere in a text.
+    /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
         let mut cache = self.caches.get();
         let found = self.dfa.try_search_fwd(&mut cache, &Input::new(text).earliest(true));
-        // It gives up only on request, or at a byte that a word boundary of Unicode needs.
+        // The automaton gives up only on request, or at a byte that needs a Unicode word boundary.
         found.expect("no limits").is_some()
     }
 }
 
-/// A constant pattern with hints: strings, one of which is in each text that matches, in any
-/// case. The pattern is compiled for the first text that has one.
+/// A constant pattern with hints: strings, one of which is in each text that matches, in any case.
+/// The pattern is compiled when the first text has a hint.
 pub struct HintedMatcher {
     hints: AhoCorasick,
     pattern: String,
@@ -147,9 +148,9 @@ pub struct HintedMatcher {
 }
 
 impl HintedMatcher {
-    /// `hints` are separated by `|`.
+    /// Creates the matcher. `hints` are separated by `|`.
     pub fn new(hints: &str, pattern: impl Into<String>, build: fn(&str) -> Matcher) -> Self {
-        // Regexes that ignore case take these two for `s` and `k`.
+        // Regexes that ignore case accept these two characters for `s` and `k`.
         let hints = hints.split('|').chain(["\u{17f}", "\u{212a}"]);
         let hints = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -163,7 +164,7 @@ impl HintedMatcher {
         }
     }
 
-    /// Whether the pattern matches somewhere in a text.
+    /// Returns true if the pattern matches somewhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
         self.hints.is_match(text)
             && self.matcher.get_or_init(|| (self.build)(&self.pattern)).is_match(text)

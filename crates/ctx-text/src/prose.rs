@@ -1,6 +1,6 @@
 //! Prose, as opposed to code, data and logs.
 
-/// A text of fewer words is never prose.
+/// A text with fewer words is never prose.
 const LEAST_WORDS: usize = 6;
 
 /// Words that only join others, in alphabetical order.
@@ -14,7 +14,7 @@ static JOINING: [u64; 88] = word_list([
     "which", "who", "why", "will", "with", "would", "you", "your",
 ]);
 
-/// Whether a word only joins others, whatever its case.
+/// Returns true if a word only joins others, in any case.
 pub fn is_joining(word: &str) -> bool {
     has_word(&JOINING, word.as_bytes())
 }
@@ -22,7 +22,8 @@ pub fn is_joining(word: &str) -> bool {
 /// The longest word of a list, in bytes.
 const LONGEST: usize = 6;
 
-/// A list of lower-case words in alphabetical order for [`has_word`]: each word is a number.
+/// Packs lower-case words in alphabetical order into a list for [`has_word`], in which each word is
+/// a number.
 pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; N] {
     let mut list = [0; N];
     let mut at = 0;
@@ -34,12 +35,12 @@ pub const fn word_list<const N: usize>(words: [&str; N]) -> [u64; N] {
     list
 }
 
-/// Whether a list has a word, whatever its case. The word has letters only.
+/// Returns true if a list has a word, in any case. The word must consist of letters.
 pub fn has_word(list: &[u64], word: &[u8]) -> bool {
     word.len() <= LONGEST && list.binary_search(&number(word)).is_ok()
 }
 
-/// The number of a word in any case; numbers have the order of the words.
+/// Returns the number of a word in any case. Numbers are ordered like the words.
 const fn number(word: &[u8]) -> u64 {
     let (mut number, mut at) = (0, 0);
     while at < word.len() {
@@ -49,7 +50,7 @@ const fn number(word: &[u8]) -> u64 {
     number << (8 * (LONGEST - word.len()))
 }
 
-/// Whether a text is prose: at least a quarter of its words of two bytes and more only join
+/// Returns true if a text is prose: at least a quarter of its words of two or more bytes only join
 /// others.
 pub fn is_prose(text: &str) -> bool {
     let (mut words, mut joining) = (0, 0);
@@ -63,7 +64,7 @@ pub fn is_prose(text: &str) -> bool {
         }
         words += 1;
         joining += usize::from(is_joining(&word[..end]));
-        // A word takes two bytes and a separator: most texts are decided long before their end.
+        // A word takes two bytes and a separator, so most texts are decided long before their end.
         let most_left = rest.len() / 3;
         if (joining + most_left) * 4 < words + most_left {
             return false;

@@ -1,16 +1,17 @@
-//! The words of a text: runs of letters, digits and underscores. Scripts without blanks have no
-//! such runs; there each character is a word, or each two that stand side by side. This module also
-//! tells which script a character belongs to, as far as words depend on it.
+//! The words of a text: runs of letters, digits and underscores. Scripts without spaces have no
+//! such runs; there, each character or each pair of adjacent characters is a word. This module also
+//! identifies the script of a character, as far as words depend on it.
 
 use std::ops::Range;
 
-/// The words of a text in order. Each character for which `is_alone` holds is a word of its own.
+/// Returns the words of a text in order. Each character for which `is_alone` returns true is a word
+/// of its own.
 pub fn words(text: &str, is_alone: impl Fn(char) -> bool) -> impl Iterator<Item = Range<usize>> {
     pieces(text, is_alone).map(|(word, _)| word)
 }
 
-/// The words of a text in order. Characters for which `is_alone` holds form words in pairs; a
-/// single one is not a word.
+/// Returns the words of a text in order. Adjacent characters for which `is_alone` returns true form
+/// words in pairs; a single one is not a word.
 pub fn words_and_pairs(
     text: &str,
     is_alone: impl Fn(char) -> bool,
@@ -28,7 +29,7 @@ pub fn words_and_pairs(
     })
 }
 
-/// The words of a text; whether each is a character for which `is_alone` holds.
+/// Returns the words of a text, and whether each is a character for which `is_alone` returns true.
 fn pieces(
     text: &str,
     is_alone: impl Fn(char) -> bool,
@@ -48,19 +49,19 @@ fn pieces(
     })
 }
 
-/// Whether a character is a Chinese one, which Japanese uses too.
+/// Returns true if a character is Chinese, even if Japanese uses it too.
 pub fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether a character is Chinese or Japanese, which have no blanks between words.
+/// Returns true if a character is Chinese or Japanese, which have no spaces between words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')
         || is_han(c)
 }
 
-/// Whether a character is Chinese, Japanese or Korean. The search index stores words that are
-/// split by this set: a change needs a new version of the index.
+/// Returns true if a character is Chinese, Japanese or Korean. The search index stores words that
+/// are split by this set, so a change needs a new version of the index.
 pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{ac00}'..='\u{d7a3}') || is_unspaced(c)
 }

@@ -1,28 +1,28 @@
-//! The results of this project's former word splitters for a table of texts, and where the
-//! shared splitters differ.
+//! The results of this project's former word splitters for a table of texts, and the texts for
+//! which the shared splitters differ.
 
 use ctx_text::{is_cjk, is_han, is_joining, is_unspaced, words, words_and_pairs};
 
-/// Each text, followed by indented lines `NAME: WORD|WORD`, as the splitters gave it that stood
-/// in seven modules before this crate.
+/// Each text, followed by indented lines `NAME: WORD|WORD` with the results of the former
+/// splitters, which were in seven modules.
 const FORMER: &str = include_str!("splitters.txt");
 
-/// A former splitter and its successor. The texts for which
-/// they differ on purpose are named by their beginnings.
+/// A former splitter and its successor, with the beginnings of the texts for which they differ on
+/// purpose.
 type Successor = (&'static str, fn(&str) -> Vec<&str>, &'static [&'static str]);
 
 const SUCCESSORS: [Successor; 6] = [
-    // Words of quotes. Escapes of JSON are decoded before; punctuation and hexagrams are no words.
+    // Words of quotes. JSON escapes are decoded first; punctuation and hexagrams are not words.
     ("quotes", |text| split(text, is_unspaced), &["カ", "ㄅㄆ", "{"]),
     // Words of a record, and of a summary that is checked.
     ("phrases", |text| split(text, is_han), &["ㄅㄆ"]),
-    // Names in a summary: they end where Chinese begins.
+    // Names in a summary, which end where Chinese begins.
     ("names", |text| split(text, is_han), &["用SQLite", "㐀", "決定"]),
-    // Words by which statements are ranked: full-width letters and bopomofo form words, as do
+    // Words by which statements are ranked. Full-width letters and bopomofo form words, and so do
     // letters with a combining mark.
     ("terms", |text| telling(split(text, is_cjk)), &["ＦＵＬＬ", "㐀", "ㄅㄆ"]),
     ("dialogue", |text| telling(pairs(text, is_cjk)), &["ＦＵＬＬ", "ㄅㄆ", "don't"]),
-    // Words of an ASCII text that is searched: an index over bytes has no need of the others.
+    // Words of an ASCII text for the search; an index over bytes does not need the others.
     (
         "hay",
         |text| split(text, |_| false),
@@ -38,7 +38,7 @@ fn pairs(text: &str, is_alone: fn(char) -> bool) -> Vec<&str> {
     words_and_pairs(text, is_alone).map(|word| &text[word]).collect()
 }
 
-/// Without words of two bytes and without those that only join others.
+/// Drops words of two bytes and words that only join others.
 fn telling(words: Vec<&str>) -> Vec<&str> {
     words.into_iter().filter(|word| word.len() > 2 && !is_joining(word)).collect()
 }
