@@ -1,4 +1,4 @@
-//! What the tools did: each call in short, its file, command or tasks, and its error.
+//! Tool calls in short: what each did, its file, command or tasks, and its error.
 
 use std::sync::LazyLock;
 
@@ -16,20 +16,20 @@ use crate::ledger::json::Leaf;
 /// Longest digest, in characters.
 pub const DIGEST_MAX: usize = 160;
 
-/// Arguments that say most about a call, best first.
+/// Names of the arguments that say the most about a call, the most telling first.
 const MAIN: &str = "\
     command cmd script code file_path filepath path file filename notebook_path pattern query q \
     search url prompt question title subject description name id input text";
 
-/// `Bash: cargo test`: the tool and its main argument.
+/// Returns the tool and its main argument: `Bash: cargo test`.
 pub fn digest(call: &Call<'_>) -> String {
     let argument = main_argument(&call.arguments)
-        // Before the names of members and the ends of lines are gone: they give secrets away.
+        // Redacts before names of members and line ends are dropped, since they reveal secrets.
         .unwrap_or_else(|| all_arguments(&redact(&call.arguments).0));
     line(call, &argument)
 }
 
-/// The same, from the arguments without their secrets.
+/// Returns the digest of a call from arguments that are already redacted.
 pub(crate) fn digest_of(call: &Call<'_>, clean: &str) -> String {
     line(call, &main_argument(clean).unwrap_or_else(|| all_arguments(clean)))
 }
@@ -39,11 +39,11 @@ fn line(call: &Call<'_>, argument: &str) -> String {
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
     }
-    // Before the cut: half a key is not recognised.
+    // Redacts before the cut, because half a key is not recognised.
     shorten(redact(&line).0.into_owned(), DIGEST_MAX)
 }
 
-/// The argument that says most, without secrets; `None` where no name is known.
+/// Returns the argument that says the most, redacted; `None` if no name is known.
 fn main_argument(arguments: &str) -> Option<String> {
     let object = Object::parse(arguments).ok()?;
     let mut main = MAIN
@@ -53,10 +53,10 @@ fn main_argument(arguments: &str) -> Option<String> {
     main.find(|text| !text.is_empty())
 }
 
-/// All plain values in their order.
+/// Returns all plain values in order.
 fn all_arguments(clean: &str) -> String {
     let Ok(object) = Object::parse(clean) else {
-        // Free text, or JSON that the model did not finish.
+        // The arguments are free text, or JSON that the model did not finish.
         return plain_line(clean);
     };
     let mut plain = Vec::new();
@@ -78,10 +78,10 @@ fn collect_plain(value: &Value, plain: &mut Vec<String>) {
     }
 }
 
-/// The error a result reports, on one line; `None` when it reports none.
+/// Returns the error that a result reports, on one line; `None` if it reports none.
 ///
-/// Few formats mark errors, so the first lines are looked at: a tool says at
-/// once that it failed. Words like "error" further down are mostly content.
+/// Few formats mark errors, so this reads the first lines: a tool that fails says so at once. Words
+/// like "error" further down are mostly content.
 pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let texts = result.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_ref()),
@@ -89,11 +89,11 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     });
     let mut lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
-    // Most results are none, and long: secrets are looked for in errors only.
+    // Most results are long and report no error, so only errors are searched for secrets.
     if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
         return None;
     }
-    // Together: the name of a secret may be on the line before.
+    // The lines are joined because the name of a secret may be on the line before it.
     let head = head.join("\n");
     let head = redact(&head).0;
     let head: Vec<&str> = head.lines().map(str::trim).collect();
@@ -103,10 +103,10 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
         return Some("error without a text".to_owned());
     };
     let rest = head[at + 1..].iter().copied();
-    // "Exit code 1" alone says little.
+    // "Exit code 1" says little without the next line.
     let is_bare = || exit_code(first).is_some() || first.ends_with(':');
     let message = if first.starts_with("Traceback (") {
-        // Python names the error at the end.
+        // Python names the error on the last line.
         let end = rest.chain(lines.map(str::trim)).find(|line| EXCEPTION.is_match(line));
         end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
     } else if is_bare() {
@@ -118,7 +118,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     Some(shorten(plain_line(&redact(&message).0), DIGEST_MAX))
 }
 
-/// How many lines of a result are looked at.
+/// The number of lines of a result in which an error may be reported.
 const LOOKED_AT: usize = 3;
 
 static EXCEPTION: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exception")));
@@ -129,7 +129,7 @@ fn says_error(line: &str) -> bool {
     ERROR.is_match(line) || exit_code(line).is_some_and(|code| code != 0)
 }
 
-/// The code of `Exit code 1`, `exit status 1`, `Process exited with code 1`.
+/// Returns the code of `Exit code 1`, `exit status 1` or `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("exit code")));
     EXIT.captures(line)?[1].parse().ok()
@@ -138,19 +138,19 @@ fn exit_code(line: &str) -> Option<i64> {
 /// Longest error, in characters.
 const ERROR_CHARS: usize = 240;
 
-/// The action of a call.
+/// What a call does.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Action {
-    /// The call's id.
+    /// The id of the call.
     pub(crate) id: Option<String>,
-    /// Tool and main argument: a call that is made again has the same.
+    /// The tool and its main argument. A repeated call has the same digest.
     pub(crate) digest: String,
     pub(crate) target: Target,
-    /// The list of tasks that it writes down.
+    /// The list of tasks that the call writes.
     pub(crate) tasks: Option<Vec<Item>>,
 }
 
-/// The target of a call.
+/// What a call acts on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     File { path: String, is_changed: bool },
@@ -159,8 +159,8 @@ pub(crate) enum Target {
 }
 
 impl Action {
-    /// `clean`: the call's arguments without secrets. `leaves`: those of the arguments; none if
-    /// they are not JSON.
+    /// Reads a call. `clean` are its arguments without secrets, and `leaves` the values in them, if
+    /// they are JSON.
     pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let target = match FileUse::of(&call.name, &call.arguments) {
             Some(file) => {
@@ -197,13 +197,13 @@ impl Outcome {
     }
 }
 
-/// Tools that run what they are given.
+/// Returns true for tools that run a command or a script.
 pub(crate) fn is_shell(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     crate::is_shell(&tool) || tool.contains("run")
 }
 
-/// The list that a call writes down, by the shape of its arguments: the names of
+/// Returns the tasks that a call writes, recognised by the shape of its arguments: the names of
 /// tasks, each followed by its status.
 pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     let name = call.name.to_ascii_lowercase();
@@ -235,19 +235,19 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Item>> {
     (!tasks.is_empty()).then_some(tasks)
 }
 
-/// Calls that wait for their results; more than that wait for nothing.
+/// The number of calls that may wait for their results. Further calls are not remembered.
 const MOST_WAITING: usize = 1_000;
 
 /// A call that waits for its result.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) action: Action,
-    /// The segment that tells it.
+    /// The segment that quotes the call.
     pub(crate) segment: Option<usize>,
 }
 
 impl Items {
-    /// A call is made, and this segment tells it.
+    /// Records a call, which `segment` quotes.
     pub(crate) fn begin(&mut self, action: Action, segment: Option<usize>, line: u64) {
         if let Some(tasks) = &action.tasks {
             self.tasks(tasks, line);
@@ -261,14 +261,14 @@ impl Items {
         }
     }
 
-    /// The numbers of segments are others now.
+    /// Forgets the segments of waiting calls, because segments have new numbers.
     pub(crate) fn forget_segments(&mut self) {
         for waiting in self.waiting.values_mut() {
             waiting.segment = None;
         }
     }
 
-    /// Ends a call; `None` if it is unknown.
+    /// Ends a call; `None` if the call is unknown.
     pub(crate) fn end(&mut self, outcome: &Outcome, line: u64) -> Option<Waiting> {
         let call = self.waiting.remove(&outcome.id)?;
         let action = &call.action;
@@ -276,7 +276,7 @@ impl Items {
             let item = Item::new(ItemKind::Command, action.digest.clone(), line);
             self.add(Item { changed: outcome.error.is_none(), ..item });
         }
-        // The subject of an error.
+        // An error belongs to the file, or else to the digest of the call.
         let subject = match &action.target {
             Target::File { path, .. } => path,
             Target::Command | Target::Other => &action.digest,
@@ -493,7 +493,7 @@ mod tests {
         assert_eq!(of("TodoWrite", r#"{"todos":[]}"#), None);
         assert_eq!(of("TodoWrite", r#"{"content":"alone"}"#), None);
         assert_eq!(of("TodoWrite", r#"{"status":"done"}"#), None);
-        // Of two names the last one before the status is the task's.
+        // If two names precede the status, the last one is the task's.
         let list = r#"{"title":"a list","tasks":[{"task":"one","status":"open"}]}"#;
         assert_eq!(of("tasks", list), Some(expected(&[("one", State::Current)])));
     }
@@ -527,7 +527,7 @@ mod calls_tests {
             self.items.end(&outcome, self.line);
         }
 
-        /// Kind, text, line, state and `changed` of each item.
+        /// The kind, text, line, state and `changed` of each item.
         fn items(&self) -> Vec<(ItemKind, &str, u64, State, bool)> {
             let items = self.items.list.iter();
             items
@@ -562,7 +562,7 @@ mod calls_tests {
         let mut session = Session::default();
         session.call(Some("1"), "Write", FILE);
         session.result(Some("1"), Some("no space"));
-        // Another tool on the same file.
+        // Another tool acts on the same file.
         session.call(Some("2"), "Read", FILE);
         assert_eq!(session.items()[1].3, State::Current);
         session.result(Some("2"), None);
@@ -622,7 +622,7 @@ mod calls_tests {
         assert_eq!(session.items(), []);
         session.result(Some("0"), None);
         assert_eq!(session.items().len(), 1);
-        // There is room for one more.
+        // There is room for one more call.
         session.call(Some("late"), "Bash", r#"{"command":"late"}"#);
         session.result(Some("late"), None);
         assert_eq!(session.items().len(), 2);

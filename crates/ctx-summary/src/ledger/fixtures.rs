@@ -4,17 +4,17 @@ use ctx_format::{Call, Denial, Message, Part, Role, ToolResult};
 
 use crate::ledger::json::{Arguments, Leaf};
 
-/// The leaves of a call's arguments, when they are JSON.
+/// The leaves of a call's arguments, if the arguments are JSON.
 pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
     Some(Arguments::parse(arguments)?.leaves)
 }
 
-/// A message of one text.
+/// A message with one text.
 pub(crate) fn says(role: Role, text: &str) -> Message<'_> {
     Message::new(role, vec![Part::Text(text.into())])
 }
 
-/// A call, with the id `c` unless another one is wanted.
+/// A call, with the id `c` unless the test sets another.
 pub(crate) fn call<'m>(id: Option<&'m str>, name: &'m str, arguments: &'m str) -> Call<'m> {
     Call { id: id.map(Into::into), name: name.into(), arguments: arguments.into(), slot: None }
 }
@@ -25,7 +25,7 @@ pub(crate) fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
     Message::new(Role::Assistant, vec![Part::Call(call)])
 }
 
-/// The result of that call.
+/// The result of the call that [`calls`] makes.
 pub(crate) fn result(text: &str) -> ToolResult<'_> {
     ToolResult {
         id: Some("c".into()),

@@ -1,5 +1,5 @@
-//! The form of an extractive summary: how it is written, and how it is read when it is part of a
-//! session that is summarized again.
+//! The text form of an extractive summary: writes it, and reads it back when the session is
+//! summarized again.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ pub enum Label {
     User,
     /// The model.
     Agent,
-    /// The model, in a summary of what was before.
+    /// The model, in an earlier summary.
     Earlier,
-    /// A call of the model's.
+    /// A call by the model.
     Call,
-    /// A line of a long argument of the call above.
+    /// A line of a long argument of the call above it.
     Part,
-    /// A tool, or whom the user or the model quotes.
+    /// A tool, or a text that the user or the model quotes.
     Quote,
 }
 
@@ -41,18 +41,19 @@ impl Label {
         }
     }
 
-    /// The label before the words.
+    /// The label before the text.
     pub fn as_str(self) -> &'static str {
         ["user: ", "agent: ", "earlier: ", "call: ", "+ ", "> "][self as usize]
     }
 
-    /// Whether one who says more goes on without another label.
+    /// Returns true if the next statement of the same speaker needs no label of its own.
     pub fn goes_on(self) -> bool {
         matches!(self, Self::User | Self::Agent | Self::Earlier)
     }
 }
 
-/// A line with a label, perhaps with the line of the session before it: `[12] user: fix it`.
+/// Writes a line with its label, and with its line in the session if it is known:
+/// `[12] user: fix it`.
 pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
     let number = || {
         let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
@@ -63,14 +64,14 @@ pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
     labels.find_map(|label| Some((label, number, line.strip_prefix(label.as_str())?)))
 }
 
-/// The heading of a kind's section.
+/// The heading of the section for a kind.
 pub fn heading(kind: ItemKind) -> String {
     let (first, rest) = kind.as_str().split_at(1);
     format!("## {}{rest}", first.to_uppercase())
 }
 
-/// A text without the citation it ends with (`⟦12⟧`, or `⟦12-15⟧` of older summaries), and the first
-/// line that names.
+/// Splits off the citation at the end of a text (`⟦12⟧`, or `⟦12-15⟧` in older summaries). Returns
+/// the text and the first line that the citation names.
 pub fn cited(text: &str) -> (&str, Option<u64>) {
     let parse = || {
         let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;
@@ -83,8 +84,8 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
     }
 }
 
-/// What stands before and after the words of an item of a kind that is changed or not and in a
-/// state. Tasks of a list are marked in the words of the agents' own lists.
+/// The marks before and after an item's text, by its kind, whether it is changed, and its state.
+/// Tasks of a list have the same marks as in the agents' own lists.
 const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::File, true, State::Current, "changed: ", ""),
     (ItemKind::File, false, State::Current, "read: ", ""),
@@ -95,7 +96,7 @@ const MARKS: [(ItemKind, bool, State, &str, &str); 7] = [
     (ItemKind::Command, false, State::Current, "", " (failed)"),
 ];
 
-/// The line of an item.
+/// Writes the line of an item.
 pub fn line_of(item: &Item, cite: bool) -> String {
     let is_marked = |(kind, changed, state, ..): &&(ItemKind, bool, State, &str, &str)| {
         (*kind, *changed, *state) == (item.kind, item.changed, item.state)
@@ -108,11 +109,11 @@ pub fn line_of(item: &Item, cite: bool) -> String {
     line
 }
 
-/// The item of a line that [`line_of`] wrote.
+/// Reads a line that [`line_of`] wrote.
 pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
     let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
-    // For a list: the next list replaces it. For a command: it succeeded.
+    // For a task, `changed` means that the next list replaces it; for a command, that it succeeded.
     item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
     for (_, changed, state, before, after) in MARKS.iter().filter(|mark| mark.0 == kind) {
         let inside = text.strip_prefix(before).and_then(|text| text.strip_suffix(after));
@@ -128,7 +129,7 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
 
 const LEFT_OUT: &str = "⟦left out: ";
 
-/// How many items had no room, in a line of its own; empty when all had.
+/// The number of items that did not fit, on a line of its own; empty if all fit.
 pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
@@ -149,8 +150,8 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     Some(counts.split(", ").filter_map(count).collect())
 }
 
-/// Older summaries had a section of quoted lines, each followed by its citation, and sessions
-/// contain such summaries. Now these lines come first and have no heading.
+/// Older summaries have a section of quoted lines, each followed by its citation. Sessions still
+/// contain such summaries. New summaries begin with these lines, without a heading.
 const DETAILS: &str = "## Details (> quotes tool results)";
 
 /// One line of an earlier summary.
@@ -159,21 +160,21 @@ pub enum Line<'t> {
     Item(Item),
     /// A statement of one or more lines, with its line in the session.
     Block(Label, Option<u64>, Cow<'t, str>),
-    /// What earlier summaries left out, by kind.
+    /// The number of items that earlier summaries left out, by kind.
     LeftOut(Vec<(ItemKind, usize)>),
 }
 
-/// The kind of section under a heading.
+/// What a section contains, by its heading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
-    /// Statements, and output of tools.
+    /// Statements, and the output of tools.
     Quotes,
     Items(ItemKind),
-    /// A model's text under headings of its own.
+    /// Text of a model under its own headings.
     Foreign,
 }
 
-/// Reads an extractive summary; `None` if the text is not one.
+/// Reads an extractive summary; `None` if the text is not an extractive summary.
 pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut section = Section::Quotes;
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -200,7 +201,7 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     known.then_some(lines)
 }
 
-/// Adds a statement, or continues the previous one. Returns whether the line names its speaker.
+/// Adds a statement, or continues the previous one. Returns true if the line names its speaker.
 fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
     let (text, cited) = cited(line);
     let (label, number, words) = match labelled(text) {
@@ -208,7 +209,7 @@ fn add_quote<'t>(line: &'t str, lines: &mut Vec<Line<'t>>) -> bool {
         None => (None, None, text),
     };
     match (label, lines.last_mut()) {
-        // Each line of a tool's is marked, though they are one text.
+        // Each line of a tool's output is marked, although the lines are one text.
         (Some(Label::Quote), Some(Line::Block(Label::Quote, _, block)))
         | (None, Some(Line::Block(_, _, block))) => {
             let block = block.to_mut();
@@ -291,7 +292,7 @@ mod tests {
         }
         assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
         assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
-        // The quoted lines in a section of their own.
+        // Quoted lines are in their own section.
         let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
         let old = read(&old).expect("a summary");
         assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));

@@ -1,7 +1,7 @@
-//! The author of the text in a user's message: agents add texts of their own for the model.
+//! The author of a text in a user's message, since agents add their own texts for the model.
 //!
-//! The forms are those of recorded sessions: Claude Code 2 (commands, reminders, interruptions,
-//! skills, continued sessions), Codex 0.1xx (surroundings, instructions), SWE-agent 0.x
+//! The forms come from recorded sessions: Claude Code 2 (commands, reminders, interruptions,
+//! skills, continued sessions), Codex 0.1xx (environment, instructions), SWE-agent 0.x
 //! (observations, demonstrations).
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use crate::ledger::LISTS;
 pub(crate) enum Writer {
     /// The user.
     User,
-    /// The agent's program, for the model: commands, reminders, instructions.
+    /// The agent's program, which adds commands, reminders and instructions for the model.
     Program,
     /// A tool: the text is the output of a command.
     Tool,
@@ -31,17 +31,17 @@ static EMPTY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("program, e
 static SUMMARY: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("summary"));
 static ADDED: LazyLock<Vec<String>> = LazyLock::new(|| LISTS.entries("added"));
 
-/// Whether a text begins with an entry of a list.
+/// Returns true if the text begins with an entry of the list.
 fn begins(text: &str, list: &[String]) -> bool {
     list.iter().any(|begin| text.starts_with(begin.as_str()))
 }
 
-/// Whether a text of the program says nothing about the work.
+/// Returns true if a text by the program says nothing about the work.
 pub(crate) fn is_empty(text: &str) -> bool {
     begins(text.trim_start(), &EMPTY)
 }
 
-/// The author of a text in a user's message.
+/// Returns the author of a text in a user's message.
 pub(crate) fn writer(whole: &str) -> Writer {
     let own = without_reminders(whole);
     let text = own.trim();
@@ -60,8 +60,8 @@ pub(crate) fn writer(whole: &str) -> Writer {
     }
 }
 
-/// The text without the reminders that the program adds for the model to a result or to the user's
-/// words, and without the line end after each.
+/// Returns the text without the reminders that the program adds for the model, each with the line
+/// end after it.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const BEGIN: &str = "<system-reminder>";
     const END: &str = "</system-reminder>";
@@ -77,7 +77,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
     own + rest
 }
 
-/// A summary without the draft that the model wrote before it, which says the same (Claude Code 2).
+/// Returns a summary without the model's draft before it, which says the same (Claude Code 2).
 pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     let parts = || {
         let (before, rest) = text.split_once("\nAnalysis:\n")?;
@@ -87,8 +87,8 @@ pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
     edited(parts().map_or(text.into(), Cow::Owned), without_added)
 }
 
-/// The user's own text: without what the program wrote around it, without the shell prompt of
-/// SWE-agent; a command becomes its name and its arguments.
+/// Returns the user's own text, without what the program wrote around it and without SWE-agent's
+/// shell prompt. A command becomes its name and its arguments.
 pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     let own = without_reminders(text);
     if let Some(command) = command(own.trim()) {
@@ -97,7 +97,7 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     edited(own, |own| without_added(before_prompt(own)))
 }
 
-/// The text without the lines that the program added.
+/// Returns the text without the lines that the program added.
 pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
     let is_added = |line: &str| begins(line.trim_start(), &ADDED);
     if !text.lines().any(is_added) {
@@ -107,8 +107,8 @@ pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
     own.collect::<String>().into()
 }
 
-/// The text without the shell's `(Open file: n/a)`, `(Current directory: /a)` and `bash-$` at its
-/// end.
+/// Returns the text without the lines `(Open file: n/a)`, `(Current directory: /a)` and `bash-$` at
+/// its end.
 pub(crate) fn before_prompt(text: &str) -> &str {
     let bare = text.trim_end();
     match bare.rsplit_once("\n(Open file: ") {
@@ -119,7 +119,8 @@ pub(crate) fn before_prompt(text: &str) -> &str {
     }
 }
 
-/// A command with the arguments that the user gave it, `/review 42`; `None` without arguments.
+/// Returns a command with the arguments that the user gave it, `/review 42`; `None` if it has no
+/// arguments.
 fn command(text: &str) -> Option<String> {
     let inside = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name}>"))?;
@@ -135,15 +136,15 @@ fn command(text: &str) -> Option<String> {
 /// The tool of Claude Code that asks the user.
 const QUESTION_TOOL: &str = "AskUserQuestion";
 
-/// The words of Claude Code 2 before and after the answers.
+/// The text that Claude Code 2 writes before and after the user's answers.
 const ANSWERS: [(&str, &str); 3] = [
     ("User has answered your questions: ", ". You can now continue"),
     ("Your questions have been answered: ", ". You can now continue"),
     ("The user answered: ", ". Read the answers carefully"),
 ];
 
-/// The user's words in a text of a result of `tool`: the answers to the agent's questions, or the
-/// reason why the user denied a call (Claude Code 2).
+/// Returns the user's words in a result of `tool`: answers to the agent's questions, or the reason
+/// why the user denied a call (Claude Code 2).
 ///
 /// Any web page or program can print the same words, so they count only in the result of the tool
 /// that asks, and in a denial that the record reports. Servers of the Model Context Protocol word
@@ -174,28 +175,29 @@ pub fn users_words<'t>(
     Some(reason.trim())
 }
 
-/// Finds the tool of a result: most results have only the id of their call.
+/// Finds the tool of a result, because most results have only the id of their call.
 #[derive(Debug, Default)]
 pub struct OpenCalls {
     tools: HashMap<String, String>,
 }
 
 impl OpenCalls {
-    /// Notes a call.
+    /// Remembers a call.
     pub fn open(&mut self, call: &Call<'_>) {
         if let Some(id) = &call.id {
             self.tools.insert(id.to_string(), call.name.to_string());
         }
     }
 
-    /// The tool of a result: from its call, or else from the result or its message.
+    /// Returns the tool of a result: the one that its call names, or else the one that the result
+    /// or its message names.
     pub fn close(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
         let called = result.id.as_deref().and_then(|id| self.tools.remove(id));
         let named = result.name.as_ref().or(message.name.as_ref());
         called.or_else(|| named.map(Cow::to_string))
     }
 
-    /// The message, with the tool named in each result that may have the user's words.
+    /// Returns the message with the tool named in each result that may contain the user's words.
     pub fn name_tools<'m, 'a>(&mut self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let mut named = Cow::Borrowed(message);
         for (at, part) in message.parts.iter().enumerate() {
@@ -217,22 +219,22 @@ impl OpenCalls {
     }
 }
 
-/// The words in a text of a user's message, by their writer.
+/// Who speaks in a text of a user's message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Speech<'t> {
-    /// The user's, without what the program wrote around them.
+    /// The user's words, without what the program wrote around them.
     User(Cow<'t, str>),
-    /// The model's, in a summary of earlier messages.
+    /// The model's words, in a summary of earlier messages.
     Summary(Cow<'t, str>),
-    /// None: the program's words for the model, and the output of a command.
+    /// Neither: the program's words for the model, or the output of a command.
     Nobody,
 }
 
-/// The words in a text of a user's message, by their writer.
+/// Returns the words in a text of a user's message, by their speaker.
 pub fn speech(text: &str) -> Speech<'_> {
     match writer(text) {
         Writer::User => match demonstration(text) {
-            // A demonstration shows how others worked, and is not what the user says.
+            // A demonstration shows how others worked; the user does not say it.
             Some(place) => {
                 let own = [&text[..place.start], &text[place.end..]].concat();
                 Speech::User(unwrapped(&own).into_owned().into())
@@ -244,14 +246,15 @@ pub fn speech(text: &str) -> Speech<'_> {
     }
 }
 
-/// Whether a user's message is the output of a command, which SWE-agent ends with the shell prompt.
+/// Returns true if a user's message is the output of a command. SWE-agent ends it with the shell
+/// prompt.
 pub fn is_observation(text: &str) -> bool {
     text.trim_end().ends_with("bash-$")
         && text.contains("\n(Current directory: ")
         && !text.contains("\n(Open file: n/a)")
 }
 
-/// The range of a demonstration of how others worked: from a line `--- NAME ---` to
+/// Returns the range of a demonstration of how others worked, from a line `--- NAME ---` to
 /// `--- END OF NAME ---`.
 pub(crate) fn demonstration(text: &str) -> Option<std::ops::Range<usize>> {
     let (before, rest) = text.split_once("\n--- ")?;
@@ -287,7 +290,7 @@ mod tests {
                 Writer::Summary,
             ),
             ("Found 3 matches\n(Open file: a.py)\n(Current directory: /a)\nbash-$", Writer::Tool),
-            // The task itself ends with the first prompt.
+            // The first prompt ends the task itself.
             ("Do it.\n(Open file: n/a)\n(Current directory: /a)\nbash-$", Writer::User),
             ("", Writer::User),
         ] {
@@ -321,7 +324,7 @@ mod tests {
             (format!("{reminder}fix it"), "fix it"),
             (format!("fix {reminder}it{reminder}"), "fix it"),
             ("fix it".to_owned(), "fix it"),
-            // It is truncated: its end is unknown.
+            // The reminder is truncated, so its end is unknown.
             ("fix it <system-reminder>be".to_owned(), "fix it <system-reminder>be"),
         ] {
             assert_eq!(unwrapped(&text), own);
@@ -419,7 +422,7 @@ mod tests {
             Part::Result(result) => result.name.as_deref(),
             _ => None,
         });
-        // An id answers one call.
+        // An id answers only one call.
         let tools: Vec<_> = tools.collect();
         assert_eq!(tools, [None, Some("AskUserQuestion"), None]);
     }

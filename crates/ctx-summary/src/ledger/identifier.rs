@@ -1,7 +1,7 @@
-//! Identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, names out of code.
-//! A later tool call needs them to the letter, and no paraphrase gives them back.
+//! Identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers, and names in code. A
+//! later tool call needs them to the letter, and a paraphrase loses them.
 //!
-//! The scan is written by hand over bytes, since it runs over everything that a session holds.
+//! The scan works on bytes by hand, since it reads everything in a session.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(crate) const DIGIT: u8 = 1 << 2;
 pub(crate) const UNDERSCORE: u8 = 1 << 3;
 /// `/` and `~` join the names of a path.
 pub(crate) const SLASH: u8 = 1 << 4;
-/// `.`, `@` and `+` join words that also count alone.
+/// `.`, `@` and `+` join words that also count individually.
 pub(crate) const DOT: u8 = 1 << 5;
 pub(crate) const DASH: u8 = 1 << 6;
 
@@ -39,8 +39,8 @@ const CLASSES: [u8; 256] = {
     }
 };
 
-/// The class of a byte, by a table: every byte of a session is asked several times. 0 for bytes
-/// that no identifier has.
+/// Returns the class of a byte; 0 for bytes that no identifier has. A table, since the scan looks
+/// up each byte several times.
 pub(crate) fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
@@ -55,7 +55,7 @@ pub(crate) fn classes(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |all, byte| all | class(*byte))
 }
 
-/// Length of the run of these classes at `at`.
+/// Returns the length of the run of these classes at `at`.
 pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
     let rest = &bytes[at..];
     let length = rest.iter().position(|byte| class(*byte) & wanted == 0);
@@ -67,7 +67,7 @@ pub(crate) fn run(bytes: &[u8], at: usize, wanted: u8) -> usize {
 pub(crate) enum Shape {
     /// `https://…`
     Url,
-    /// With a slash in it.
+    /// A text with a slash.
     Path,
     /// A file name with a known extension.
     File,
@@ -81,7 +81,7 @@ pub(crate) enum Shape {
     Mixed,
     /// Hex digits only: a hash, a UUID.
     Hash,
-    /// A name out of code: `snake_case`, `camelCase`.
+    /// A name in code: `snake_case`, `camelCase`.
     Name,
     /// Digits with punctuation: `1,204.50`, `10.0.0.1`, `08:30`.
     Number,
@@ -92,17 +92,17 @@ pub(crate) enum Shape {
     Argument,
 }
 
-/// Shorter ones are everywhere.
+/// Shorter names are too common.
 pub(crate) const SHORTEST: usize = 4;
-/// Git abbreviates hashes to no fewer digits.
+/// Git never abbreviates hashes to fewer digits.
 const SHORTEST_HASH: usize = 7;
-/// Codes are made to be read aloud.
+/// People read codes aloud, so codes are short.
 const LONGEST_CODE: usize = 12;
 /// Longer runs are data such as base64.
 const LONGEST: usize = 300;
 
-/// Calls `found` for each identifier in `text`, in order. Parts of a path or of a dotted name
-/// follow the whole.
+/// Calls `found` for each identifier in `text`, in order. The parts of a path or of a dotted name
+/// come after the whole.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -128,14 +128,15 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     }
 }
 
-/// The length of a word of prose, with which a run begins and ends. Most of a text is such words.
+/// Returns the length of a plain word at the beginning, which is a whole run. Most of a text is
+/// such words.
 fn plain_word(rest: &[u8]) -> Option<usize> {
     if class(rest[0]) & LETTER == 0 {
         return None;
     }
     let length = 1 + run(rest, 1, LOWER);
     let end = match rest.get(length) {
-        // An address has a colon, and a stop may end a sentence.
+        // A colon may continue a URL; a full stop may end a sentence.
         Some(b':') => return None,
         Some(b'.') => length + 1,
         _ => length,
@@ -149,8 +150,8 @@ fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>
     }
 }
 
-/// Whether a run may begin here. The middle of a longer run is never asked about, since
-/// [`run_end`] has passed it.
+/// Returns true if a run may begin here. The scan never asks in the middle of a run, since
+/// [`run_end`] skips it.
 fn begins(bytes: &[u8], at: usize) -> bool {
     match bytes[at] {
         b'/' | b'~' | b'.' | b'@' => {
@@ -162,7 +163,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// The end of the URL at `at`.
+/// Returns the end of the URL at `at`.
 fn url(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest[0] != b'h' || !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
@@ -173,8 +174,8 @@ fn url(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + trimmed(&rest[..end]))
 }
 
-/// The end of the run at `at`: letters, digits and what joins them. A colon or a comma joins
-/// only digits; a percent sign ends a number.
+/// Returns the end of the run at `at`: letters, digits and the characters that join them. A colon
+/// or a comma joins only digits; a percent sign ends a number.
 fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
     loop {
@@ -189,7 +190,7 @@ fn run_end(bytes: &[u8], at: usize) -> usize {
     at + trimmed(&bytes[at..end]).max(1)
 }
 
-/// Length without the punctuation of the surrounding sentence.
+/// Returns the length without the punctuation of the surrounding sentence.
 fn trimmed(run: &[u8]) -> usize {
     let joins = |b: &u8| matches!(b, b'.' | b',' | b';' | b':' | b'-' | b'+' | b'@' | b'~');
     let ends = run.iter().rposition(|b| !joins(b));
@@ -212,7 +213,7 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
             simple(bytes, range.start + name..range.end, found);
         }
     } else {
-        // `yes/no` is prose: each side counts alone.
+        // `yes/no` is prose, so each side counts individually.
         for part in parts(run, range.start, SLASH) {
             simple(bytes, part, found);
         }
@@ -288,7 +289,7 @@ fn is_number(run: &[u8]) -> bool {
         && digits.iter().all(|b| b.is_ascii_digit() || b".,:/-".contains(b))
 }
 
-/// Whether a number begins with a date, which a time may follow.
+/// Returns true if a number begins with a date. A time may follow.
 fn is_date(run: &[u8]) -> bool {
     let form = b"dddd-dd-dd";
     run.len() >= form.len()
@@ -298,8 +299,8 @@ fn is_date(run: &[u8]) -> bool {
         })
 }
 
-/// Whether a run is a path. `and/or` is prose, so a path has a slash at its start, a second one,
-/// or a dot, digit or underscore.
+/// Returns true if a run is a path. `and/or` is prose, so a path begins with a slash or has a
+/// second one, or a dot, a digit or an underscore.
 fn is_path(run: &[u8]) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
     let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
@@ -309,7 +310,7 @@ fn is_path(run: &[u8]) -> bool {
     classes & WORD != 0 && is_joined && (has_more || is_rooted || is_marked())
 }
 
-/// Whether a run is a name, a dot and a known extension.
+/// Returns true if a run is a name, a dot and a known extension.
 fn is_file(run: &[u8]) -> bool {
     let Some(dot) = run.iter().rposition(|b| *b == b'.') else {
         return false;
@@ -327,7 +328,7 @@ const EXTENSIONS: &[&[u8]] = &[
     b"txt", b"vue", b"wav", b"xls", b"xlsx", b"xml", b"yaml", b"yml", b"zip", b"zsh",
 ];
 
-/// The parts of a run between separators of a class, without empty ones.
+/// Splits a run at the separators of a class, without empty parts.
 fn parts(run: &[u8], start: usize, separator: u8) -> impl Iterator<Item = Range<usize>> {
     let mut begin = start;
     let parts = run.split(move |b| class(*b) & separator != 0);

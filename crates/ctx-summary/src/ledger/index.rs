@@ -1,5 +1,5 @@
-//! Every identifier of a session with what is known of it, and the segments that
-//! hold one: what a summary can quote.
+//! The index of a session: its identifiers with the history of each, and the segments that contain
+//! them, which a summary can quote.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,16 +15,16 @@ use crate::ledger::relevance::{Facts, SessionPosition};
 use crate::ledger::scan::Scan;
 use crate::ledger::segment::{Origin, Segment, SegmentKind, segments};
 
-/// Identifiers and segments, gathered in one pass.
+/// Identifiers and segments, collected in one pass.
 #[derive(Debug, Default)]
 pub struct Index {
-    /// The numbers of the identifiers, found by the hash of the name.
+    /// The numbers of the identifiers, by the hash of their names.
     pub(crate) ids: HashTable<Id>,
     pub(crate) known: Vec<Entry>,
     /// The names of all identifiers.
     pub(crate) names: String,
-    /// How well kept texts cover each identifier: 0 for not at all, else one more than the words
-    /// around it.
+    /// How well the kept texts cover each identifier: 0 if they do not have it, else one more than
+    /// the number of words around it.
     pub(crate) told: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
@@ -36,15 +36,15 @@ pub struct Index {
     now: SessionPosition,
 }
 
-/// An identifier that was seen.
+/// An identifier in the session.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// The start of its name in the names; the facts have the length.
+    /// The start of its name in [`Index::names`]; the facts have the length.
     pub(crate) start: usize,
-    /// The line that had it last; 0 for the system's own.
+    /// The last line that has it; 0 if only a system message does.
     pub(crate) line: u64,
     pub(crate) facts: Facts,
-    /// Whether a system message has it: always there, so never missing.
+    /// True if a system message has it. System messages are always kept, so it is never missing.
     pub(crate) is_given: bool,
 }
 
@@ -55,7 +55,7 @@ impl Entry {
 }
 
 impl Index {
-    /// The identifiers of a system message.
+    /// Adds the identifiers of a system message.
     pub(crate) fn absorb_given(&mut self, reading: &Reading) {
         for mention in &reading.mentions.list {
             let id = self.id(mention.hash, reading.mentions.name(mention), mention.shape);
@@ -63,10 +63,8 @@ impl Index {
         }
     }
 
-    /// A message, or an earlier summary; `first_request`: whether only one request of
-    /// the user came so far.
-    ///
-    /// Returns the numbers of the segments that its quotes are.
+    /// Adds a message or an earlier summary, and returns the numbers of the segments of its quotes.
+    /// `first_request` says that the user has made only one request so far.
     pub(crate) fn absorb(
         &mut self,
         line: u64,
@@ -79,7 +77,7 @@ impl Index {
         let mentions = &reading.mentions;
         let is_seen = |mention: &&Mention| !mention.origins.is_empty();
         let crowd = mentions.list.iter().filter(is_seen).count();
-        // The numbers of the mentions here.
+        // The identifier's number for each mention of this message.
         let mut ids = Vec::with_capacity(mentions.list.len());
         for mention in &mentions.list {
             // An identifier that is only covered has no mark.
@@ -98,7 +96,7 @@ impl Index {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
             self.turn += u32::from(quote.begins_turn);
-            // A repeated text is known, except that a user who repeats himself means it again.
+            // A repeated text is already known, but a user who repeats himself means it again.
             let known = self.seen.get(&quote.hash);
             if let Some(number) = known.filter(|_| quote.origin != Origin::User) {
                 numbers.push(*number);
@@ -116,7 +114,7 @@ impl Index {
                 line: quote.line.unwrap_or(line),
                 origin: quote.origin,
                 kind: quote.kind,
-                // A repeated quote keeps its place.
+                // A repeated quote stays where it first was.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_covered: false,
@@ -128,8 +126,8 @@ impl Index {
         numbers
     }
 
-    /// The segments of a result stand under its call; whether it changed or read a file, in
-    /// which lines are no outcomes.
+    /// Puts the segments of a result under its call. If the call reads or changes a file, the lines
+    /// are content of the file and not outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
         for number in segments.iter().filter(|number| **number > call) {
             let says_itself = self.has_what_was_asked(*number, call);
@@ -143,7 +141,7 @@ impl Index {
         }
     }
 
-    /// Whether a record has everything that was requested, so that it is clear on its own.
+    /// Returns true if a record has every requested value, so that it is clear without its call.
     fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
         let text = |number: usize| &self.arena[self.segments[number].text.clone()];
         let pairs = text(call).split("; ").filter_map(|it| it.split_once(": "));
@@ -159,7 +157,7 @@ impl Index {
         }
     }
 
-    /// Content of a kept message need not be quoted.
+    /// Marks the content of a kept message as covered, so that no summary quotes it.
     pub(crate) fn tell(&mut self, reading: &Reading) {
         let mentions = reading.mentions.list.iter();
         for mention in mentions.filter(|mention| mention.told > 0) {
@@ -175,7 +173,7 @@ impl Index {
         }
     }
 
-    /// Adds the coverage of a text to `told`, for a single use.
+    /// Adds the coverage by a text to `told`, without changing the index.
     pub fn tell_in(&self, text: &str, told: &mut [u8]) {
         let mut scan = Scan::default();
         for segment in segments(text) {
@@ -210,7 +208,7 @@ impl Index {
         self.insert(hash, known)
     }
 
-    /// The number of an identifier that is not there yet.
+    /// Adds an identifier that the index does not have yet; returns its number.
     pub(crate) fn insert(&mut self, of_name: u64, known: Entry) -> Id {
         let id = Id::try_from(self.known.len()).unwrap_or(Id::MAX);
         self.known.push(known);
@@ -220,7 +218,7 @@ impl Index {
         id
     }
 
-    /// Bytes of all segments.
+    /// The bytes of all segments.
     pub fn bytes(&self) -> u64 {
         self.arena.len() as u64
     }
@@ -230,17 +228,17 @@ impl Index {
         &self.segments
     }
 
-    /// Its words.
+    /// The text of a segment.
     pub fn text(&self, segment: &Segment) -> &str {
         &self.arena[segment.text.clone()]
     }
 
-    /// The identifiers in it.
+    /// The identifiers in a segment.
     pub fn marks(&self, segment: &Segment) -> &[Mark] {
         &self.marks[segment.marks.clone()]
     }
 
-    /// For each identifier the chance that it is needed again.
+    /// The probability that each identifier is needed again.
     pub fn chances(&self) -> Vec<f64> {
         let chance = |known: &Entry| {
             if known.is_given { 0.0 } else { known.facts.chance(self.now) }
@@ -248,8 +246,8 @@ impl Index {
         self.known.iter().map(chance).collect()
     }
 
-    /// Each identifier that is not the system's, with the line that had it last and
-    /// the chance that it is needed again; the greatest chance first.
+    /// Returns each identifier that no system message has, with the last line that has it and the
+    /// probability that it is needed again; the most probable first.
     pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
         let all = self.known.iter().zip(self.chances());
         let all = all.map(|(known, chance)| Identifier {
@@ -265,13 +263,13 @@ impl Index {
         found
     }
 
-    /// Whether it was seen.
+    /// Returns true if the session has the identifier.
     pub fn knows(&self, identifier: &str) -> bool {
         self.find(hash(identifier), identifier).is_some()
     }
 
-    /// How well kept texts cover each identifier: 0 for not at all, else one more than the words
-    /// around it, up to two.
+    /// How well the kept texts cover each identifier: 0 if they do not have it, else one more than
+    /// the number of words around it, up to two words.
     pub fn told(&self) -> &[u8] {
         &self.told
     }
@@ -387,10 +385,10 @@ mod tests {
         let mut index = Index::default();
         index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
         index.tell(&Reading::of_stay(&says(Role::User, "the order W8123 was shipped by user_7")));
-        // One more than the words around it.
+        // One more than the number of words around it.
         assert_eq!(index.told(), [3, 0]);
         assert!(!index.knows("user_7"));
-        // A weaker mention does not reduce the coverage.
+        // A mention with fewer words does not reduce the coverage.
         index.tell(&Reading::of_stay(&says(Role::User, "W8123")));
         assert_eq!(index.told(), [3, 0]);
     }

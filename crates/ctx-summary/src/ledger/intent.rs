@@ -12,10 +12,10 @@ use crate::ledger::sentence::sentences;
 
 /// A request up to this length, in characters, is one item.
 const WHOLE_ASK: usize = 320;
-/// How many sentences stand for a longer request.
+/// The number of sentences that represent a longer request.
 const ASK_SENTENCES: usize = 6;
-/// Shorter messages ask for nothing by themselves: "ok", "go on". In columns of ASCII; other
-/// characters count three.
+/// Shorter messages, such as "ok" or "go on", are not requests of their own. The width counts an
+/// ASCII character once and any other three times.
 const LEAST_ASK: usize = 12;
 /// Longest sentence, in characters.
 const LONGEST: usize = 400;
@@ -30,8 +30,8 @@ fn hinted(list: &str) -> HintedMatcher {
     LISTS.hinted(list, Matcher::new)
 }
 
-/// Whether a text in quotation marks would be a request, a rule, a decision or a plan if its
-/// reader had written it.
+/// Returns true if a quotation would be a request, a rule, a decision or a plan, had the writer of
+/// the text said it himself.
 pub(crate) fn gives_orders(text: &str) -> bool {
     let is_order = |sentence: &str| {
         ORDER.is_match(sentence)
@@ -42,7 +42,7 @@ pub(crate) fn gives_orders(text: &str) -> bool {
     is_order(text) || sentences(text).iter().any(|sentence| sentence != text && is_order(sentence))
 }
 
-/// Calls `found` for each item in the own words of `role`.
+/// Calls `found` for each item in what a speaker with this role said.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
     let sentences: Vec<String> = sentences(text)
         .into_iter()

@@ -1,5 +1,5 @@
-//! The items of a ledger, each once with its latest state, and the decisions that supersede earlier
-//! ones.
+//! The items of a ledger, each once with its latest state. A later decision may supersede an
+//! earlier one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -12,10 +12,10 @@ use crate::ledger::LISTS;
 use crate::ledger::call::Waiting;
 use crate::ledger::rules::{MemoryKind, find, simplified};
 
-/// So many items of a kind; beyond, the oldest that are done or superseded leave,
-/// then the oldest.
+/// The number of items of a kind that are kept. Beyond it the oldest finished or superseded item is
+/// dropped, or else the oldest.
 const MOST: usize = 5_000;
-/// A decision may supersede one of this many before it.
+/// A decision may supersede one of this many decisions before it.
 const LOOKED_BACK: usize = 200;
 
 /// All items.
@@ -24,19 +24,20 @@ pub(crate) struct Items {
     /// In the order of the session.
     pub(crate) list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
-    /// The last unrepaired error, by what failed.
+    /// The last error that is not repaired, by the subject that failed.
     failing: HashMap<String, usize>,
     counts: [usize; ItemKind::ALL.len()],
-    /// Items that left because there were too many.
+    /// The number of dropped items by kind.
     pub(crate) crowded_out: [usize; ItemKind::ALL.len()],
-    /// Errors out of an earlier summary that are not repaired yet.
+    /// The errors from earlier summaries that are not repaired yet.
     carried_errors: Vec<usize>,
-    /// Calls without a result, by their ids; of those without an id the last one.
+    /// Calls without a result, by their ids. Only the last call without an id is kept.
     pub(crate) waiting: HashMap<Option<String>, Waiting>,
 }
 
 impl Items {
-    /// A stated item, perhaps from an earlier summary; it may supersede an earlier decision.
+    /// Adds a stated item, perhaps from an earlier summary. If `takes_back`, it supersedes earlier
+    /// decisions on the same subject.
     pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
         if takes_back {
             self.supersede(&item);
@@ -49,8 +50,7 @@ impl Items {
         }
     }
 
-    /// One more, or news of a known one: its place stays the first one, its state
-    /// is the last one.
+    /// Adds an item, or updates the one with the same text, which keeps its first position.
     pub(crate) fn add(&mut self, item: Item) {
         if item.text.is_empty() {
             return;
@@ -87,7 +87,7 @@ impl Items {
         }
     }
 
-    /// A new list of tasks takes the place of the one before.
+    /// Replaces the previous list of tasks.
     pub(crate) fn tasks(&mut self, tasks: &[Item], line: u64) {
         let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
         for item in &mut self.list {
@@ -102,25 +102,25 @@ impl Items {
         }
     }
 
-    /// `subject` went wrong.
+    /// Records that `subject` failed.
     pub(crate) fn failed(&mut self, subject: &str, digest: &str, error: &str, line: u64) {
         let text = format!("{digest}: {error}");
         self.add(Item::new(ItemKind::Error, text.clone(), line));
         let at = self.places.get(&(ItemKind::Error, text)).copied();
         if let Some(before) = at.and_then(|at| self.failing.insert(subject.to_owned(), at)) {
-            // The same thing, with another error now.
+            // The same subject now fails with another error.
             if Some(before) != at {
                 self.list[before].state = State::Superseded;
             }
         }
     }
 
-    /// `subject` went well: its last error is repaired.
+    /// Records that `subject` succeeded, which repairs its last error.
     pub(crate) fn succeeded(&mut self, subject: &str) {
         if let Some(at) = self.failing.remove(subject) {
             self.list[at].state = State::Done;
         }
-        // An earlier summary has what failed and the error in one line.
+        // An earlier summary has the failed call and the error on one line.
         let items = &mut self.list;
         self.carried_errors.retain(|at| {
             let rest = items[*at].text.strip_prefix(subject);
@@ -149,7 +149,7 @@ impl Items {
         self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
-        // Rare, and an error that is not seen to be repaired stays listed.
+        // This is rare. An error whose repair is not seen stays listed.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -157,7 +157,7 @@ impl Items {
 
 static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("takes back")));
 
-/// A decision, read once to compare it with many others.
+/// A decision, parsed once to compare it with many others.
 pub struct Decision {
     has_word: bool,
     takes_back: bool,
@@ -165,7 +165,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Reads a decision of this speaker.
+    /// Parses a decision of a speaker with this role.
     pub fn of(text: &str, role: Role) -> Self {
         Self {
             has_word: find(MemoryKind::Decision, text, role).is_some(),
@@ -174,8 +174,8 @@ impl Decision {
         }
     }
 
-    /// Whether it supersedes an earlier one: it takes something back, both have a word for
-    /// deciding, and a subject in common.
+    /// Returns true if this decision supersedes an earlier one: it takes something back, both have
+    /// a word for deciding, and they share a subject.
     pub fn supersedes(&self, earlier: &Self) -> bool {
         self.takes_back
             && self.has_word
@@ -184,17 +184,17 @@ impl Decision {
     }
 }
 
-/// Whether a decision says that it takes something back.
+/// Returns true if a decision says that it takes something back.
 pub(crate) fn takes_back(decision: &str) -> bool {
     TAKES_BACK.is_match(&simplified(decision))
 }
 
-/// The subjects of a decision: longer words, without those for deciding. Chinese has no blanks
-/// between words: there they are all sequences of three characters, and a pair that is alone.
+/// The subjects of a decision: its longer words, except words for deciding. Chinese has no spaces
+/// between words, so each sequence of three characters is a subject, and so is a run of two.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words.flat_map(|word| {
-        // Each in one script: `用SQLite存` has three.
+        // A run is in one script: `用SQLite存` has three runs.
         let chars: Vec<char> = word.chars().collect();
         let parts = chars.chunk_by(|a, b| is_wide(*a) == is_wide(*b));
         let subjects = |part: &[char]| {
@@ -223,7 +223,7 @@ fn of_chinese(run: &str) -> Vec<String> {
     found
 }
 
-/// Characters that are written without blanks between words.
+/// Characters that are written without spaces between words.
 fn is_wide(c: char) -> bool {
     ('\u{2e80}'..='\u{9fff}').contains(&c) || ('\u{f900}'..='\u{faff}').contains(&c)
 }
@@ -259,49 +259,49 @@ impl ItemKind {
         Self::Command,
     ];
 
-    /// Its word, in the plural.
+    /// The word for the kind, in the plural.
     pub fn as_str(self) -> &'static str {
         ["asks", "constraints", "decisions", "open", "errors", "files", "commands"][self as usize]
     }
 }
 
-/// How an item stands.
+/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It holds.
+    /// It is current.
     Current,
     /// A task that is being done.
     InProgress,
-    /// Done, or repaired: an open item that was finished, an error whose call went
-    /// well later.
+    /// Done or repaired: an open item that was finished, or an error whose call succeeded later.
     Done,
-    /// A later item says otherwise.
+    /// A later item replaces it.
     Superseded,
 }
 
-/// One thing that must not be lost.
+/// Something that a summary must not lose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Its kind.
     pub kind: ItemKind,
-    /// Its words, on one line, without secrets.
+    /// Its text on one line, without secrets.
     pub text: String,
-    /// Line of its record in the session.
+    /// The line of its record in the session.
     pub line: u64,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// For a file: whether it was changed; for a command: whether it succeeded; for an open item:
-    /// whether a list of tasks has it, so that the next list decides.
+    /// For a file, whether it was changed; for a command, whether it succeeded; for an open item,
+    /// whether it is in a list of tasks, which the next list replaces.
     pub changed: bool,
 }
 
 impl Item {
-    /// An item that holds.
+    /// Creates an item that is current.
     pub fn new(kind: ItemKind, text: String, line: u64) -> Self {
         Self { kind, text, line, state: State::Current, changed: false }
     }
 
-    /// Whether it still has to be shown; a repaired error may occur again.
+    /// Returns true if a summary still has to show it. A repaired error counts, since it may occur
+    /// again.
     pub fn holds(&self) -> bool {
         match self.kind {
             ItemKind::Error => self.state != State::Superseded,
@@ -309,20 +309,20 @@ impl Item {
         }
     }
 
-    /// Whether it is a task of the last list that is done.
+    /// Returns true if it is a finished task of the last list.
     pub fn is_done_task(&self) -> bool {
         self.kind == ItemKind::Open && self.changed && self.state == State::Done
     }
 }
 
-/// A name, a number, an address: what a later call may need to the letter.
+/// A name, a number or an address that a later call may need to the letter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Identifier<'l> {
     /// The text in the session.
     pub text: &'l str,
-    /// The line that had it last.
+    /// The last line that has it.
     pub line: u64,
-    /// The chance that a later call needs it, from 0 to 1.
+    /// The probability that a later call needs it, from 0 to 1.
     pub chance: f64,
 }
 
@@ -399,7 +399,7 @@ mod tests {
             states(&items),
             [State::Superseded, State::Current, State::Current, State::Current]
         );
-        // Said again, it holds again, and does not take itself back.
+        // A repeated decision is current again and does not supersede itself.
         decide(&mut items, "use redis instead of sqlite", true);
         assert_eq!(states(&items)[3], State::Current);
     }
@@ -445,7 +445,7 @@ mod tests {
         items.succeeded("a.rs");
         items.succeeded("a.rs");
         assert_eq!(states(&items), [State::Superseded, State::Current, State::Done]);
-        // It fails again.
+        // The call fails again.
         items.failed("a.rs", "Edit: a.rs", "no match", 5);
         assert_eq!(states(&items)[2], State::Current);
     }
@@ -467,7 +467,7 @@ mod tests {
         let mut items = Items::default();
         items.add(item(ItemKind::Ask, "of another kind", 0));
         for number in 0..MOST {
-            // The last hundred are settled.
+            // The last hundred are done.
             let state = if number >= MOST - 100 { State::Done } else { State::Current };
             items.add(Item { state, ..item(ItemKind::Open, &format!("task {number}"), 1) });
         }
@@ -481,7 +481,7 @@ mod tests {
         let newest = format!("task {}", MOST - 101);
         assert_eq!((left[0], left[1]), ("of another kind", oldest.as_str()));
         assert_eq!(left[left.len() - 2..], [newest.as_str(), "one more"]);
-        // The rest is still known.
+        // The other items are still known.
         let count = left.len();
         items.add(item(ItemKind::Open, &newest, 3));
         assert_eq!(items.list.len(), count);
@@ -500,7 +500,7 @@ mod tests {
         assert!(!supersedes("Let's use tabs instead of spaces.", earlier));
     }
 
-    /// Chinese has no blanks between words, and two scripts.
+    /// Chinese has no spaces between words, and two scripts.
     #[test]
     fn a_decision_in_chinese_takes_back_what_is_about_the_same() {
         let earlier = "我们决定用SQLite存候补名单。";
@@ -525,7 +525,7 @@ mod item_tests {
 
     #[test]
     fn all_kinds_stand_in_their_order_and_have_words_of_their_own() {
-        // Counts by kind are kept in arrays of this length.
+        // Arrays of this length count by kind.
         for (place, kind) in ItemKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
         }

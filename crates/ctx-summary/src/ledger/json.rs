@@ -1,10 +1,10 @@
 //! JSON in arguments and results.
 //!
-//! [`Arguments`] has the keys and leaves of a call's arguments. [`records`] puts a JSON result
-//! into lines without quotes and braces: `S61CZX flights: origin LAX, flight_number HAT228`. A
-//! line cut out of the middle of a JSON text says neither whose value it has nor under which key;
-//! so the members of an object have lines of their own, and each object inside it has others,
-//! which begin with the name of the outer one.
+//! [`Arguments`] has the keys and leaves of a call's arguments. [`records`] writes a JSON result as
+//! lines without quotes and braces: `S61CZX flights: origin LAX, flight_number HAT228`. A line cut
+//! out of JSON does not say which object its values belong to or under which key. Therefore the
+//! members of an object have lines of their own, and each inner object has lines that begin with
+//! the name of the outer one.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ use crate::ledger::identifier;
 /// A value that is neither an object nor a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// The nearest key; empty at the top.
+    /// The nearest key; empty at the top level.
     pub(crate) key: String,
     pub(crate) value: String,
 }
 
-/// The keys and the plain values of a JSON text, in their order.
+/// The keys and the plain values of a JSON text, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// The keys of all members, outer ones before inner ones.
@@ -31,11 +31,11 @@ pub(crate) struct Arguments {
     pub(crate) leaves: Vec<Leaf>,
 }
 
-/// `serde_json` reads no deeper JSON, so that no text overflows the stack.
+/// `serde_json` does not read deeper JSON, so no text can overflow the stack.
 const LEVELS: usize = 127;
 
 impl Arguments {
-    /// `None` when the text is not JSON.
+    /// Returns `None` if the text is not JSON.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let raw: &RawValue = serde_json::from_str(text).ok()?;
         let mut found = Self::default();
@@ -69,22 +69,22 @@ impl Arguments {
     }
 }
 
-/// A longer string, in bytes, is cut: no more of a value is judged by its name.
+/// A longer string, in bytes, is cut. This is enough of a value to judge it by its name.
 const LONG: usize = 300;
 
-/// A JSON text with its long strings cut, which is enough to see the secrets that names give away;
-/// `None` when no string is long.
+/// Returns a JSON text with its long strings cut. It still has the secrets that names reveal.
+/// Returns `None` if no string is long.
 pub(crate) fn with_short_values(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut short = String::new();
-    // The text before `copied` is in `short`.
+    // `short` has the text before `copied`.
     let (mut copied, mut at) = (0, 0);
     while let Some(quote) = memchr::memchr(b'"', &bytes[at..]) {
         let start = at + quote + 1;
         let end = start + length_of_string(&bytes[start..])?;
         if end - start > LONG {
             let cut = boundary(text, start + LONG);
-            // Half an escape is another text, or not JSON at all.
+            // A cut inside an escape would change the text or break the JSON.
             short.push_str(text[copied..cut].trim_end_matches('\\'));
             copied = end;
         }
@@ -96,12 +96,13 @@ pub(crate) fn with_short_values(text: &str) -> Option<String> {
     })
 }
 
-/// The start of the character at `at`.
+/// Returns the start of the character at `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Length of a string whose opening quote precedes `bytes`; `None` when it is not closed.
+/// Returns the length of a string whose opening quote precedes `bytes`; `None` if the string is not
+/// closed.
 fn length_of_string(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -115,7 +116,7 @@ fn length_of_string(bytes: &[u8]) -> Option<usize> {
 
 /// Deeper objects are written unchanged.
 const DEEPEST: usize = 4;
-/// Widest line of members, in bytes.
+/// The widest line of members, in bytes.
 const WIDEST: usize = 120;
 /// A longer value, in bytes, is a text of its own.
 const LONGEST_VALUE: usize = 120;
@@ -123,16 +124,17 @@ const LONGEST_VALUE: usize = 120;
 /// A piece of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Members of an object; whether the line has the name of the object.
+    /// Members of an object, and whether the line names the object.
     Members(String, bool),
-    /// A long value, or one outside of objects.
+    /// A long value, or a value outside objects.
     Text(String),
 }
 
-/// The pieces of a JSON text in order; `None` when it is neither an object nor a list of objects.
+/// Returns the pieces of a JSON text in order; `None` if it is neither an object nor a list of
+/// objects.
 pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     let text = text.trim();
-    // Most texts are not JSON, which their ends show.
+    // The first and last characters show that most texts are not JSON.
     let is_closed = match text.as_bytes() {
         [b'{', .., b'}'] => true,
         [b'[', inside @ .., b']'] => inside.trim_ascii_start().starts_with(b"{"),
@@ -144,8 +146,8 @@ pub(crate) fn records(text: &str) -> Option<Vec<Piece>> {
     Some(writer.found)
 }
 
-/// The text before the members of an object: the name of the object, or of the one around it, and
-/// the keys that lead from that one.
+/// The text before the members of an object: the name of the object or of the nearest named one
+/// around it, and the keys from there.
 #[derive(Clone, Debug, Default)]
 struct Label {
     words: String,
@@ -202,10 +204,11 @@ impl Writer {
         }
     }
 
-    /// Writes lines of short members; the first one has the object's own name among them.
+    /// Writes short members as lines. The first line has the outer label, because the object's own
+    /// name is among its members.
     fn members(&mut self, members: &[(&str, String)], label: &Label, inner: &Label) {
         let is_news = |(key, value): &&(&str, String)| {
-            // `cards card_17: id card_17` repeats the id.
+            // `cards card_17: id card_17` would repeat the id.
             let again = key.ends_with("id") && label.words.ends_with(value.as_str());
             !value.is_empty() && !again
         };
@@ -231,7 +234,7 @@ impl Writer {
     }
 }
 
-/// A value that is short enough to share a line: no object, no long text.
+/// Returns a value that is short enough to share a line: not an object and not a long text.
 fn in_a_line(raw: &str) -> Option<String> {
     match raw.as_bytes().first()? {
         b'{' => (raw.len() == 2).then(String::new),
@@ -244,7 +247,7 @@ fn in_a_line(raw: &str) -> Option<String> {
     }
 }
 
-/// A number, a boolean or a string. A string with a comma keeps its quotation marks.
+/// Returns a number, a boolean or a string. A string with a comma keeps its quotation marks.
 fn scalar(raw: &str) -> Option<String> {
     match raw.as_bytes().first()? {
         b'{' | b'[' => None,
@@ -253,12 +256,12 @@ fn scalar(raw: &str) -> Option<String> {
     }
 }
 
-/// A string without its quotation marks, any other value unchanged.
+/// Returns a string without its quotation marks, or any other value unchanged.
 fn plain(raw: &str) -> Cow<'_, str> {
     serde_json::from_str::<String>(raw).map_or(Cow::Borrowed(raw), Cow::Owned)
 }
 
-/// Whether a value is a single identifier, which names its object.
+/// Returns true if a value is a single identifier, which names its object.
 fn is_name(value: &str) -> bool {
     let mut is_whole = false;
     identifier::scan(value, |place, _| {
@@ -323,7 +326,7 @@ mod tests {
                 pairs.map(|(key, value)| (key.clone(), value.as_str().into())).collect();
             let text = serde_json::to_string(&object).expect("JSON");
             let short = with_short_values(&text).unwrap_or_else(|| text.clone());
-            // The last of a cut escape may be missing, nothing else.
+            // Only the last character of a cut escape may be missing.
             for (key, value) in &object {
                 let raw = value.to_string();
                 if raw.len() <= LONG + 2 {

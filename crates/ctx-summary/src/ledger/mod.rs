@@ -1,12 +1,12 @@
-//! The ledger: what a session contains that must not be lost, the rules for finding it, and the
-//! score of what survived.
+//! The ledger lists what a summary of a session must not lose, with the rules that find it, and
+//! scores how much of it a compaction kept.
 //!
-//! The modules are layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
-//! `scan` cut and scan texts; [`rules`], `intent`, `harness` and `own_words` judge statements;
-//! [`call`] judges what a tool did. A [`Reading`] has all of this for one message; the [`Ledger`]
-//! gathers readings as typed [`Item`]s and an [`Index`] of segments and identifiers. [`form`]
-//! writes items in a summary so that they can be read back when the summary is summarized.
-//! [`score`] looks up the ledger of one session in another.
+//! The modules form layers. [`sentence`], `statement`, `output`, `json`, `identifier`, `term` and
+//! `scan` split and scan texts. [`rules`], `intent`, `harness` and `own_words` judge statements,
+//! and [`call`] judges tool calls. A [`Reading`] is the result for one message. The [`Ledger`]
+//! collects readings into typed [`Item`]s and an [`Index`] of segments and identifiers. [`form`]
+//! writes items into a summary so that they can be read back when the summary is summarized.
+//! [`score`] looks for the ledger of one session in another.
 
 pub mod call;
 #[cfg(test)]
@@ -49,12 +49,12 @@ use reading::{Event, Source};
 
 static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// Gathers what a session's messages say, in their order.
+/// Collects the content of a session's messages in their order.
 #[derive(Debug, Default)]
 pub struct Ledger {
     index: Index,
     items: Items,
-    /// Items that earlier summaries had no room for.
+    /// The number of items that did not fit into earlier summaries.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
     /// The number of redacted secrets.
@@ -67,13 +67,12 @@ impl Ledger {
         Self::default()
     }
 
-    /// The next message, from this line of the session: [`Self::absorb`] of
-    /// [`Reading::of`].
+    /// Adds the next message, on this line of the session, by [`Self::absorb`] of [`Reading::of`].
     pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
         self.absorb(line, Reading::of(message, zone));
     }
 
-    /// The next reading, of the record in this line of the session.
+    /// Adds the next reading, of the record on this line of the session.
     pub fn absorb(&mut self, line: u64, reading: Reading) {
         self.redacted += reading.secrets;
         let mut numbers = Vec::new();
@@ -84,7 +83,7 @@ impl Ledger {
                 numbers = self.index.absorb(line, &reading, self.requests == 1);
                 self.index.tell(&reading);
             }
-            // It has no line, or the line is unknown.
+            // An earlier summary may have no line, so it counts as line 0.
             Source::Earlier => numbers = self.index.absorb(0, &reading, false),
             Source::Stays => self.index.tell(&reading),
         }
@@ -93,12 +92,12 @@ impl Ledger {
         }
         if self.index.is_full() {
             self.index.shrink();
-            // Their numbers are others now.
+            // The segments have new numbers.
             self.items.forget_segments();
         }
     }
 
-    /// `numbers`: those of the segments of the message.
+    /// Adds the events of a message, whose segments have the numbers `numbers`.
     fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {
@@ -116,7 +115,7 @@ impl Ledger {
                 let Some(call) = self.items.end(&outcome, line) else {
                     return;
                 };
-                // It only confirms that the list was received, which is shown instead.
+                // The result only confirms the list, and the list itself is shown.
                 if call.action.tasks.is_some() && outcome.error.is_none() {
                     self.index.hide(&numbers[quotes]);
                 } else if let Some(segment) = call.segment {
@@ -128,12 +127,12 @@ impl Ledger {
         }
     }
 
-    /// A summary of what was before: [`Self::absorb`] of [`Reading::of_earlier`].
+    /// Adds an earlier summary by [`Self::absorb`] of [`Reading::of_earlier`].
     pub fn push_earlier(&mut self, text: &str) {
         self.absorb(0, Reading::of_earlier(text));
     }
 
-    /// Adds to `counts` what earlier summaries left out, and what exceeded the limits.
+    /// Adds to `counts` the items that earlier summaries left out or that exceeded the limits.
     pub fn add_left_out(&self, counts: &mut [(ItemKind, usize)]) {
         for (kind, count) in counts {
             let before = self.left_out.iter().filter(|(of, _)| of == kind);
@@ -142,20 +141,20 @@ impl Ledger {
         }
     }
 
-    /// Every identifier with what is known of it, and the segments that hold one.
+    /// The identifiers with the history of each, and the segments that contain them.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// Requests, decisions, open items, errors, and files read and changed, in the order of the
-    /// session.
+    /// Requests, decisions, open items, errors, and files that were read or changed, in the order
+    /// of the session.
     pub fn items(&self) -> &[Item] {
         &self.items.list
     }
 
-    /// Each identifier with the line that had it last and the chance that it is
-    /// needed again, the greatest chance first; without those of the system messages,
-    /// which never leave.
+    /// Returns each identifier with the last line that has it and the probability that it is needed
+    /// again, the most probable first. Those of system messages are not included, since they are
+    /// always kept.
     pub fn identifiers(&self) -> Vec<Identifier<'_>> {
         self.index.identifiers()
     }
@@ -233,7 +232,7 @@ mod tests {
         let mut ledger = Ledger::new();
         ledger.push(1, &says(Role::User, "Please fix user_0017."), Zone::Keep);
         assert!(ledger.items().is_empty() && ledger.index().segments().is_empty());
-        // It is known and covered.
+        // The identifier is known and covered.
         assert!(ledger.index().knows("user_0017"));
         assert!(ledger.index().told()[0] > 0);
     }
@@ -245,7 +244,7 @@ mod tests {
             "## Asks\n- 修好登录 ⟦12⟧\n## Errors\n- Bash: make: exit code 2\n⟦left out: 2 asks, 1 files⟧",
         );
         assert_eq!(found(&ledger, ItemKind::Ask), [("修好登录", 12, State::Current)]);
-        // What an earlier summary left out stays left out, also in the next one.
+        // Items that an earlier summary left out are counted again in the next summary.
         ledger.push_earlier("## Asks\n- more\n⟦left out: 3 asks⟧");
         let mut counts = [(ItemKind::Ask, 1), (ItemKind::File, 0), (ItemKind::Open, 0)];
         ledger.add_left_out(&mut counts);

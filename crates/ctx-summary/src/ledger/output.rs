@@ -1,6 +1,6 @@
-//! The pieces of what a tool printed: lines, whole or cut. A comment is one piece, and prose is
-//! cut at the ends of its sentences. The form of a line says whether it is an outcome, a reason or
-//! a name, as compilers, test runners and git print them.
+//! The pieces of what a tool printed: lines, whole or cut. A comment is one piece, and prose is cut
+//! at the ends of its sentences. The form of a line shows whether it is an outcome, a reason or a
+//! name, as compilers, test runners and git print them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::ledger::json::{Piece, records};
 use crate::ledger::segment::{SegmentKind, numbered, segments};
 use crate::ledger::sentence::ends;
 
-/// A longer comment or sentence, in bytes, is several pieces.
+/// A longer comment or sentence, in bytes, is split into pieces.
 const LONGEST: usize = 480;
 /// A shorter line, in bytes, is one piece whatever it says.
 const SHORT: usize = 120;
@@ -51,9 +51,9 @@ fn of_record<'t>(piece: Piece) -> Vec<(SegmentKind, Cow<'t, str>)> {
 #[derive(Default)]
 struct Cutter<'t> {
     found: Vec<(SegmentKind, Cow<'t, str>)>,
-    /// Lines of a comment.
+    /// The lines of the current comment.
     comment: Cow<'t, str>,
-    /// The piece with the last frame of a traceback, where the error was raised.
+    /// The piece with the last frame of a traceback, which shows where the error was raised.
     frame: Option<usize>,
 }
 
@@ -113,7 +113,7 @@ impl<'t> Cutter<'t> {
         }
     }
 
-    /// Adds a definition with its line number, which says where to look.
+    /// Adds a definition with its line number, which shows where to look.
     fn definition(&mut self, number: &str, code: &'t str) {
         if code.len() > LONGEST {
             self.cut(code, SegmentKind::Line);
@@ -146,14 +146,14 @@ fn kind_of(text: &str) -> SegmentKind {
     if is_text && gives_reason(text) { SegmentKind::Reason } else { SegmentKind::Line }
 }
 
-/// Whether a line is a bare tag such as `</task_list>`, which means nothing on its own.
+/// Returns true if a line is a bare tag such as `</task_list>`, which means nothing on its own.
 fn is_tag(line: &str) -> bool {
     let name = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     name.is_some_and(|name| name.strip_prefix('/').unwrap_or(name).bytes().all(is_name))
 }
 
-/// Whether a line is a comment in prose.
+/// Returns true if a line is a comment in prose.
 fn is_comment(line: &str) -> bool {
     let begins = ["// ", "/// ", "//! ", "# ", "* ", "-- "];
     let words = begins.iter().find_map(|begin| line.strip_prefix(begin));
@@ -165,40 +165,41 @@ fn is_word(text: &str) -> bool {
         || text.contains(|c| c >= '\u{2e80}')
 }
 
-/// Whether a line of a file defines something. A line with `#` may be a comment.
+/// Returns true if a line of a file defines something. A line with `#` may be a comment.
 fn defines(line: &str) -> bool {
     !line.starts_with('#') && names_something(line)
 }
 
-/// Whether a line of a result says how a command, a build or a test ended.
+/// Returns true if a line of a result says how a command, a build or a test ended.
 ///
-/// A line too many only takes room. Whether a call failed is decided by [`super::call::error`], by
-/// the first lines and by narrower forms.
+/// A false match only wastes space. [`super::call::error`] decides whether a call failed, by the
+/// first lines and by narrower patterns.
 pub(crate) fn is_outcome(line: &str) -> bool {
     static OUTCOME: LazyLock<Regex> = LazyLock::new(|| bytes_regex(&LISTS.pattern("outcome")));
     OUTCOME.is_match(line.as_bytes())
 }
 
-/// Whether a line is a frame of a Python traceback.
+/// Returns true if a line is a frame of a Python traceback.
 pub fn is_frame(line: &str) -> bool {
     line.starts_with("File \"") && line.contains("\", line ")
 }
 
-/// Whether a text says why something is so, or what must or cannot be.
+/// Returns true if a text says why something is so, or what must or cannot be.
 pub(crate) fn gives_reason(text: &str) -> bool {
     static REASON: LazyLock<HintedMatcher> =
         LazyLock::new(|| LISTS.hinted("reason", Matcher::ascii));
     REASON.is_match(text)
 }
 
-/// Whether a line of code or Markdown names something: a function, a type, a test, a heading.
+/// Returns true if a line of code or Markdown names something: a function, a type, a test, a
+/// heading.
 pub(crate) fn names_something(line: &str) -> bool {
     static NAME: LazyLock<Regex> = LazyLock::new(|| bytes_regex(&LISTS.pattern("name")));
     NAME.is_match(line.as_bytes())
 }
 
-/// A line of a search or a listing without its position: `fn a()` of `src/a.rs:12:fn a()` and of
-/// `12: fn a()`.
+/// Returns a line of a search or a listing without its position: `fn a()` from `src/a.rs:12:fn a()`
+/// or from `12: fn a()`.
 pub(crate) fn without_place(line: &str) -> &str {
     static PLACE: LazyLock<Regex> =
         LazyLock::new(|| bytes_regex(r"^(?:[^\s:]+[:-])?[0-9]+[:-]\s*"));
@@ -236,7 +237,7 @@ mod tests {
             found("# reads the whole file\nopen(path)"),
             [of(SegmentKind::Line, "# reads the whole file"), of(SegmentKind::Line, "open(path)")]
         );
-        // For programs.
+        // Formats for programs.
         assert_eq!(found("//go:build unix"), [of(SegmentKind::Line, "//go:build unix")]);
     }
 

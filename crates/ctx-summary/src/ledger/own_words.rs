@@ -1,7 +1,7 @@
-//! Separates a user's own words from text that he only passes on.
+//! Separates a user's own words from text that the user passes on.
 //!
 //! Code blocks, quoted lines and text in tags were written by others: a log that says "delete the
-//! backups" is not a request. Neither is a quotation that gives orders.
+//! backups" is not a request. A quotation that gives orders is not a request either.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,36 +13,36 @@ use regex::Regex;
 use crate::ledger::sentence::Blocks;
 use crate::ledger::{LISTS, intent};
 
-/// Stands for what was handed on.
+/// Replaces text that was passed on.
 const HANDED_ON: &str = "[…]";
 /// A shorter quotation, in words, is a name or a label.
 const LEAST_WORDS: usize = 5;
-/// This many characters of Chinese are as long.
+/// The same limit for Chinese, in characters.
 const LEAST_CHINESE: usize = 10;
-/// A longer text, in bytes, is not a quotation: some mark was never closed.
+/// A longer text, in bytes, is not a quotation: its opening mark was never closed.
 const MOST_BYTES: usize = 1_000;
 
-/// Lines of a text that have one origin.
+/// Consecutive lines with one origin.
 pub(crate) struct Run<'t> {
     pub(crate) text: &'t str,
-    /// Whether they are the writer's own words.
+    /// True if they are the writer's own words.
     pub(crate) is_own: bool,
 }
 
-/// The own words of the writer of `text`; `[…]` replaces what he passes on.
+/// Returns the writer's own words; `[…]` replaces what the writer passes on.
 pub fn own_words(text: &str) -> Cow<'_, str> {
     let own = without_blocks(text, &blocks(text));
     let orders = orders(&own);
     without_orders(own, orders)
 }
 
-/// The same, and the text in runs of lines. A line with a quotation that gives orders is
-/// not one's own.
+/// Returns the own words, and the text in runs of lines. A line with a quotation that gives orders
+/// is not the writer's own.
 pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
     let blocks = blocks(text);
     let own = without_blocks(text, &blocks);
     let of_own = orders(&own);
-    // Mostly nothing is handed on in blocks.
+    // Most texts pass nothing on in blocks.
     let of_text = match &own {
         Cow::Borrowed(_) => of_own.clone(),
         Cow::Owned(_) => orders(text),
@@ -98,7 +98,7 @@ fn runs<'t>(text: &'t str, blocks: Vec<Run<'t>>, orders: &[Range<usize>]) -> Vec
     runs
 }
 
-/// The text in runs of lines, by blocks and quoted lines.
+/// Splits the text into runs of lines at blocks and quoted lines.
 fn blocks(text: &str) -> Vec<Run<'_>> {
     let mut blocks = Blocks::default();
     let mut runs = Vec::new();
@@ -113,7 +113,7 @@ fn blocks(text: &str) -> Vec<Run<'_>> {
     runs
 }
 
-/// A line more, which may go on with the last run.
+/// Adds a line, either to the last run or as a new one.
 fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: bool) {
     match runs.last_mut().filter(|last| last.is_own == is_own) {
         Some(last) => last.text = &text[line.end - last.text.len() - line.len()..line.end],
@@ -121,18 +121,18 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
     }
 }
 
-/// Tags in which agents hand on what the user said.
+/// Returns true for tags in which agents pass on what the user said.
 fn is_own_tag(line: &str) -> bool {
     static OWN: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("tag of the user")));
     line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 
-/// Quotations that give orders: what is between the marks.
+/// Finds the quotations that give orders, without their marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
     static QUOTATION: LazyLock<Regex> =
         LazyLock::new(|| regex(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#));
     let inside = QUOTATION.find_iter(text).map(|found| {
-        // Both marks have one length.
+        // Both marks have the same length.
         let mark = found.as_str().chars().next().map_or(0, char::len_utf8);
         found.start() + mark..found.end() - mark
     });

@@ -8,9 +8,9 @@ use crate::ledger::segment::{Origin, Origins};
 pub(crate) struct Facts {
     shape: Shape,
     length: u32,
-    /// How many messages hold it.
+    /// The number of messages that contain it.
     count: u32,
-    /// How many of them in a call's arguments.
+    /// The number of messages that contain it in a call's arguments.
     calls: u32,
     first: u32,
     last: u32,
@@ -19,16 +19,16 @@ pub(crate) struct Facts {
     by_user: bool,
     by_tool: bool,
     in_first_request: bool,
-    /// The fewest identifiers in a message that holds it.
+    /// The number of identifiers in the smallest message that contains it.
     crowd: u32,
 }
 
 /// The current position in the session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionPosition {
-    /// Messages so far, without system messages.
+    /// The number of messages so far, without system messages.
     pub(crate) messages: u32,
-    /// Whether only one request of the user came so far.
+    /// True if the user has made only one request so far.
     pub(crate) first_request: bool,
 }
 
@@ -43,12 +43,12 @@ impl Facts {
         }
     }
 
-    /// Bytes of the name.
+    /// The length of the name in bytes.
     pub(crate) fn length(&self) -> usize {
         self.length as usize
     }
 
-    /// It occurs in the current message, with this many different ones.
+    /// Records that it occurs in the current message, which contains `crowd` different identifiers.
     pub(crate) fn seen(
         &mut self,
         origins: Origins,
@@ -77,14 +77,16 @@ impl Facts {
     }
 
     /// The probability that a later call needs it, by a logistic rule: each weight is added to the
-    /// log-odds, where 0.7 doubles the odds. Use as an argument before, how often and how recently,
-    /// counts most; then ids and dates, then names in the first request. Long values, and values
-    /// seen once among many, count less. Half-lives (6 and 4) are in messages.
+    /// log-odds, where 0.7 doubles the odds. Earlier use as an argument counts most, by how often
+    /// and how recently. Ids and dates come next, then names in the first request. Long values
+    /// count less, and so do values that occur once among many. Half-lives (6 and 4) are in
+    /// messages.
     ///
-    /// The weights were fitted to recorded sessions of Claude Code and tau-bench, each cut in two,
-    /// and then rounded: what calls after the cut used counted as needed. No session was held out,
-    /// and the fit itself is not part of this repository. `ctx-score BEFORE AFTER --future FULL`
-    /// measures the effect of a change; see "What a summary keeps" in `docs/benchmarks.md`.
+    /// The weights were fitted to recorded sessions of Claude Code and tau-bench, and then rounded.
+    /// Each session was cut in two, and the values that calls after the cut used counted as needed.
+    /// No session was held out, and the fit itself is not part of this repository.
+    /// `ctx-score BEFORE AFTER --future FULL` measures the effect of a change; see "What a summary
+    /// keeps" in `docs/benchmarks.md`.
     pub(crate) fn chance(&self, now: SessionPosition) -> f64 {
         let n = f64::from(now.messages.max(1));
         let fades = |at: u32, half: f64| match at {
@@ -132,8 +134,8 @@ mod tests {
         origins
     }
 
-    /// The chance of a name that is seen in these messages, each with the origins and
-    /// the number of identifiers of that message; asked in message 20.
+    /// The probability, at message 20, for a name that occurs in these messages. Each message has
+    /// its number, the origins, and the number of its identifiers.
     fn chance(shape: Shape, length: usize, seen: &[(u32, &[Origin], usize)]) -> f64 {
         let first = seen.first().map_or(1, |(message, ..)| *message);
         let mut facts = Facts::new(shape, length, now(first));
@@ -163,7 +165,7 @@ mod tests {
         let often = chance(Shape::Name, 8, &[(5, by_call, 3), (12, by_call, 3), (19, by_call, 3)]);
         let said = chance(Shape::Name, 8, &[(5, &[Origin::Said], 3)]);
         assert!(said < once && once < lately && lately < often, "{said} {once} {lately} {often}");
-        // More than three calls say no more than three.
+        // A fourth call adds nothing.
         let seen = |calls: u32| -> Vec<(u32, &[Origin], usize)> {
             let early = (1..=calls).map(|message| (message, by_call, 3));
             early.chain([(19, by_call, 3)]).collect()
@@ -192,7 +194,7 @@ mod tests {
         let straight = seen.map(|(_, by, crowd)| (5, by, crowd));
         let (one, other) = (chance(Shape::Path, 8, &straight), chance(Shape::Path, 8, &turned));
         assert!((one - other).abs() < 1e-12, "{one} {other}");
-        // Three times the usual length, and more, is all the same.
+        // The penalty ends at three times the usual length.
         assert!((of(60, 2) - of(100_000, 2)).abs() < 1e-12);
     }
 

@@ -1,5 +1,5 @@
-//! The identifiers of a segment, in prose also names and figures, each with the number of words
-//! around it that say what it is.
+//! The identifiers of a segment, and in prose also names and figures. Each has the number of words
+//! around it that describe it.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::ledger::term::{self, HAN_BYTES, is_han};
 pub(crate) struct Match {
     pub(crate) place: Range<usize>,
     pub(crate) shape: Shape,
-    /// How many words around it say what it is, up to [`ENOUGH`].
+    /// The number of words around it that describe it, up to [`ENOUGH`].
     pub(crate) words: u8,
 }
 
-/// Scans segments, with buffers for all of them.
+/// Scans segments and reuses its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Match>,
@@ -26,8 +26,8 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// The identifiers of a segment; in `prose` they are followed by terms. The words around them
-    /// are counted on request only.
+    /// Returns the identifiers of a segment; in `prose`, terms follow them. Counts the words around
+    /// them only if `with_words` is set.
     pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
         self.found.clear();
         let found = &mut self.found;
@@ -55,15 +55,15 @@ impl Scan {
     }
 }
 
-/// How many bytes on each side count as context: about a dozen words.
+/// The number of bytes on each side that count as context: about a dozen words.
 const SPAN: usize = 70;
-/// How many words are enough to say what an identifier is.
+/// The number of words that are enough to describe an identifier.
 pub(crate) const ENOUGH: u8 = 2;
 /// Shorter words are articles and prepositions.
 const SHORTEST_WORD: usize = 4;
 const SHORTEST_KEY: usize = 3;
 
-/// Words that surround everything, in alphabetical order.
+/// Words that are too common to describe anything, in alphabetical order.
 #[rustfmt::skip]
 static STOP: [u64; 53] = word_list([
     "about", "after", "also", "been", "before", "being", "both", "could", "does", "down", "during", "each", "from", "have",
@@ -72,14 +72,14 @@ static STOP: [u64; 53] = word_list([
     "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ]);
 
-/// The words of a text that say something about what they surround, as ranges.
+/// The words of a text that describe what they surround, as ranges.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     places: Vec<Range<usize>>,
 }
 
 impl Words {
-    /// Plain words, keys of JSON members, and runs of Chinese.
+    /// Reads plain words, keys of JSON members, and runs of Chinese.
     pub(crate) fn read(&mut self, text: &str) {
         self.places.clear();
         let bytes = text.as_bytes();
@@ -96,7 +96,7 @@ impl Words {
                 at += 1;
             } else {
                 at = han_end(text, at);
-                // One character is a particle or a piece of a word.
+                // A single character is a particle or a piece of a word.
                 if at - start >= 2 * HAN_BYTES {
                     self.places.push(start..at);
                 }
@@ -104,10 +104,10 @@ impl Words {
         }
     }
 
-    /// How many different words surround `place` in the text that was read, up to [`ENOUGH`].
+    /// The number of different words around `place` in the text that was read, up to [`ENOUGH`].
     pub(crate) fn around(&self, text: &str, place: &Range<usize>) -> u8 {
         let first_inside = self.places.partition_point(|word| word.end <= place.start);
-        // A Chinese name is part of a run of characters: the rest of the run says what it is.
+        // A Chinese name is part of a run of characters, and the rest of the run describes it.
         let outside = |word: &Range<usize>| {
             let sides =
                 [place.start.saturating_sub(word.start), word.end.saturating_sub(place.end)];
@@ -135,7 +135,7 @@ impl Words {
     }
 }
 
-/// The end of the run of Chinese characters at `at`, or of a single other character.
+/// Returns the end of the run of Chinese characters at `at`, or of a single other character.
 fn han_end(text: &str, at: usize) -> usize {
     let chars = || text[at..].chars();
     match chars().take_while(|c| is_han(*c)).count() {
@@ -144,8 +144,8 @@ fn han_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// Whether an ASCII word says something about its surroundings: it is no part of a path, of a name
-/// out of code, or of a number.
+/// Returns true if an ASCII word describes its surroundings: it is not part of a path, of a name in
+/// code, or of a number.
 fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
     let word = &bytes[range.clone()];
     if word.len() < SHORTEST_KEY {

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub enum SegmentKind {
     /// A heading.
     Heading,
-    /// A sentence that leads to what follows: it ends with a colon.
+    /// A sentence that introduces what follows: it ends with a colon.
     Lead,
     /// A sentence.
     Sentence,
@@ -24,9 +24,9 @@ pub enum SegmentKind {
     Call,
     /// A line of a long argument that names something: a function, a type, a heading.
     Name,
-    /// A line that says how something ended: tests that passed, an error, a commit.
+    /// A line that says how something ended, such as passed tests, an error or a commit.
     Outcome,
-    /// A comment or a sentence in a result that says why something is so, or has to be.
+    /// A comment or a sentence in a result that says why something is so or must be so.
     Reason,
     /// Members of an object in a result, with the name of the object.
     Record,
@@ -35,7 +35,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// Whether it is part of what a person or the model wrote.
+    /// Returns true if a person or the model wrote it as prose.
     pub fn is_said(self) -> bool {
         matches!(self, Self::Heading | Self::Lead | Self::Sentence | Self::Item)
     }
@@ -58,7 +58,7 @@ pub enum Origin {
     Earlier,
 }
 
-/// Several origins.
+/// A set of origins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origins(u8);
 
@@ -79,31 +79,31 @@ impl Origins {
 /// A piece of a message.
 #[derive(Debug)]
 pub struct Segment {
-    /// Line of its record.
+    /// The line of its record in the session.
     pub line: u64,
     /// The author.
     pub origin: Origin,
     /// Its kind.
     pub kind: SegmentKind,
-    /// The number of the segment above it: its heading, or the call of a result.
+    /// The number of the segment above it: the heading over it, or the call that a result answers.
     pub head: Option<usize>,
-    /// Whether a summary can do without it: a message that stays has it, or the items say all of
-    /// it.
+    /// True if a summary does not need it, because a kept message contains it or the items say all
+    /// of it.
     pub is_covered: bool,
-    /// Whether it comes from an earlier summary, and so was chosen before.
+    /// True if it comes from an earlier summary, and so was chosen before.
     pub is_earlier: bool,
-    /// How many requests of the user came so far, its own included.
+    /// The number of the user's requests so far, including its own.
     pub turn: u32,
     pub(crate) text: Range<usize>,
     pub(crate) marks: Range<usize>,
 }
 
-/// Widest segment, in columns; a Chinese character takes two. Only a longer name is wider.
+/// The widest segment, in columns; a Chinese character takes two. Only a longer name is wider.
 const WIDEST: usize = 120;
-/// Shorter pieces tell nothing.
+/// Shorter pieces say nothing.
 const SHORTEST: usize = 4;
 
-/// The segments of a text in order, without surrounding blanks.
+/// Returns the segments of a text in order, without surrounding blanks.
 pub(crate) fn segments(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -122,8 +122,8 @@ fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     start..start.max(range.start + inside.trim_end().len())
 }
 
-/// The number of a line in a listing (`12→code`) and the line itself. A number mostly costs more
-/// than it says.
+/// Splits a line of a listing (`12→code`) into its number and the line itself. A number usually
+/// costs more than it is worth.
 pub(crate) fn numbered(line: &str) -> (&str, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     match line[digits..].strip_prefix('→') {
@@ -143,22 +143,22 @@ fn cut(text: &str, mut range: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// How good a place is to cut after it.
+/// How good a place is for a cut.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,
-    /// Not inside a name, a number or a word.
+    /// Outside names, numbers and words.
     Word,
-    /// At a blank.
+    /// At a space.
     Blank,
-    /// After a comma or a bracket: a JSON member, a part of a sentence.
+    /// After a comma or a bracket, which ends a JSON member or a clause.
     Member,
     /// After the end of a sentence.
     Sentence,
 }
 
-/// The end of a line's first segment: at the last of the best places, once a third of the width is
-/// reached.
+/// Returns the end of a line's first segment: the last of the best places after a third of the
+/// width.
 fn end_of_first(line: &str) -> usize {
     // No character has more columns than bytes.
     if line.len() <= WIDEST {
@@ -171,7 +171,7 @@ fn end_of_first(line: &str) -> usize {
         width += if c.is_ascii() { 1 } else { 2 };
         let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
         if width > WIDEST {
-            // A path is whole.
+            // A path is not cut.
             let inside_name = matches!(best, None | Some((Cut::Anywhere, _)));
             if !inside_name || width > WIDEST * 3 {
                 return best.map_or(at.max(1), |(_, end)| end);
@@ -248,7 +248,7 @@ mod tests {
             }
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             let joined: String = found.iter().map(|piece| bare(piece)).collect();
-            // Only shreds of fewer than four bytes are left out, one to a line or a cut.
+            // Only shreds of fewer than four bytes are left out, one for each line or cut.
             let pieces = found.len() + text.lines().count();
             prop_assert!(bare(&text).len() - joined.len() <= 3 * pieces);
         }

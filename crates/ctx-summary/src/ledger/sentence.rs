@@ -10,19 +10,19 @@ use std::sync::LazyLock;
 use ctx_text::{ascii_regex, bytes_regex, plain_line};
 use regex::{Regex, bytes};
 
-/// Follows the blocks of a text that its writer did not say: code, and what is in tags.
+/// Tracks the blocks of a text that its writer did not say: code, and text in tags.
 #[derive(Default)]
 pub(crate) struct Blocks {
     fence: Option<char>,
     tag: Option<String>,
-    /// End tags that the text does not have: it is searched once for each.
+    /// End tags that the text does not contain, so that each is searched for only once.
     unclosed: HashSet<String>,
     indented: bool,
     after_blank: bool,
 }
 
 impl Blocks {
-    /// Whether the next line of `text` is in a block, or the mark of one.
+    /// Returns true if the next line of `text` is inside a block or marks its start or end.
     pub(crate) fn has(&mut self, line: &str, text: &str) -> bool {
         let trimmed = line.trim_start();
         if let Some(tag) = &self.tag {
@@ -55,7 +55,8 @@ impl Blocks {
         self.is_indented(line)
     }
 
-    /// Markdown's indented code: four blanks or a tab after a blank line, and no list item.
+    /// Recognises Markdown's indented code: four spaces or a tab after a blank line, but not a list
+    /// item.
     fn is_indented(&mut self, line: &str) -> bool {
         let blank = line.trim().is_empty();
         let deep = line.starts_with("    ") || line.starts_with('\t');
@@ -66,15 +67,16 @@ impl Blocks {
     }
 }
 
-/// `</name>` for a line that begins with `<name`: the block of a program.
+/// Returns `</name>` for a line that begins with `<name`, which opens a block by a program.
 fn end_of_tag(line: &str) -> Option<String> {
     static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
-    // Most lines begin with another character, and a regex with captures is slow to say so.
+    // Most lines begin with another character, and a regex with captures is slow to reject them.
     let name = line.starts_with('<').then(|| TAG.captures(line)).flatten()?;
     Some(format!("</{}>", &name[1]))
 }
 
-/// Whether a line begins with `- `, `1. `, `[x] ` or `（1）`, and the line without it.
+/// Returns whether a line begins with a marker such as `- `, `1. `, `[x] ` or `（1）`, and the line
+/// without the marker.
 pub fn without_marker(line: &str) -> (bool, &str) {
     static MARKER: LazyLock<Regex> = LazyLock::new(|| {
         let bullet = r"(?:[-*+] |• )\s*(?:\[[ xX]\] )?";
@@ -87,7 +89,7 @@ pub fn without_marker(line: &str) -> (bool, &str) {
     }
 }
 
-/// The sentences of `text` in order, each on one line, list markers removed.
+/// Returns the sentences of `text` in order, each on one line, without list markers.
 pub fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for paragraph in paragraphs(text) {
@@ -101,10 +103,10 @@ pub fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// Shorter lines end where the writer wants, not at the margin of an editor.
+/// A shorter line ends where the writer wants, not at an editor's margin.
 pub(crate) const WRAPPED: usize = 60;
 
-/// Lines of prose. A line that was broken at an editor's margin is joined again.
+/// Returns the lines of prose. Lines that were broken at an editor's margin are joined.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut blocks = Blocks::default();
@@ -132,49 +134,50 @@ fn paragraphs(text: &str) -> Vec<String> {
     found
 }
 
-/// Lines that are no prose.
+/// Matches lines that are not prose.
 pub(crate) static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
     let forms = [
         // Headings, quotes, tables, shell prompts, diffs, rules.
         r"^(?:#+ |>|\||\$ |% |@@|\+\+\+|---|===|diff --git)",
-        // The frames of a stack.
+        // Stack frames.
         r#"^(?:File "|Traceback \(|at .*:.*\)$)"#,
-        // Logs: a level, a clock or a date, also in brackets.
+        // Logs: a level, a time or a date, possibly in brackets.
         r"^[\[(]*(?:(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?:[:\] \t]|ING)|[0-9]{2}:[0-9])",
         r"^[\[(]*[0-9]{4}-[\x00-\x7f]{5}(?:T|\s*[0-9])",
-        // `[+] done`, one character; a checkbox has a list marker before it.
+        // `[+] done`: one character in brackets. A checkbox has a list marker before it.
         r"^\[(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]{1,3})\]",
         // Progress of package managers and compilers.
         r"^(?:Requirement already satisfied|Collecting |Downloading |Installing |Successfully )",
         r"^(?:Using cached |Preparing |Building wheel|Building editable|Compiling |Fetching |Get:)",
         r"^(?:Hit:|Unpacking |Setting up |Cloning into|remote: |Receiving objects)",
-        // Listings with line numbers, messages of compilers.
+        // Listings with line numbers, and messages of compilers.
         r"^[0-9]+:|^[^ \t]*:[0-9]+:(?:[ \t]|$)",
-        // Lines in brackets, in which programs talk about themselves; JSON; code.
+        // Lines in brackets, in which programs report on themselves; JSON; code.
         r#"^\[.*\]$|^\(.*\)$|^\{"|[{}]$|\);$"#,
     ];
     bytes_regex(&forms.join("|"))
 });
 
-/// Words whose full stop ends no sentence.
+/// Words whose full stop does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "etc", "vs", "cf", "approx", "mr", "mrs", "ms", "dr", "prof", "st", "no", "fig",
     "al", "inc", "ltd", "co", "resp", "incl", "esp", "dept", "est", "jan", "feb", "mar", "apr",
     "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 
-/// The sentences of a paragraph. One ends after 。！？； and after . ! ? at the end of a word.
+/// Splits a paragraph into sentences. A sentence ends after 。！？； and after . ! ? at the end of a
+/// word.
 pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
     for (at, byte) in paragraph.bytes().enumerate() {
-        // The first bytes of 。 and of ！？；, which no other byte of a character is.
+        // The first bytes of 。 and of ！？；. They never occur in the middle of a character.
         if !matches!(byte, b'.' | b'!' | b'?' | b'`' | 0xE3 | 0xEF) {
             continue;
         }
         let c = paragraph[at..].chars().next().unwrap_or_default();
-        // A backtick without a second one is no code.
+        // A backtick without a second one does not begin code.
         if c == '`' && (code || paragraph[at + 1..].contains('`')) {
             code = !code;
         }
@@ -198,17 +201,17 @@ pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Marks that belong to the sentence they follow.
+/// Marks that belong to the sentence before them.
 const CLOSING: &[char] =
     &['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'];
 
-/// Length of further stops, closing quotes, brackets and emphasis; a few at most.
+/// Returns the length of further stops, closing quotes, brackets and emphasis, eight at most.
 fn closing(rest: &str) -> usize {
     rest.chars().take(8).take_while(|c| CLOSING.contains(c)).map(char::len_utf8).sum()
 }
 
-/// Whether a mark followed by `rest` ends the sentence: a blank follows, and after a full stop no
-/// lower-case letter (`e.g. this`, `... and`).
+/// Returns true if a mark before `rest` ends the sentence. A space follows it and, after a full
+/// stop, no lower-case letter (`e.g. this`, `... and`).
 fn stops(rest: &str, full_stop: bool) -> bool {
     let rest = &rest[closing(rest)..];
     let next = rest.trim_start();
@@ -222,7 +225,7 @@ fn is_abbreviation(before: &str) -> bool {
     if !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()) {
         return true;
     }
-    // Longer words are no abbreviations; without the limit "a.a.a…" takes quadratic time.
+    // Longer words are not abbreviations; without the limit "a.a.a…" takes quadratic time.
     let last = before.char_indices().rev().take(8);
     let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
     let word = word.last().map_or("", |(start, _)| &before[start..]);

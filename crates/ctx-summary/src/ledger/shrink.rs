@@ -1,5 +1,4 @@
-//! Bounded memory: of a session without end the better half of the segments stays, again and
-//! again.
+//! Bounds the memory of an index: each time it is full, it keeps the better half of its segments.
 
 use ctx_text::hash;
 
@@ -7,24 +6,25 @@ use crate::ledger::index::{Entry, Index};
 use crate::ledger::reading::Id;
 use crate::ledger::segment::Segment;
 
-/// Segments may take so many bytes, and so many identifiers may be known.
+/// The limits on the bytes of the segments and on the number of identifiers.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
-/// So many segments there may be: what is kept of one takes more than a short text itself.
+/// The limit on the number of segments, because the fields of a segment take more than a short
+/// text.
 const MOST_SEGMENTS: usize = 1 << 18;
-/// What a statement is worth in addition to its names.
+/// The worth of a statement in addition to its names.
 const SAID: f64 = 4.0;
 
 impl Index {
-    /// Whether it is time to [`Self::shrink`].
+    /// Returns true if the index must [`Self::shrink`].
     pub(crate) fn is_full(&self) -> bool {
         self.arena.len() > MOST_BYTES
             || self.known.len() > MOST_IDENTIFIERS
             || self.segments.len() > MOST_SEGMENTS
     }
 
-    /// Keeps the segments that are worth most for their length, up to half of the
-    /// bytes, and the identifiers in them.
+    /// Keeps the segments that are worth the most for their length, up to half of the bytes, and
+    /// the identifiers in them.
     pub(crate) fn shrink(&mut self) {
         let chances = self.chances();
         let worth = |segment: &Segment| -> f64 {
@@ -82,7 +82,7 @@ impl Index {
         self.segments = segments;
     }
 
-    /// Keeps the identifiers of the segments, and of the system's texts.
+    /// Keeps the identifiers of the segments and of the system messages.
     fn keep_identifiers(&mut self) {
         let mut used: Vec<bool> = self.known.iter().map(|known| known.is_given).collect();
         for mark in &self.marks {
@@ -126,7 +126,7 @@ mod tests {
         Part::Call(Call { id: None, name: "look".into(), arguments: arguments.into(), slot: None })
     }
 
-    /// A million words of a few letters took ten times their bytes.
+    /// A million words of a few letters once took ten times their bytes.
     #[test]
     fn short_segments_are_bounded_by_their_number() {
         let mut index = Index::default();
@@ -178,7 +178,7 @@ mod tests {
             assert!(kept.iter().any(|text| text.contains(&order)), "{order}");
         }
         assert!(index.segments().is_sorted_by_key(|segment| segment.line));
-        // And it goes on.
+        // The index accepts more messages.
         let back = answer("the order ORD00000 is back");
         index.absorb(2_001, &Reading::of(&back, Zone::Old), false);
         assert_eq!(index.chances().len(), index.told().len());

@@ -1,5 +1,5 @@
-//! Statements: what a person or the model wrote, in pieces that can be understood alone, each with
-//! the one above it: its heading, or the sentence that leads to its list.
+//! Statements: text by a person or the model, in pieces that can be understood on their own. Each
+//! knows the one above it, which is its heading or the sentence that introduces its list.
 
 use std::borrow::Cow;
 
@@ -54,8 +54,8 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     cutter.found
 }
 
-/// The first line of the command in a fence with which agents without tool calls end their replies
-/// (SWE-agent 0.x, mini-swe-agent 1).
+/// Returns the first line of the command in the last fence of a reply. Agents without tool calls
+/// (SWE-agent 0.x, mini-swe-agent 1) write their commands there.
 fn command(text: &str) -> Option<&str> {
     let bare = text.trim_end();
     let before = bare.strip_suffix("\n```")?;
@@ -71,7 +71,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// The level of a heading, which is a line with `#` or one in bold.
+/// The level of a heading, which is a line with `#` or a line in bold.
 fn heading(line: &str) -> Option<usize> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if level > 0 {
@@ -83,7 +83,7 @@ fn heading(line: &str) -> Option<usize> {
     (!inside.contains("**") && !inside.is_empty()).then_some(usize::MAX)
 }
 
-/// The indent of an item of a list or of a row of a table.
+/// The indentation of a list item or of a table row.
 fn item(line: &str) -> Option<usize> {
     let bare = line.trim_start();
     let is_rule = |row: &str| row.bytes().all(|byte| b"|-: ".contains(&byte));
@@ -95,15 +95,16 @@ fn item(line: &str) -> Option<usize> {
 #[derive(Default)]
 struct Cutter<'t> {
     found: Vec<Statement<'t>>,
-    /// Current headings, each with its level.
+    /// The headings above the current line, each with its level.
     headings: Vec<(usize, usize)>,
-    /// Current items, each with its indent: they may have items below them.
+    /// The list items above the current line, each with its indentation. The next item may be below
+    /// them.
     items: Vec<(usize, usize)>,
-    /// The sentence that leads to the next statements.
+    /// The sentence that introduces the next statements.
     lead: Option<usize>,
-    /// Lines of prose, joined.
+    /// The lines of the current paragraph, joined.
     paragraph: Cow<'t, str>,
-    /// Whether its last line may go on in the next one.
+    /// True if its last line may continue on the next one.
     is_wrapped: bool,
     after_blank: bool,
 }
@@ -114,7 +115,7 @@ impl<'t> Cutter<'t> {
         self.found.len() - 1
     }
 
-    /// The statement above the next one, apart from items.
+    /// The statement above the next one, if that is not a list item.
     fn head(&self) -> Option<usize> {
         self.lead.or(self.headings.last().map(|(_, at)| *at))
     }
@@ -168,7 +169,7 @@ impl<'t> Cutter<'t> {
             self.paragraph.to_mut().push_str(bare);
         } else {
             self.end_paragraph();
-            // A paragraph ends a list and what led to it, unless it continues an item.
+            // A paragraph ends a list and what introduced it, unless it continues an item.
             if self.after_blank || self.items.is_empty() || !line.starts_with([' ', '\t']) {
                 self.items.clear();
                 self.lead = None;

@@ -1,10 +1,10 @@
-//! Names and figures in prose. No machine needs them to the letter, but a dialogue without tools
+//! Names and figures in prose. No program needs them to the letter, but a dialogue without tools
 //! has no other identifiers.
 //!
-//! The lists of units, endings and words before a name were written by hand, with the dialogues
-//! known that `docs/benchmarks.md` measures: its figures are not held out. `cargo test --test cli
-//! dialogues::` shows what a change does to English dialogues, `ctx-score BEFORE AFTER --future
-//! FULL` what it does to any session.
+//! The lists of units, endings and words before a name were written by hand, by an author who had
+//! seen the dialogues that `docs/benchmarks.md` measures, so its figures are not from held-out
+//! data. `cargo test --test cli dialogues::` shows what a change does to English dialogues, and
+//! `ctx-score BEFORE AFTER --future FULL` what it does to any session.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use regex::Regex;
 
 use crate::ledger::identifier::{DIGIT, LOWER, UPPER, class, class_at, run};
 
-/// Calls `found` for each name or figure in prose, in the order of their ends.
+/// Calls `found` for each name or figure in prose, ordered by where they end.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -41,10 +41,10 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Longest name, in characters.
+/// The longest name, in characters.
 const LONGEST: usize = 24;
 
-/// A name in quotation marks: `《…》`, `“…”`, `「…」`.
+/// Finds a name in quotation marks: `《…》`, `“…”`, `「…」`.
 fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let mut chars = text[at..].char_indices();
     let close = match chars.next()?.1 {
@@ -62,11 +62,11 @@ fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
 /// Units that follow a number directly.
 const UNITS: &str = "元分点号月日年人间米路层楼晚天次个星级折岁条万千%";
 
-/// Digits and the word after them. The units are not a class of the pattern: such a class takes a
-/// third of a megabyte to compile, in every process that reads a number.
+/// Matches digits and the word after them. The units are not in a class of the pattern, because
+/// such a class takes a third of a megabyte to compile in every process that reads a number.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex("^[0-9]+(?:[.,:-][0-9]+)*(?: [a-z]{3,})?"));
 
-/// A figure, which is digits and what they count: `4.5分`, `120元`, `3 nights`, `50%`.
+/// Finds a figure, which is digits and what they count: `4.5分`, `120元`, `3 nights`, `50%`.
 fn figure(text: &str, at: usize) -> Option<Range<usize>> {
     let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b".,-_/".contains(byte);
     if text.as_bytes()[..at].last().is_some_and(goes_on) {
@@ -81,7 +81,7 @@ fn figure(text: &str, at: usize) -> Option<Range<usize>> {
     Some(at..end + unit.len_utf8())
 }
 
-/// Capitalised words: two or more in a row, or one within a sentence.
+/// Finds capitalised words: two or more in a row, or one within a sentence.
 fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     let mut before = text[..at].chars();
     if before.clone().next_back().is_some_and(char::is_alphanumeric) {
@@ -100,7 +100,7 @@ fn proper(text: &str, at: usize) -> Option<Range<usize>> {
     (end - at >= 3 && end - at <= 2 * LONGEST && (words > 1 || inside)).then_some(at..end)
 }
 
-/// The end of the capitalised word that begins at `at`.
+/// Returns the end of the capitalised word that begins at `at`.
 fn word_end(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     if class_at(bytes, at) != UPPER || class_at(bytes, at + 1) != LOWER {
@@ -112,26 +112,26 @@ fn word_end(text: &str, at: usize) -> Option<usize> {
     ends.then_some(end)
 }
 
-/// Endings of the names of places, buildings and firms.
+/// Matches the endings of names of places, buildings and companies.
 static ENDING: LazyLock<Regex> = LazyLock::new(|| {
     let endings = "酒店|饭店|宾馆|餐厅|餐馆|公寓|旅馆|客栈|公园|博物馆|纪念馆|美术馆|图书馆|体育馆|大学|学院|中学|小学|医院|银行|公司|集团|广场|市场|商场|大厦|中心|机场|车站|地铁站|剧院|影院|景区|长城|小区|街道|大街|胡同|大道|古镇|寺|宫|庙|路|街|店";
     regex(&format!("(?:{endings})$"))
 });
 /// Characters that precede a name and are not part of it.
 const BEFORE: &str = "的了是在去到有我你他她它们这那吗呢吧啊呀哦和与或跟及请想要个家就也都还能会可以从给把被让对很最好吃找住看知道叫为您推荐附近周边离距麻烦帮说问先再用得地着过里外上下么什哪谁些每各另其并而但若如果因此所之于等又不没别只才已经将由向往比";
-/// Characters of a place name, with its ending.
+/// The fewest and the most characters of a place name, with its ending.
 const SHORTEST_NAME: usize = 3;
 const LONGEST_NAME: usize = 14;
 
-/// Bytes of the characters of [`is_han`].
+/// The length of a character of [`is_han`] in bytes.
 pub(crate) const HAN_BYTES: usize = 3;
 
-/// Whether a character is a Chinese one of the basic plane, as names and words are.
+/// Returns true if a character is Chinese and in the basic plane, as names and words are.
 pub(crate) fn is_han(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
-/// The Chinese name that ends with `last` at `end`.
+/// Finds the Chinese name that ends with `last` at `end`.
 fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     if !is_han(last) {
         return None;
@@ -150,7 +150,7 @@ fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     (length >= SHORTEST_NAME).then_some(start..end + branch.len())
 }
 
-/// The branch of a firm, in brackets, belongs to the name before it.
+/// Returns the branch of a company in brackets, which belongs to the name before it.
 fn branch(rest: &str) -> &str {
     let mut chars = rest.char_indices().take(LONGEST_NAME);
     if !chars.next().is_some_and(|(_, c)| matches!(c, '(' | '（')) {

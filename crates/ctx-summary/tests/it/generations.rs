@@ -1,4 +1,4 @@
-//! Summaries of summaries: what one holds is in the next, or is counted as left out,
+//! Summaries of summaries: every item of a summary is in the next one, or is counted as left out,
 //! or was settled.
 
 use ctx_format::dialect::{Chat, Dialect};
@@ -45,7 +45,7 @@ fn round(ledger: &mut Ledger, round: usize) {
     );
 }
 
-/// What the summary's last line counts as left out.
+/// The number of items that the summary's last line counts as left out.
 fn left_out(summary: &str, kind: ItemKind) -> usize {
     let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
     let counts =
@@ -54,10 +54,10 @@ fn left_out(summary: &str, kind: ItemKind) -> usize {
     count.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
-/// Items of a kind that hold, and how many of them the summary has.
+/// The current items of a kind, and the number of them that the summary has.
 fn told(ledger: &Ledger, summary: &str, kind: ItemKind) -> (usize, usize) {
     let items = ledger.items().iter().filter(|item| item.kind == kind && item.holds());
-    // The story has a call without the name of its item, and its outcome below it.
+    // The story has the call without the name of its item, and its outcome below it.
     let words: Vec<&str> = summary.split_whitespace().collect();
     let summary = words.join(" ");
     let texts: Vec<&str> = items.map(|item| item.text.as_str()).collect();
@@ -95,7 +95,7 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
 fn with_room_the_tenth_summary_has_all_of_the_first() {
     let summaries = generations(10, 6_000);
     let words = |line: &str| line.split_once("] ").map_or(line, |(_, line)| line).to_owned();
-    // Of the lists of what is open and what went wrong the story has all, too.
+    // The story also has everything in the lists of open items and errors.
     let is_story = |line: &&str| !line.starts_with("## ") && !line.starts_with("- ");
     let first: Vec<String> = summaries[0].lines().filter(is_story).map(words).collect();
     for line in &first {
@@ -109,7 +109,7 @@ fn with_room_the_tenth_summary_has_all_of_the_first() {
 fn without_room_what_is_left_out_is_counted() {
     let summaries = generations(10, 1_000);
     assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
-    // What the session is about, and the latest.
+    // The request that says what the session is about, and the latest one.
     assert!(summaries[9].contains("order_0 to the form"), "{}", summaries[9]);
     assert!(summaries[9].contains("order_9 to the form"), "{}", summaries[9]);
 }

@@ -1,4 +1,4 @@
-//! Whole summaries: by rules, and of earlier summaries.
+//! Tests of whole summaries: the rule summary, and summaries of earlier summaries.
 
 mod generations;
 mod rule;

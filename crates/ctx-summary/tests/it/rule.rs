@@ -122,7 +122,7 @@ fn another_earlier_summary_is_carried_word_for_word_and_never_nested() {
     assert!(text.contains(foreign), "{text}");
     assert!(text.contains("User messages: 12\n"), "{text}");
     assert!(text.contains("Latest topics: topic 11\n"), "{text}");
-    // A line a round: it grows, but slowly.
+    // Each round adds one line, so the summary grows slowly.
     assert_eq!(text.matches("Earlier topics: ").count(), 11, "{text}");
     assert_eq!(text.matches('\n').count(), 24, "{text}");
 }
@@ -146,7 +146,7 @@ fn the_oldest_lines_leave_first_and_it_is_said() {
     assert!(text.contains("older lines left out）\n"), "{text}");
     assert!(text.ends_with("- fact number 39"), "{text}");
     assert!(!text.contains("number 0\n"), "{text}");
-    // As few as possible: one line more would be too many.
+    // The summary leaves out as few lines as possible: with one more it would be too long.
     let kept = text.matches("fact number").count();
     assert!(kept >= 8, "{text}");
 

@@ -1,4 +1,4 @@
-//! Calls: a line that says what one does, and its long arguments as texts.
+//! Calls: a line that says what each does, and its long arguments as texts.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,24 +19,24 @@ use crate::ledger::segment::{Origin, SegmentKind, segments};
 
 /// Arguments up to this length, in bytes, share a line with their call.
 const SHORT_ARGUMENT: usize = 120;
-/// Paths and addresses are whole up to this length, in bytes.
+/// Longer paths and addresses, in bytes, are not kept whole.
 const LONGEST_NAME: usize = 400;
 /// Several arguments share a line up to this length, in bytes.
 const LINE: usize = 260;
 /// A longer argument, in bytes, is cut.
 const LONGEST_LINE: usize = LONGEST_NAME + 80;
-/// Longer values, in bytes, are no single thing.
+/// Longer values, in bytes, are not a single name, number or address.
 const LONGEST_VALUE: usize = 40;
 
 impl Reader {
     pub(super) fn call(&mut self, call: &Call<'_>) {
-        // While each name still precedes its value.
+        // Redacts while each name still precedes its value.
         let mut clean = self.clean_arguments(&call.arguments);
         let mut parsed = Arguments::parse(&clean);
         if parsed.is_none() {
             clean = self.clean(&call.arguments);
         }
-        // A value that has its own line, or is in quotes, is visible only now.
+        // Redacts values again, because a secret on its own line or in quotes is visible only now.
         for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
             if let Cow::Owned(value) = self.clean(&leaf.value) {
                 leaf.value = value;
@@ -47,7 +47,7 @@ impl Reader {
         let kind = action.as_ref().map_or(SegmentKind::Call, kind_of);
         let is_list = action.as_ref().is_some_and(|it| it.tasks.is_some());
         let quote = if let Some(leaves) = leaves.filter(|_| is_list) {
-            // Its tasks are items with their states.
+            // The tasks of the list are items with their states.
             self.values(leaves);
             None
         } else if let Some(leaves) = leaves {
@@ -61,7 +61,8 @@ impl Reader {
         }
     }
 
-    /// A call on one line, `Read path: a.rs; limit: 20`, followed by its long arguments as texts.
+    /// Quotes a call on one line, `Read path: a.rs; limit: 20`, and then its long arguments as
+    /// texts.
     pub(super) fn arguments(
         &mut self,
         name: &str,
@@ -70,14 +71,14 @@ impl Reader {
     ) -> Option<usize> {
         let mut short = name.to_owned();
         let mut long = Vec::new();
-        // Lines of a replacement that are not new.
+        // The old lines of a replacement.
         let mut old = HashSet::new();
         self.values(leaves);
         for leaf in leaves {
             let value = leaf.value.as_str();
             let is_long = is_long(value);
             if is_long && kind == SegmentKind::Command && long.is_empty() {
-                // The call is what it runs.
+                // A command is represented by what it runs.
                 let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
                 let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
                 let _ = write!(short, " {}: {first} …;", leaf.key);
@@ -102,7 +103,7 @@ impl Reader {
         call
     }
 
-    /// The arguments that are values of their own.
+    /// Records the arguments that are values by themselves.
     fn values(&mut self, leaves: &[Leaf]) {
         for value in leaves.iter().map(|leaf| leaf.value.as_str()) {
             if is_value(value) {
@@ -112,14 +113,15 @@ impl Reader {
         }
     }
 
-    /// A line of a long argument; if it may name something, its form decides.
+    /// Quotes a line of a long argument. If `may_name` is set, its form decides whether it names
+    /// something.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind =
             if may_name && names_something(line) { SegmentKind::Name } else { SegmentKind::Line };
         self.quote(line, Origin::Call, kind, call);
     }
 
-    /// A call in one or more lines; the first one represents it.
+    /// Quotes a call on one or more lines; the first line represents it.
     pub(super) fn call_lines(&mut self, text: &str, kind: SegmentKind) -> Option<usize> {
         let mut first = None;
         for line in argument_lines(text) {
@@ -130,7 +132,7 @@ impl Reader {
         first
     }
 
-    /// A call as a summary tells it: `Edit path: a.rs; limit: 20`.
+    /// Reads a call that an earlier summary quotes: `Edit path: a.rs; limit: 20`.
     pub(super) fn call_again(&mut self, text: &str) {
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
@@ -144,8 +146,7 @@ impl Reader {
         self.reading.events.push(Event::Call(action, self.call));
     }
 
-    /// Arguments without the secrets that names give away: long values are searched by
-    /// themselves.
+    /// Removes the secrets that names reveal from arguments. Long values are searched separately.
     pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
         match with_short_values(arguments) {
             Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
@@ -154,13 +155,13 @@ impl Reader {
     }
 }
 
-/// Whether an argument is a text of its own, not a part of the call's line.
+/// Returns true if an argument is a text of its own and not part of the call's line.
 fn is_long(value: &str) -> bool {
     let most = if value.contains(char::is_whitespace) { SHORT_ARGUMENT } else { LONGEST_NAME };
     value.len() > most || value.contains('\n')
 }
 
-/// A call in lines of whole arguments, as many as there is room for in each.
+/// Splits a call into lines of whole arguments, each with as many as fit.
 fn argument_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;
@@ -180,7 +181,7 @@ fn argument_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// The kind of a call.
+/// The kind of segment for a call.
 fn kind_of(action: &Action) -> SegmentKind {
     match action.target {
         Target::File { is_changed: true, .. } => SegmentKind::Change,
@@ -189,17 +190,17 @@ fn kind_of(action: &Action) -> SegmentKind {
     }
 }
 
-/// Whether a line of a script only prepares what it does.
+/// Returns true if a line of a script only prepares for the command.
 fn is_prelude(line: &str) -> bool {
     line.is_empty() || ["#", "set ", "cd ", "export "].iter().any(|begin| line.starts_with(begin))
 }
 
-/// Whether a short argument says what a call does.
+/// Returns true if a short argument says what a call does.
 fn tells(value: &str) -> bool {
     !matches!(value, "" | "true" | "false" | "null")
 }
 
-/// Whether an argument is a value of its own: a name, a number, an address.
+/// Returns true if an argument is a value by itself: a name, a number or an address.
 fn is_value(text: &str) -> bool {
     let spaces = text.bytes().filter(|b| *b == b' ').count();
     (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())

@@ -16,8 +16,8 @@ use crate::ledger::segment::Origin;
 use crate::ledger::{form, identifier, intent};
 
 impl Reading {
-    /// Reads a message. One in [`Zone::Old`] will go and may be quoted; one in [`Zone::Keep`] shows
-    /// what need not be repeated.
+    /// Reads a message. A message in [`Zone::Old`] is to be summarized and may be quoted; a message
+    /// in [`Zone::Keep`] shows what a summary need not repeat.
     pub fn of(message: &Message<'_>, zone: Zone) -> Self {
         if message.role.is_system() {
             return Self::of_system(message);
@@ -37,8 +37,8 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads an earlier summary. An extractive one is read back: its items are items again, and its
-    /// quotes keep their speakers.
+    /// Reads an earlier summary. In an extractive summary, items become items again, and quotes
+    /// keep their speakers.
     pub fn of_earlier(text: &str) -> Self {
         let mut reader = Reader::new(Source::Earlier, true);
         let clean = reader.clean(text);
@@ -49,7 +49,7 @@ impl Reading {
         reader.finish()
     }
 
-    /// Reads a kept message that was read before, perhaps with shorter results: only its coverage.
+    /// Reads the coverage of a kept message that was read before. Its results may be shorter now.
     pub fn of_stay(message: &Message<'_>) -> Self {
         let mut reader = Reader::new(Source::Stays, false);
         reader.stays(message);
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// A text in a user's message.
+    /// Reads a text in a user's message.
     fn of_user(&mut self, text: &str) {
         let before = self.reading.quotes.len();
         match writer(text) {
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// A user's own text, perhaps with text that he passes on.
+    /// Reads a user's own text, which may contain text that the user passes on.
     fn own(&mut self, text: &str) {
         let (own, runs) = own_words_and_runs(text);
         self.items(&own, Role::User);
@@ -144,7 +144,7 @@ impl Reader {
         }
     }
 
-    /// Requests, decisions and plans in this role's own words.
+    /// Records requests, decisions and plans in this speaker's own words.
     fn items(&mut self, own: &str, role: Role) {
         if !self.leaves {
             return;
@@ -155,7 +155,7 @@ impl Reader {
     }
 }
 
-/// Whether a text is a demonstration: the few words around it say how to read it.
+/// Returns true if a text is a demonstration. The few words around it only explain how to read it.
 fn demonstrates(text: &str) -> bool {
     demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
 }
@@ -181,7 +181,7 @@ impl Reader {
         }
     }
 
-    /// A statement in an earlier summary.
+    /// Reads a statement in an earlier summary.
     fn block(&mut self, label: Label, line: u64, text: &str) {
         let first = self.reading.quotes.len();
         match label {
@@ -204,14 +204,14 @@ impl Reader {
             self.call = None;
         }
         self.quoted = match label {
-            // Whatever it is, it is below his words and is not his.
+            // The text below a user's words is not by the user, whatever it is.
             Label::User => Origin::Pasted,
             Label::Quote => self.quoted,
             _ => Origin::Result,
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
-            // The number is a line of the file that was summed up: the story does not cite it
-            // as one of this file. Items keep theirs, as all of an earlier summary do.
+            // The number is a line of the file that was summarized, so the story does not cite it
+            // as a line of this file. Items keep theirs, like all items of an earlier summary.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
         }
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_result_of_a_user_message_is_the_tools() {
-        // In the form of the Anthropic API.
+        // The format of the Anthropic API.
         let message = Message::new(Role::User, vec![Part::Result(result("row W8123"))]);
         let reading = Reading::of(&message, Zone::Old);
         assert!(
@@ -280,7 +280,7 @@ mod tests {
             format!(r#"{{"content":"{long}\n{key}"}}"#),
             format!(r#"{{"content":"{long}","password":"correct-horse"}}"#),
             format!(r#"{{"content":"{long}\npassword: >-\n  correct-horse\n"}}"#),
-            // The model did not finish it.
+            // The model did not finish the JSON.
             format!(r#"{{"content":"{long}{key}","#),
             format!(r#"{{"content":"{long}{key}"}} and"#),
         ] {

@@ -1,6 +1,6 @@
 //! Reads one message without knowing any other.
 //!
-//! That is most of the work: secrets are redacted, sentences judged, identifiers found. A
+//! This is most of the work: it redacts secrets, judges sentences and finds identifiers. A
 //! [`Reading`] can be made on any thread; the ledger then absorbs the readings in the order of the
 //! session.
 
@@ -18,31 +18,31 @@ use crate::ledger::identifier::Shape;
 use crate::ledger::items::{Item, ItemKind};
 use crate::ledger::segment::{Origin, Origins, SegmentKind};
 
-/// One message, read.
+/// The result of reading one message.
 #[derive(Debug)]
 pub struct Reading {
     pub(crate) source: Source,
     pub(crate) events: Vec<Event>,
     pub(crate) mentions: Mentions,
     pub(crate) quotes: Vec<Quote>,
-    /// The identifiers of all quotes, in order; the id is the number of a mention here.
+    /// The identifiers of all quotes, in order. Each id is the number of a mention in this reading.
     pub(crate) marks: Vec<Mark>,
-    /// The hashes of what stays, where the message stays: it need not be quoted.
+    /// The hashes of the texts in a kept message, which need not be quoted.
     pub(crate) kept: Vec<u64>,
-    /// Redacted secrets.
+    /// The number of redacted secrets.
     pub(crate) secrets: usize,
 }
 
 /// The source of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A message of the system's: it never leaves.
+    /// A system message, which is always kept.
     System,
-    /// Any other message; whether the user says something in it.
+    /// Any other message. `is_request` is set if the user says something in it.
     Message { is_request: bool },
-    /// A summary of what was before.
+    /// An earlier summary.
     Earlier,
-    /// A message that was read before and stays.
+    /// A kept message that was read before.
     Stays,
 }
 
@@ -52,11 +52,11 @@ pub(crate) enum Event {
     /// A stated item, and whether it may supersede an earlier one. It has its own line if it comes
     /// from an earlier summary.
     Item(Item, bool),
-    /// A call, and the quote that tells it.
+    /// A call and the quote of it.
     Call(Action, Option<usize>),
-    /// A result, and the quotes out of it.
+    /// A result and the quotes from it.
     Result(Outcome, Range<usize>),
-    /// What an earlier summary had no room for.
+    /// The number of items that an earlier summary left out.
     LeftOut(Vec<(ItemKind, usize)>),
 }
 
@@ -64,29 +64,29 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Quote {
     pub(crate) hash: u64,
-    /// Its range in the text of the mentions.
+    /// Its range in [`Mentions::text`].
     pub(crate) text: Range<usize>,
     pub(crate) origin: Origin,
     pub(crate) kind: SegmentKind,
-    /// The number of the quote that it stands under.
+    /// The number of the quote above it.
     pub(crate) head: Option<usize>,
-    /// How many marks are its own.
+    /// The number of its marks.
     pub(crate) marks: usize,
     /// Its line, if it comes from an earlier summary.
     pub(crate) line: Option<u64>,
-    /// Whether it is the first of what a user asks.
+    /// True if it begins a request of the user.
     pub(crate) begins_turn: bool,
 }
 
-/// Number of an identifier.
+/// The number of an identifier.
 pub type Id = u32;
 
 /// An identifier in a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
-    /// Which.
+    /// The identifier.
     pub id: Id,
-    /// How many words around it describe it, up to two.
+    /// The number of words around it that describe it, up to two.
     pub words: u8,
 }
 
@@ -96,10 +96,10 @@ pub(crate) struct Mention {
     pub(crate) hash: u64,
     place: Range<usize>,
     pub(crate) shape: Shape,
-    /// The speakers whose texts contain it; none if it is only covered.
+    /// The origins of the texts that contain it; empty if it is only covered.
     pub(crate) origins: Origins,
-    /// How well the message covers it if the message is kept: 0 for not at all, else one more than
-    /// the words around it.
+    /// How well the message covers it, if the message is kept: 0 if not at all, else one more than
+    /// the number of words around it.
     pub(crate) told: u8,
 }
 
@@ -121,14 +121,15 @@ impl Mentions {
         &self.text[place.clone()]
     }
 
-    /// A text that may be quoted, and in which identifiers stand.
+    /// Adds a text that may be quoted and contains identifiers.
     pub(super) fn push_text(&mut self, text: &str) -> Range<usize> {
         let start = self.text.len();
         self.text.push_str(text);
         start..self.text.len()
     }
 
-    /// The number of an identifier; `place`: its range in the text, if it is there.
+    /// Returns the number of an identifier. `place` is its range in the text, if the text contains
+    /// it.
     pub(super) fn number(&mut self, name: &str, shape: Shape, place: Option<Range<usize>>) -> Id {
         let hash = hash(name);
         let (list, text) = (&self.list, &self.text);
@@ -144,7 +145,7 @@ impl Mentions {
         id
     }
 
-    /// The number of an identifier in a text of this origin.
+    /// Returns the number of an identifier in a text of this origin.
     pub(super) fn seen(
         &mut self,
         name: &str,
@@ -155,14 +156,14 @@ impl Mentions {
         let id = self.number(name, shape, place);
         let mention = &mut self.list[id as usize];
         mention.origins.add(origin);
-        // Any other shape says more.
+        // Any other shape is more specific.
         if mention.shape == Shape::Argument {
             mention.shape = shape;
         }
         id
     }
 
-    /// No more will come: the table is not needed any longer.
+    /// Drops the table, since no identifier follows.
     pub(super) fn close(&mut self) {
         self.numbers = HashTable::new();
     }
@@ -342,7 +343,7 @@ mod tests {
             "## Decisions\n- use order_17 instead ⟦4⟧\n## Details (> quotes tool results)\n> row W8123\n⟦left out: 2 commands⟧",
         );
         assert_eq!(reading.source, Source::Earlier);
-        // Its items are items, and not quoted.
+        // The items of the summary are items again and not quotes.
         assert_eq!(quotes(&reading), [(Origin::Result, "row W8123")]);
         assert_eq!(names(&reading), ["order_17", "W8123"]);
         assert!(matches!(
@@ -366,7 +367,7 @@ mod tests {
         let second = mentions.number("user_2", Shape::Keyed, Some(15..21));
         assert_eq!((first, second), (0, 1));
         assert_eq!(mentions.number("user_1", Shape::Keyed, None), first);
-        // It is in no quote.
+        // The value is not in a quote.
         let third = mentions.number("订单17", Shape::Mixed, None);
         assert_eq!(third, 2);
         assert_eq!(names_of(&mentions), ["user_1", "user_2", "订单17"]);

@@ -18,9 +18,9 @@ use crate::ledger::statement::statements;
 pub(super) struct Reader {
     pub(super) reading: Reading,
     pub(super) scan: Scan,
-    /// Whether the message leaves, and so may be quoted.
+    /// True if the message will be summarized, so that its text may be quoted.
     pub(super) leaves: bool,
-    /// The last call of an earlier summary.
+    /// The last call in an earlier summary.
     pub(super) call: Option<usize>,
     /// The speaker of the next quotes in an earlier summary.
     pub(super) quoted: Origin,
@@ -55,14 +55,14 @@ impl Reader {
         self.reading.events.push(Event::Item(item, takes_back));
     }
 
-    /// The last quote, if it leads to what comes.
+    /// Returns the last quote if it introduces what follows.
     pub(super) fn lead(&self) -> Option<usize> {
         let last = self.reading.quotes.last()?;
         matches!(last.kind, SegmentKind::Lead | SegmentKind::Heading)
             .then(|| self.reading.quotes.len() - 1)
     }
 
-    /// A statement, without secrets.
+    /// Quotes the statements of a text without secrets.
     pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let mut quotes: Vec<Option<usize>> = Vec::new();
         for one in statements(text) {
@@ -71,7 +71,7 @@ impl Reader {
         }
     }
 
-    /// The lines of a text without a speaker, and without secrets.
+    /// Quotes the lines of a text without a speaker and without secrets.
     pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         for (kind, piece) in pieces(text) {
             let kind = if origin == Origin::Pasted { SegmentKind::Quoted } else { kind };
@@ -79,7 +79,7 @@ impl Reader {
         }
     }
 
-    /// A segment that may be quoted, if it is worth that; its number.
+    /// Quotes a segment if it is worth it, and returns the number of the quote.
     pub(super) fn quote(
         &mut self,
         text: &str,
@@ -101,7 +101,7 @@ impl Reader {
             return None;
         }
         let Reading { mentions, marks, quotes, .. } = &mut self.reading;
-        // Kept text is not quoted: its names are enough.
+        // Kept text is not quoted; only its names count.
         let quoted = self.leaves.then(|| mentions.push_text(text));
         let first = marks.len();
         for found in found {
@@ -132,7 +132,7 @@ impl Reader {
         Some(quotes.len() - 1)
     }
 
-    /// Without secrets, which are counted, and without the middle of what is too long.
+    /// Removes and counts the secrets, and cuts the middle of a text that is too long.
     pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let (clean, secrets) = redact(text);
         self.reading.secrets += secrets;
@@ -141,7 +141,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// The coverage of a kept message: its original texts and its calls.
+    /// Records the coverage of a kept message: its original texts and its calls.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
             self.told(text);

@@ -1,16 +1,16 @@
-//! Which sentence is a decision, a fact or a preference, by tables of patterns.
+//! Finds decisions, facts and preferences among sentences, by tables of patterns.
 //!
-//! The tables are text files, compiled piece by piece: most sessions are in
-//! one language, most sentences match nothing, and a small session should not wait for what it
-//! does not use.
+//! The tables are text files, and each pattern is compiled when it is first used. Most sessions are
+//! in one language and most sentences match nothing, so a small session does not pay for patterns
+//! that it does not need.
 //!
-//! A file has the tables `== named` and `== kept`. A table begins with its own regexes, `KEY:
-//! REGEX`; then comes each pattern under `[NAME]`, unique in its table. A pattern with a Chinese
-//! name is for Chinese sentences only. Lines that begin with `#` are comments, and lines of one
-//! key in a row are one regex. The keys of a pattern:
+//! A file has the tables `== named` and `== kept`. A table begins with its own regexes,
+//! `KEY: REGEX`. The patterns follow, each under a `[NAME]` that is unique in its table. A pattern
+//! with a Chinese name applies to Chinese sentences only. Lines that begin with `#` are comments,
+//! and consecutive lines of one key are one regex. The keys of a pattern:
 //!
-//! - `says`: what it looks for.
-//! - `not`: look-alikes, which are blanked out before.
+//! - `says`: what the pattern looks for.
+//! - `not`: similar phrases, which are blanked out first.
 //! - `hints`: words in lower case, separated by `|`, one of which is in every sentence that the
 //!   pattern matches; `␣` is a blank. Without hints the pattern is tried on each sentence.
 //! - `speaker: user`: only the user's sentences. "Always run the tests" is a wish of the user,
@@ -47,10 +47,10 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// All kinds, in the order in which a sentence is tried.
+    /// All kinds, in the order in which sentences are tested.
     pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
 
-    /// Its word on the command line and in an item.
+    /// Its name on the command line and in an item.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Decision => "decision",
@@ -61,22 +61,23 @@ impl MemoryKind {
     }
 }
 
-/// Longest quote, in characters. A sentence is judged and quoted up to here.
+/// The longest quote, in characters. Only this much of a sentence is judged and quoted.
 pub const QUOTE_MAX: usize = 300;
 
-/// A sentence as it is judged and quoted: on one line, at most [`QUOTE_MAX`] characters.
+/// Returns a sentence as it is judged and quoted: on one line, at most [`QUOTE_MAX`] characters.
 pub fn quote(sentence: &str) -> String {
     shorten(plain_line(sentence), QUOTE_MAX)
 }
 
-/// All tables, with the hints of all of them in one automaton.
+/// All tables, with all of their hints in one automaton.
 struct Tables {
-    /// Two tables for each kind: for naming sentences, and for what only a memory keeps.
+    /// Two tables for each kind: for sentences that name it, and for those that only a memory
+    /// keeps.
     of_kinds: [[Table; 2]; 3],
     /// Statements that no memory keeps, whatever their kind.
     passing: LazyMatcher,
     hints: AhoCorasick,
-    /// For each hint, the patterns that it hints at.
+    /// For each hint, the patterns that it belongs to.
     hinted: Vec<Hinted>,
     unhinted: Hinted,
 }
@@ -122,11 +123,11 @@ impl Tables {
         self.of_kinds.iter().flatten()
     }
 
-    /// The patterns with a hint in the sentence, and those without hints.
+    /// Returns the patterns with a hint in the sentence, and those without hints.
     fn hinted(&self, sentence: &str) -> Hinted {
-        // A full stop at the end is no sign of a file name.
+        // A full stop at the end does not indicate a file name.
         let sentence = sentence.trim_end_matches('.');
-        // Some other letters have one of ASCII as their lower case.
+        // The lower case of some other letters is an ASCII letter.
         let mut lower = Cow::Borrowed(sentence);
         if !sentence.is_ascii() {
             lower = Cow::Owned(sentence.to_lowercase());
@@ -142,7 +143,7 @@ impl Tables {
     }
 }
 
-/// Like [`Sentence::is_a`], for a single test.
+/// Tests a single sentence like [`Sentence::is_a`].
 pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
     Sentence::new(sentence, role).pattern(kind)
 }
@@ -151,7 +152,7 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
 pub struct Sentence<'s> {
     text: &'s str,
     role: Role,
-    /// The statement without code; for facts with code. `None` for a question.
+    /// The statement without code, but with code for facts. `None` for a question.
     plain: OnceCell<Option<Stated<'s>>>,
     with_code: OnceCell<Option<Stated<'s>>>,
 }
@@ -163,19 +164,19 @@ struct Stated<'s> {
 }
 
 impl<'s> Sentence<'s> {
-    /// A sentence by a speaker with this role.
+    /// Prepares a sentence by a speaker with this role.
     pub fn new(text: &'s str, role: Role) -> Self {
         Self { text, role, plain: OnceCell::new(), with_code: OnceCell::new() }
     }
 
-    /// Whether it is of a kind: whether a pattern finds it by its words.
+    /// Returns true if a pattern of the kind finds the sentence by its words.
     pub fn is_a(&self, kind: MemoryKind) -> bool {
         self.pattern(kind).is_some()
     }
 
-    /// Whether a memory keeps it as one of a kind: what [`Self::is_a`], and beyond it
-    /// conclusions with their reason as decisions, demands of the user as preferences, and who
-    /// people are as facts; but not what holds for the moment only.
+    /// Returns true if a memory keeps the sentence as one of a kind. This includes [`Self::is_a`],
+    /// and also conclusions with a reason as decisions, demands of the user as preferences, and
+    /// statements about people as facts, but not what holds only for the moment.
     pub fn is_kept_as(&self, kind: MemoryKind) -> bool {
         let (Some([_, more]), Some(stated)) = (TABLES.of(kind), self.stated(kind)) else {
             return false;
@@ -217,8 +218,8 @@ impl<'s> Stated<'s> {
             text = simplified(&text).replace('’', "'").into();
         }
         if is_question(&text) {
-            // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In English the
-            // whole sentence does.
+            // In "我喜欢欢乐谷，它周边有什么酒店吗？" only the last clause asks. In English the whole sentence is
+            // the question.
             if text.is_ascii() {
                 return None;
             }
@@ -236,7 +237,8 @@ fn is_question(sentence: &str) -> bool {
     end.ends_with(['?', '？', '吗', '呢'])
 }
 
-/// Code in backticks says nothing about what its writer wants; a last lone backtick is no code.
+/// Removes code in backticks, which says nothing about what its writer wants. A lone backtick at
+/// the end does not begin code.
 fn without_code(sentence: &str) -> Cow<'_, str> {
     let mut plain = Cow::Borrowed("");
     let mut rest = sentence;
@@ -253,15 +255,15 @@ fn without_code(sentence: &str) -> Cow<'_, str> {
     plain + rest
 }
 
-/// Traditional characters of the words of the patterns, each followed by its simplified one.
+/// Traditional characters in the words of the patterns, each followed by the simplified one.
 const TRADITIONAL: &str = "\
 決决擇择選选確确歡欢慣惯習习傾倾願愿寧宁為为設设換换這这們们個个後后還还會会結结論论項项庫库團团隊队戶户終终於于綜综暫暂\
 時时據据統统採采棄弃請请麼么樣样辦办讓让幫帮無无沒没難难誰谁嗎吗來来開开從从總总絕绝對对應应該该務务須须許许準准過过別别\
 風风語语編编碼码愛爱區区預预認认環环變变倉仓號号徑径錄录負负責责監监聽听讀读寫写義义運运層层參参數数啟启關关閉闭將将標标\
 誌志並并實实現现當当發发佈布帶带記记錯错誤误規规則则儘尽維维護护師师學学醫医電电話话郵邮創创經经帳帐職职";
 
-/// The text with these characters in their simplified form, one for one: the patterns are
-/// written in simplified Chinese.
+/// Returns the text in simplified characters, in which the patterns are written. Each character is
+/// replaced by one character.
 pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
     static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
         let simple = TRADITIONAL.chars().skip(1).step_by(2);
@@ -282,28 +284,28 @@ pub struct Pattern {
     hints: Vec<String>,
     says: LazyMatcher,
     not: LazyMatcher,
-    /// The same as `not`, to blank out what it matches.
+    /// The same as `not`, for blanking out matches.
     look_alikes: OnceLock<Regex>,
     is_users: bool,
     #[cfg(test)]
     why: &'static str,
 }
 
-/// Patterns of one kind of sentence, with the regexes that go with them.
+/// Patterns for one kind of sentence, with the regexes that apply to all of them.
 #[derive(Default)]
 struct Table {
     patterns: Vec<Pattern>,
-    /// Sentences that are of no pattern, whatever they match.
+    /// Sentences that no pattern may match.
     veto: LazyMatcher,
     /// Statements that hold only for the moment.
     passing: LazyMatcher,
     /// A pattern that every sentence must match.
     states: LazyMatcher,
-    /// Causes and remedies that name nothing.
+    /// Causes and remedies that name nothing specific.
     unnamed: LazyMatcher,
 }
 
-/// A set of the patterns of a table, one bit for each.
+/// A set of the patterns of a table, one bit each.
 type PatternSet = u64;
 
 impl Table {
@@ -355,7 +357,8 @@ impl Table {
         unhinted.fold(0, |all, (at, _)| all | 1 << at)
     }
 
-    /// The first pattern that a sentence of this role matches, of those whose hints it has.
+    /// Returns the first pattern that matches a sentence of this role, among those whose hints it
+    /// has.
     fn find(&self, sentence: &str, role: Role, hinted: PatternSet) -> Option<&Pattern> {
         let is_chinese = !sentence.is_ascii();
         let found = self.patterns.iter().enumerate().find(|(at, pattern)| {
@@ -377,13 +380,13 @@ impl Pattern {
         if self.not.pattern.is_empty() || !self.not.is_match(sentence) {
             return true;
         }
-        // "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is not.
+        // "不确定用什么，但决定先做 A" is still a decision, but "不确定" without more is not.
         let look_alikes = self.look_alikes.get_or_init(|| ascii_regex(&self.not.pattern));
         self.says.is_match(&look_alikes.replace_all(sentence, "\u{1}"))
     }
 }
 
-/// A pattern that is compiled when it is used first.
+/// A pattern that is compiled on first use.
 #[derive(Default)]
 struct LazyMatcher {
     pattern: String,

@@ -1,8 +1,9 @@
-//! Scores what survived a compaction: looks up the old session's ledger in the new one.
+//! Scores what a compaction kept, by looking for the old session's ledger in the new session.
 //!
-//! An item is retained if the new session has its words, with white space folded and not as a part
-//! of longer words, or if its own ledger finds it. There is no understanding: a paraphrase is a
-//! loss, and a list of bare values is not; [`Future`] also checks the words around a value.
+//! An item is retained if the new session contains its words, or if the new session's own ledger
+//! finds it. White space is folded, and the words may not be part of longer words. The score does
+//! not understand text: a paraphrase counts as lost, and a list of bare values as kept. [`Future`]
+//! also checks the words around a value.
 
 mod future;
 mod quotes;
@@ -27,24 +28,24 @@ use quotes::with_results;
 pub use quotes::{Quotes, add_said};
 pub use report::{Class, Row, Score, Scored, Standing, rounded, rounded_share};
 
-/// Looks the old session up in the new one.
+/// Looks for the old session in the new one.
 #[derive(Debug)]
 pub struct Scorer {
     after: After,
     handles: HashSet<(ShortHash, u64)>,
-    /// The texts that the new session refers to, and their lines in the old one.
+    /// The texts that the new session refers to, and their lines in the old session.
     referred: String,
     referred_lines: HashSet<u64>,
     saved: bool,
 }
 
-/// May end a truncated text.
+/// The sign that ends a truncated text.
 const CUT: char = '…';
 /// Longer texts may have been cut without a sign.
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {
-    /// A scorer against the new session.
+    /// Creates a scorer for the new session.
     pub fn new(after: After) -> Self {
         Self {
             handles: after.handles().iter().map(|it| (it.hash, it.bytes)).collect(),
@@ -60,20 +61,21 @@ impl Scorer {
         &self.after
     }
 
-    /// Whether the new session refers to anything: if not, there are no originals to
-    /// look for.
+    /// Returns true if the new session refers to anything. Otherwise there are no originals to look
+    /// for.
     pub fn refers(&self) -> bool {
         !self.handles.is_empty()
     }
 
-    /// Looks for texts in a message of the old session that the new one refers to.
+    /// Looks in a message of the old session for texts that the new session refers to.
     pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
         if self.handles.is_empty() {
             return;
         }
         for text in originals(message) {
             let of_length = |(_, bytes): &(ShortHash, u64)| *bytes == text.len() as u64;
-            // Hashing every text takes longer than all the rest.
+            // The length is compared first, because hashing every text takes longer than everything
+            // else.
             if self.handles.iter().any(of_length) {
                 let hash = ShortHash::of(&text);
                 if self.handles.contains(&(hash, text.len() as u64)) {
@@ -84,19 +86,19 @@ impl Scorer {
         }
     }
 
-    /// A text that the new session refers to, and that lies elsewhere.
+    /// Adds a text that the new session refers to and that is stored elsewhere.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
-        // The line in the old session counts as referred to as well.
+        // The text's line in the old session counts as referred to as well.
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 
-    /// The old session's exact bytes are in a snapshot.
+    /// Records that a snapshot has the old session's exact bytes.
     pub fn saved(&mut self) {
         self.saved = true;
     }
 
-    /// The score of the old session, whose ledger this is.
+    /// Computes the score of the old session from its ledger.
     pub fn finish(self, ledger: &Ledger) -> Score {
         let items = self.after.ledger.items().iter();
         let search = Search {
@@ -123,7 +125,7 @@ impl Scorer {
         let identifiers = ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            // Its ledger also tells one from what it is written together with.
+            // The new ledger also separates an item from the text around it.
             standing: if self.after.ledger.index().knows(identifier.text) {
                 Standing::Retained
             } else {
@@ -133,7 +135,7 @@ impl Scorer {
             line: identifier.line,
             weight: identifier.chance,
         }));
-        // Stable: within a class nothing moves.
+        // The sort is stable, so items of a class keep their order.
         let place = |item: &Scored| Class::ALL.iter().position(|class| *class == item.class);
         score.items.sort_by_key(place);
         score
@@ -153,7 +155,7 @@ impl Search<'_> {
         if self.items.contains(&(item.kind, &item.text)) {
             return Standing::Retained;
         }
-        // The tool's name in a command was not typed.
+        // Nobody typed the tool's name in front of a command.
         let words = match item.text.split_once(": ") {
             Some((_, words)) if item.kind == ItemKind::Command => words,
             _ => &item.text,
@@ -161,7 +163,7 @@ impl Search<'_> {
         let is_referred = self.scorer.referred_lines.contains(&item.line);
         match self.text(words) {
             Standing::Retained => Standing::Retained,
-            // The words of an error are the ledger's, but its line is known.
+            // The words of an error come from the ledger, but its line is known.
             _ if item.kind == ItemKind::Error && is_referred => Standing::Recoverable,
             other => other,
         }
@@ -187,30 +189,30 @@ impl Search<'_> {
     }
 }
 
-/// The new session: its texts, and the items that its own ledger finds.
+/// The new session: its texts, and the items that its ledger finds.
 ///
-/// Some items are the ledger's wording of an exchange, `Bash: cargo test: error: …`:
-/// where the exchange stays, the words stand nowhere, and the item is there.
+/// Some items are the ledger's own wording of an exchange, `Bash: cargo test: error: …`. If the new
+/// session keeps the exchange, no text has these words, but its ledger has the item.
 #[derive(Debug, Default)]
 pub struct After {
-    /// Everything that its messages say, as [`add`] has it.
+    /// All texts of its messages, as [`add`] writes them.
     text: String,
     ledger: Ledger,
 }
 
 impl After {
-    /// The next message.
+    /// Adds the next message.
     pub fn push(&mut self, message: &Message<'_>) {
         add_parts(&mut self.text, &message.parts);
         self.ledger.push(0, message, Zone::Old);
     }
 
-    /// All of its texts, one a line, white space folded, without secrets.
+    /// All of its texts, one per line, with white space folded and without secrets.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The handles in it.
+    /// The handles in its texts.
     pub fn handles(&self) -> Vec<Handle> {
         let starts = self.text.match_indices("⟦ctx:").map(|(at, _)| &self.text[at..]);
         let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
@@ -218,7 +220,7 @@ impl After {
     }
 }
 
-/// One more text, on one line, without secrets: as the ledger has its items.
+/// Adds a text on one line without secrets, like the items of a ledger.
 fn add(all: &mut String, text: &str) {
     let (clean, _) = redact(text);
     all.push_str(&one_line(&clean));
@@ -244,8 +246,8 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
     }
 }
 
-/// The texts of a message that a handle can stand for: each result as a whole, and
-/// each text.
+/// Returns the texts of a message that a handle can refer to: each result as a whole, and each
+/// text.
 fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>> {
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
@@ -254,8 +256,8 @@ fn originals<'m>(message: &'m Message<'_>) -> impl Iterator<Item = Cow<'m, str>>
     message.results().filter_map(ToolResult::text).chain(texts)
 }
 
-/// A text with the places of its words, so that looking for one of many thousand
-/// texts does not read all of it.
+/// A text with the positions of its words, so that a search for one of many thousand texts does not
+/// read all of it.
 struct Hay<'t> {
     text: &'t str,
     places: HashMap<&'t str, Vec<usize>>,
@@ -270,17 +272,18 @@ impl<'t> Hay<'t> {
         Self { text, places }
     }
 
-    /// Whether it contains `needle`, not as a part of longer words.
+    /// Returns true if it contains `needle`, and not as a part of longer words.
     fn has(&self, needle: &str) -> bool {
         self.has_within(needle, self.text.len())
     }
 
-    /// The same, in the first `length` bytes.
+    /// Returns true if the first `length` bytes contain `needle`, and not as a part of longer
+    /// words.
     fn has_within(&self, needle: &str, length: usize) -> bool {
         !needle.is_empty() && self.find(needle, length, true)
     }
 
-    /// Whether it contains `beginning`, perhaps ending within a word.
+    /// Returns true if it contains `beginning`, which may end within a word.
     fn has_beginning(&self, beginning: &str) -> bool {
         !beginning.is_empty() && self.find(beginning, self.text.len(), false)
     }
@@ -318,7 +321,7 @@ impl<'t> Hay<'t> {
     }
 }
 
-/// The words of a text. Other scripts have no borders to look at.
+/// The words of a text. Other scripts have no word boundaries.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -440,7 +443,7 @@ mod hay_tests {
         #[test]
         fn it_finds_what_a_plain_search_finds(text in "[ab_ ./文]{0,30}", needle in "[ab_ ./文]{1,4}") {
             let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-            // A slow search over every place, overlapping ones too.
+            // The reference is a slow search over every position, including overlaps.
             let expected = text.char_indices().any(|(at, _)| {
                 let Some(rest) = text[at..].strip_prefix(needle.as_str()) else { return false };
                 let before = word(text[..at].chars().next_back()) && word(needle.chars().next());

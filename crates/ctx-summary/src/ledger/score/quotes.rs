@@ -1,30 +1,30 @@
-//! Whether a message still says what was quoted from a session.
+//! Decides whether a message still says what was quoted from a session.
 //!
-//! Compares lower-case words and ignores what is between them; each Chinese or Japanese character
-//! is a word. A text has a quote if it has three of four of its different pairs of neighbouring
-//! words, wherever they are, so a truncated line or an omitted word is no loss. A quote of one word
-//! needs that word.
+//! The comparison uses lower-case words and ignores what is between them; each Chinese or Japanese
+//! character is a word. A text has a quote if it has three quarters of the quote's different pairs
+//! of neighbouring words, wherever they are, so a truncated line or an omitted word does no harm.
+//! If a quote is a single word, the text needs that word.
 
 use std::collections::{HashMap, HashSet};
 use std::str::Chars;
 
 use ctx_format::{Message, Part};
 
-/// Quotes that are looked for, by the words in them.
+/// The quotes to look for, by their words.
 #[derive(Debug, Default)]
 pub struct Quotes {
     words: HashMap<String, usize>,
-    /// The quotes that have a pair.
+    /// For each pair, the quotes that contain it.
     having: HashMap<Pair, Vec<usize>>,
-    /// The number of pairs of each quote.
+    /// The number of different pairs in each quote.
     sizes: Vec<usize>,
 }
 
-/// Two neighbours; of a quote of one word, nothing and that word.
+/// Two neighbouring words. A quote of one word has the pair of `None` and that word.
 type Pair = (Option<usize>, usize);
 
 impl Quotes {
-    /// One more quote: its number, from 0; `None` when it has no word.
+    /// Adds a quote and returns its number, from 0; `None` if it has no words.
     pub fn add(&mut self, quote: &str) -> Option<usize> {
         let mut numbers = Vec::new();
         each_word(quote, |word| {
@@ -44,17 +44,17 @@ impl Quotes {
         Some(quote)
     }
 
-    /// How many there are.
+    /// The number of quotes.
     pub fn count(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The numbers of the quotes that a text has.
+    /// Returns the numbers of the quotes that a text contains.
     pub fn in_text(&self, text: &str) -> Vec<usize> {
         let mut pairs = HashSet::new();
         let mut left = None;
         each_word(text, |word| {
-            // A word outside all quotes has no neighbours.
+            // A word that no quote has does not count as a neighbour.
             let right = self.words.get(word).copied();
             if let Some(right) = right {
                 pairs.insert((None, right));
@@ -71,7 +71,7 @@ impl Quotes {
     }
 }
 
-/// Adds what a message says to a text: its texts, calls and results, no reasoning.
+/// Adds what a message says to `said`: its texts, calls and results, but no reasoning.
 pub fn add_said(said: &mut String, message: &Message<'_>) {
     for part in with_results(&message.parts) {
         match part {
@@ -83,7 +83,7 @@ pub fn add_said(said: &mut String, message: &Message<'_>) {
     }
 }
 
-/// The parts of a message, with those of a result in its place.
+/// Returns the parts of a message, with the parts of each result in its place.
 pub(super) fn with_results<'m, 'a>(parts: &'m [Part<'a>]) -> impl Iterator<Item = &'m Part<'a>> {
     parts.iter().flat_map(|part| match part {
         Part::Result(result) => result.parts.as_slice(),
@@ -99,8 +99,8 @@ fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// The next character. Arguments are JSON, and results often hold some: what was quoted
-/// from them may have the line ends and letters themselves, or their escapes.
+/// Returns the next character. Arguments are JSON, and results often contain JSON, so a quote may
+/// contain either a line end or a letter itself, or its escape.
 fn next(chars: &mut Chars<'_>) -> Option<char> {
     let c = chars.next()?;
     if c != '\\' {
@@ -117,13 +117,13 @@ fn next(chars: &mut Chars<'_>) -> Option<char> {
 }
 
 fn hexadecimal(digits: &str) -> Option<char> {
-    // The parser would take a sign, too.
+    // The parser would also accept a sign.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let code = is_number.then(|| u32::from_str_radix(digits, 16).ok())??;
     char::from_u32(code)
 }
 
-/// Whether a character is a word: Chinese or Japanese.
+/// Returns true if a character is a word by itself: Chinese or Japanese.
 fn is_sign(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
@@ -162,7 +162,7 @@ mod tests {
     fn escapes_are_what_they_mean() {
         assert_eq!(words(r#"a\nb\tc\"d\re"#), ["a", "b", "c", "d", "e"]);
         assert_eq!(words(r"\u4e09\u00e9x"), ["三", "éx"]);
-        // These are none.
+        // These characters are not words.
         assert_eq!(words(r"\users \u+123 \ud800 \"), ["users", "u", "123", "ud800"]);
         assert_eq!(words(r"\u12"), ["u12"]);
     }
@@ -175,7 +175,7 @@ mod tests {
         assert!(stands(quote, "three four five, and one two"));
         assert!(!stands(quote, "one two three"));
         assert!(!stands(quote, "five four three two one"));
-        // A pair that comes twice is one.
+        // A repeated pair counts once.
         assert!(stands("a b a b a", "b a b"));
     }
 
@@ -216,7 +216,7 @@ mod tests {
             if quotes.add(&quote).is_some() {
                 prop_assert_eq!(quotes.in_text(&format!("{text} {quote} {more}")), [0]);
             }
-            // No text makes it fall over.
+            // No text makes it panic.
             quotes.in_text(&text);
         }
     }

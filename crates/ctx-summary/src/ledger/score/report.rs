@@ -9,7 +9,7 @@ use crate::ledger::ItemKind;
 pub enum Class {
     /// Items of a kind.
     Item(ItemKind),
-    /// Names, numbers, addresses that a later call may need to the letter.
+    /// Names, numbers and addresses that a later call may need to the letter.
     Identifiers,
 }
 
@@ -26,7 +26,7 @@ impl Class {
         Self::Item(ItemKind::Command),
     ];
 
-    /// Its word.
+    /// The name of the class.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Item(kind) => kind.as_str(),
@@ -34,8 +34,8 @@ impl Class {
         }
     }
 
-    /// How much it counts among the items kept: the user's words most, then what no tool
-    /// can tell again, then what a tool could.
+    /// Its weight in the share of kept items. The user's words weigh most, then what no tool can
+    /// find again, then what a tool can find again.
     pub fn weight(self) -> f64 {
         match self {
             Self::Item(ItemKind::Ask | ItemKind::Constraint) => 3.0,
@@ -70,17 +70,17 @@ impl Standing {
     }
 }
 
-/// An item of the old session and what became of it.
+/// An item of the old session and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// Its class.
     pub class: Class,
-    /// Its words, on one line, without secrets.
+    /// Its text on one line, without secrets.
     pub text: String,
     /// Its line in the old session; for an identifier, the last one.
     pub line: u64,
-    /// Its weight within its class: for an identifier the probability that it is needed again, else
-    /// 1.
+    /// Its weight within its class: for an identifier, the probability that it is needed again;
+    /// else 1.
     pub weight: f64,
     /// The result.
     pub standing: Standing,
@@ -89,32 +89,33 @@ pub struct Scored {
 /// The figures of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Which.
+    /// The class.
     #[serde(skip)]
     pub class: Class,
-    /// How many items.
+    /// The number of items.
     pub total: u64,
-    /// How many are in the new session.
+    /// The number that the new session has.
     pub retained: u64,
-    /// How many do not, but can be had back, be it from a snapshot only.
+    /// The number that the new session does not have but that can be recovered, if only from a
+    /// snapshot.
     pub recoverable: u64,
-    /// How many of these from a snapshot only.
+    /// The number that can be recovered only from a snapshot.
     pub saved: u64,
-    /// How many are nowhere.
+    /// The number that cannot be recovered.
     pub lost: u64,
-    /// How many more were done or superseded, and need not be kept.
+    /// The number of further items that were done or superseded, and need not be kept.
     pub retired: u64,
     /// The kept share by weight; `None` without items.
     #[serde(serialize_with = "rounded_share")]
     pub score: Option<f64>,
 }
 
-/// A share with four decimals, as it is shown; more would be noise.
+/// Rounds a share to four decimals for output, since more would be noise.
 pub fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 
-/// The same for serde.
+/// Serializes a rounded share.
 #[allow(clippy::ref_option)] // Serde's signature.
 pub fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     share.map(rounded).serialize(to)
@@ -123,8 +124,8 @@ pub fn rounded_share<S: Serializer>(share: &Option<f64>, to: S) -> Result<S::Ok,
 /// The results for all items of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Each item: by class, in the order of the session; identifiers begin with
-    /// those that are needed most likely.
+    /// All items by class, in the order of the session. The identifiers are ordered by the
+    /// probability that they are needed again, the most probable first.
     pub items: Vec<Scored>,
     /// The class of each item that need not be kept.
     pub retired: Vec<Class>,
@@ -153,10 +154,11 @@ impl Score {
     }
 
     /// The share of kept items, from 0 to 1: the weighted mean over the classes with items, or 1 if
-    /// there was nothing to lose.
+    /// there are no items.
     ///
-    /// The items come from a ledger, and our summaries are written from the same ledger. It
-    /// therefore says little about what a reader knows, or about one summary compared with another.
+    /// The items come from a ledger, and our summaries are written from the same ledger. The share
+    /// therefore says little about what a reader knows, or about how one summary compares with
+    /// another.
     pub fn items_kept(&self) -> f64 {
         let (mut kept, mut all) = (0.0, 0.0);
         for row in self.rows() {
@@ -181,7 +183,7 @@ mod tests {
         for kind in ItemKind::ALL {
             assert_eq!(Class::Item(kind).as_str(), kind.as_str());
         }
-        // Identifiers are no items.
+        // Identifiers are not items.
         assert_eq!(Class::ALL.len(), ItemKind::ALL.len() + 1);
         let words: HashSet<&str> = Class::ALL.map(Class::as_str).into();
         assert_eq!(words.len(), Class::ALL.len());
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_report_has_them_in_their_order() {
-        // Items stand as in a summary.
+        // Items in the form of a summary.
         let kinds = Class::ALL.into_iter().filter_map(|class| match class {
             Class::Item(kind) => Some(kind),
             Class::Identifiers => None,

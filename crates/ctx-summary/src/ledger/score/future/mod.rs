@@ -1,7 +1,7 @@
-//! What a session needed later, if its continuation is known: the values that its later calls used
-//! and only the earlier part had, and whether the words around such a value still say what it is. The
-//! measure is independent of the ledger's own idea of context, which it judges: span, words and stop
-//! words are its own.
+//! Measures what a session needed later, if its continuation is known: the values that later calls
+//! used and only the earlier part had, and whether the words around such a value still describe it.
+//! The measure judges the ledger's idea of context, so it does not share it: it has its own span,
+//! words and stop words.
 
 mod values;
 
@@ -20,15 +20,15 @@ use crate::ledger::score::quotes::with_results;
 
 /// Tokens of a message in addition to its text.
 const FRAME: u64 = 4;
-/// A path is known when so much of its end is.
+/// A path is known if at least this many characters of its end are.
 const SHORTEST_SUFFIX: usize = 4;
 
-/// Reads the old session, the new one, and what came after the old one.
+/// Reads the old session, the new session, and the continuation of the old one.
 #[derive(Debug, Default)]
 pub struct Future {
     given: String,
     old: String,
-    /// For each message except system ones, its tokens and where it begins.
+    /// For each message except system messages, its tokens and where it begins.
     places: Vec<(u64, usize)>,
     old_systems: usize,
     given_tokens: u64,
@@ -37,11 +37,11 @@ pub struct Future {
     new_tokens: u64,
     /// Later results and user messages.
     told: String,
-    /// For each later call its values, and how many messages preceded it.
+    /// For each later call, its values and the length of `told` before it.
     calls: Vec<(Vec<String>, usize)>,
 }
 
-/// How many of the needed values are kept.
+/// The number of needed values that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needed {
     /// Values that later calls used, that the old session had, and that nobody repeated.
@@ -50,14 +50,14 @@ pub struct Needed {
     pub kept: u64,
     /// Values that still have two of the words around them (`A_ctx`).
     pub in_context: u64,
-    /// Needed values that a window of the same size could not hold.
+    /// Needed values that do not fit into a window of the same size.
     pub far: u64,
     /// Far values kept with the words around them (`A_ctxfar`).
     pub far_in_context: u64,
 }
 
 impl Future {
-    /// The next message of the old session.
+    /// Adds the next message of the old session.
     pub fn push_before(&mut self, message: &Message<'_>) {
         let tokens = tokens(message);
         if message.role.is_system() {
@@ -71,7 +71,7 @@ impl Future {
         }
     }
 
-    /// The next message of the new session.
+    /// Adds the next message of the new session.
     pub fn push_after(&mut self, message: &Message<'_>) {
         self.new_tokens += tokens(message);
         if message.role.is_system() {
@@ -81,7 +81,7 @@ impl Future {
         }
     }
 
-    /// The next message of the continuation.
+    /// Adds the next message of the continuation.
     pub fn push_later(&mut self, message: &Message<'_>) {
         for call in message.calls() {
             self.calls.push((values::of_call(call), self.told.len()));
@@ -91,13 +91,13 @@ impl Future {
         }
     }
 
-    /// The figures. `budget` are the tokens that a window might have instead of the
-    /// new session, system messages included; without it those that the new session
-    /// has.
+    /// Computes the figures. `budget` is the number of tokens in a window that replaces the new
+    /// session, system messages included. Without it, the window has as many tokens as the new
+    /// session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
         let told = Hay::of(&self.told);
-        // System messages that were there before tell nothing new.
+        // System messages that were already there say nothing new.
         let mut new = String::new();
         for system in self.new_systems.iter().skip(self.old_systems) {
             add(&mut new, system);
@@ -120,7 +120,7 @@ impl Future {
         needed
     }
 
-    /// Where the latest messages begin that fit a window of this many tokens.
+    /// Returns where the latest messages begin that fit into a window of this many tokens.
     fn window(&self, budget: Option<u64>) -> usize {
         let budget = budget.unwrap_or(self.new_tokens);
         let mut left = budget.saturating_sub(self.given_tokens);
@@ -135,8 +135,8 @@ impl Future {
         from
     }
 
-    /// The values that a later call used, that the old session had, and that nobody had repeated by
-    /// then, in order.
+    /// Returns the values that a later call used, that the old session had, and that nobody had
+    /// repeated by then, in order.
     fn needed_values(&self, given: &Hay<'_>, old: &Hay<'_>, told: &Hay<'_>) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
@@ -156,7 +156,7 @@ impl Future {
     }
 }
 
-/// The value in the old session's form: as it is, or for a path its longest end.
+/// Returns the value as the old session has it: unchanged, or for a path its longest known end.
 fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
     if old.has(value) {
         return Some(value);
@@ -187,7 +187,7 @@ fn text(message: &Message<'_>) -> String {
         };
         lines.extend(arguments.keys);
         let values = arguments.leaves.into_iter().map(|leaf| match leaf.value.as_str() {
-            // Values of JSON that are words only by their spelling.
+            // JSON values that only look like words.
             "true" | "false" | "null" => String::new(),
             _ => leaf.value,
         });
@@ -203,7 +203,7 @@ fn said<'m>(parts: &'m [Part<'_>]) -> impl Iterator<Item = &'m str> {
     })
 }
 
-/// The tokens of texts and calls, and a flat number for the frame.
+/// The tokens of texts and calls, plus a flat number for the frame.
 fn tokens(message: &Message<'_>) -> u64 {
     let counter = Encoding::default().counter();
     let said: u64 = said(&message.parts).map(|text| counter.count(text)).sum();
@@ -213,11 +213,11 @@ fn tokens(message: &Message<'_>) -> u64 {
     FRAME + said + called
 }
 
-/// So many characters to each side are looked at.
+/// The number of characters to read on each side of a value.
 const SPAN: usize = 70;
-/// So many occurrences of a value are looked at.
+/// The number of occurrences of a value to read.
 const MOST: usize = 12;
-/// This many of the words around a value describe it.
+/// The number of words that describe a value.
 const ENOUGH: usize = 2;
 /// Shorter words are articles and prepositions.
 const SHORTEST: usize = 4;
@@ -225,8 +225,8 @@ const SHORTEST: usize = 4;
 static LETTERS: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z]+"));
 static KEY: LazyLock<Regex> = LazyLock::new(|| regex(r#""([a-z_]{3,})"\s*:"#));
 
-/// Whether in `new` one occurrence of the value has enough of the words that any occurrence had
-/// around it in `old`.
+/// Returns true if some occurrence of the value in `new` is surrounded by enough of the words that
+/// surround it anywhere in `old`.
 fn keeps_context(old: &str, new: &str, value: &str) -> bool {
     let known: HashSet<&str> = occurrences(old, value).flat_map(|(a, b)| words(a, b)).collect();
     let enough = known.len().min(ENOUGH);
@@ -234,7 +234,7 @@ fn keeps_context(old: &str, new: &str, value: &str) -> bool {
         .any(|(before, behind)| words(before, behind).intersection(&known).count() >= enough)
 }
 
-/// The text before and after each occurrence.
+/// Returns the text before and after each occurrence.
 fn occurrences<'t>(text: &'t str, value: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let found = text.match_indices(value).take(MOST);
     found.map(|(at, found)| {
@@ -256,7 +256,7 @@ fn words<'t>(before: &'t str, behind: &'t str) -> HashSet<&'t str> {
     found
 }
 
-/// Whether a run of letters is a word, not a piece of a path or of a name.
+/// Returns true if a run of letters is a word and not a piece of a path or of a name.
 fn is_plain(text: &str, start: usize, end: usize) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let joins = |c: char| is_letter(c) || matches!(c, '/' | '-');
@@ -274,7 +274,7 @@ fn is_plain(text: &str, start: usize, end: usize) -> bool {
 static COMMON: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("common values"));
 static STOP: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("stop words"));
 
-/// Whether a value tells nothing.
+/// Returns true if a value is too common to say anything.
 fn is_common(value: &str) -> bool {
     COMMON.contains(&value.to_lowercase())
 }
@@ -286,7 +286,7 @@ mod tests {
     use super::{Future, Hay, Needed, known, text, tokens};
     use crate::ledger::fixtures::{answers, calls, says};
 
-    /// A session, what is left of it, and a call that comes later.
+    /// A session, the rest of it after a compaction, and a later call.
     fn needed(before: &[&str], after: &str, later: &str, budget: Option<u64>) -> Needed {
         let mut future = Future::default();
         future.push_before(&says(Role::System, "You serve the harbour of Bergen."));
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(kept.far_in_context, 1);
         let bare = needed(&before, "order_17", "order_17", Some(0));
         assert_eq!((bare.kept, bare.in_context), (1, 0));
-        // A window with room for all of it would have held it.
+        // A window of that size would have contained all of it.
         assert_eq!(needed(&before, "rest", "order_17", Some(10_000)).far, 0);
     }
 
@@ -333,7 +333,7 @@ mod tests {
         future.push_later(&answers("order_17 is ready"));
         future.push_later(&calls("ship", r#"{"id":"order_17"}"#));
         future.push_later(&calls("ship", r#"{"id":"order_18"}"#));
-        // Too late: the call was made.
+        // The repetition comes too late, after the call.
         future.push_later(&answers("order_18 is shipped"));
         assert_eq!(future.finish(None).total, 1);
     }
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(known(&old, "/work/src/main.rs"), Some("src/main.rs"));
         assert_eq!(known(&old, "lib.rs"), Some("lib.rs"));
         assert_eq!(known(&old, "/x/y.rs"), None);
-        // An address must be equal as a whole.
+        // An address must match as a whole.
         assert_eq!(known(&old, "https://other.example/lib.rs"), None);
         assert_eq!(known(&old, ""), None);
     }
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(text(&call), "get\n订单\nall\nnone\n十七\n\n");
         assert_eq!(text(&calls("run", "no JSON")), "run\nno JSON");
         assert_eq!(text(&answers("done")), "done");
-        // The frame counts for an empty message, too.
+        // An empty message has a frame, too.
         assert!(tokens(&says(Role::User, "")) > 0);
         assert!(tokens(&call) > tokens(&answers("done")));
     }

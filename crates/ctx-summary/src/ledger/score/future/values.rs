@@ -13,11 +13,11 @@ use crate::ledger::call::is_shell;
 use crate::ledger::json::Arguments;
 use crate::ledger::score::future::is_common;
 
-/// Shorter values are everywhere.
+/// Shorter values are too common.
 const SHORTEST: usize = 4;
 /// Longer arguments are texts that contain values.
 const LONGEST_VALUE: usize = 60;
-/// So are those with more blanks.
+/// Arguments with more spaces are texts as well.
 const MOST_BLANKS: usize = 5;
 
 /// What is removed from a text before its words are searched, in this order.
@@ -28,19 +28,19 @@ static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         regex(r#"https?://[^\s'"<>)\]},]+"#),
         // A path: names with slashes between them.
         regex(r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w"),
-        // A file's name.
+        // The name of a file.
         regex(&format!(r"\b[\w-]+(?:\.[\w-]+)*\.(?:{extensions})\b")),
     ]
 });
-/// Numbers, dates, times, sums: two digits at least, what joins digits between them, no letter on
-/// either side.
+/// Matches numbers, dates, times and sums: at least two digits, with the characters that join
+/// digits between them, and no letter on either side.
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:^|[^\w.])(\$?[0-9][0-9.,:/-]*[0-9]\b(?:%\B)?)"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z_][A-Za-z0-9_]{3,}"));
 static MIXED: LazyLock<Regex> = LazyLock::new(|| regex(r"\b[A-Za-z0-9][\w-]{3,}\b"));
 static CAMEL: LazyLock<Regex> = LazyLock::new(|| regex("[a-z][A-Z]|[A-Z]{2}[a-z]"));
 
-/// The values of a call, each once.
+/// Returns the values of a call, each once.
 pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
     let mut values = Vec::new();
     match Arguments::parse(&call.arguments) {
@@ -68,8 +68,8 @@ pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
     values
 }
 
-/// The values in a command or another text: addresses, paths, files, names out of
-/// code, ids, numbers.
+/// Finds the values in a command or another text: addresses, paths, files, names in code, ids,
+/// numbers.
 fn free(text: &str, values: &mut Vec<String>) {
     let mut rest = text.to_owned();
     for pattern in WHOLE.iter() {
