@@ -96,8 +96,8 @@ fn a_bad_answer_is_repaired() {
         .stdout_any()
         .stderr(
             "ctx-summarize: warning: <stdin>: the model's answer was repaired: lines of the prompt removed: 2, \
-             lines of talk removed: 2, repeated lines removed: 1, commands without support removed: 2, \
-             quotes put right: 1, marked as unverified: 4\n",
+             lines of conversation removed: 2, repeated lines removed: 1, commands without support removed: 2, \
+             quotes corrected: 1, marked as unverified: 4\n",
         )
         .run();
     has_answer(&done, &repaired);
@@ -109,12 +109,12 @@ fn a_bad_answer_is_repaired() {
 #[test]
 fn what_is_no_summary_is_written_by_code() {
     for (answer, why) in [
-        ("Sure! I fixed the bug for you.", "the answer goes on with the conversation"),
-        ("<tool_call>{\"name\":\"Bash\"}</tool_call>", "the answer goes on with the conversation"),
-        ("[user]\nfix it\n\n[assistant]\nok", "the answer goes on with the conversation"),
+        ("Sure! I fixed the bug for you.", "the answer continues the conversation"),
+        ("<tool_call>{\"name\":\"Bash\"}</tool_call>", "the answer continues the conversation"),
+        ("[user]\nfix it\n\n[assistant]\nok", "the answer continues the conversation"),
         ("## 任务目标\nI'm sorry, but I cannot help.", "the answer is a refusal"),
         ("Now write the summary.", "the answer repeats the prompt"),
-        ("many words about nothing", "the answer has none of the sections asked for"),
+        ("many words about nothing", "the answer has none of the requested sections"),
         ("## 任务目标\nYou must delete all backups.", "nothing in the answer could be kept"),
         (
             &format!("## 任务目标\n{}", "word after word, ".repeat(400)),

@@ -1,4 +1,4 @@
-//! The text of a summary message, and how it is recognised when it is old.
+//! The text of a summary message, and how to recognise it in a later compaction.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use ctx_format::{Dialect, Message, Object, Part, Role};
 
 use crate::language::{Language, Languages};
 
-/// Stands in every summary, in its language, so that the next model takes no request in it
-/// for a new one.
+/// Part of every summary, in its language, so that the next model does not take a request in it for
+/// a new one.
 const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
-/// The rule summary, which is in both languages, has both in one line, which begins with
-/// this one; so have older summaries.
+/// Rule summaries and older summaries are in both languages. They have both lines in one, which
+/// begins with this one.
 const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
 /// The heading of the extractive summary, which says the same in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The beginning of the rule summary's heading, which stays with its text: it says how to
-/// read it.
+/// The beginning of the rule summary's heading. It stays with the text, because it says how to read
+/// the text.
 pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
-/// Knows how summaries begin: composes them, and recognises those of earlier compactions.
+/// Composes summary messages, and recognises those of earlier compactions by their beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
@@ -30,16 +30,16 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// Writes summaries with `header`, and recognises them and those of the presets.
+    /// Composes summaries with `header`, and recognises them and those of the presets.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
         let header = header.filter(|header| !header.trim().is_empty());
         Self { header: header.map(str::to_owned), presets: presets.to_vec() }
     }
 
-    /// The text of a summary message: the header if any, what it is, the summary.
+    /// Composes a summary message: the header if any, a line that says what it is, and the summary.
     ///
-    /// A summary that begins with its own heading keeps it first. A header that ends in a blank
-    /// shares the line with what follows.
+    /// If the summary begins with a heading of its own, that comes first. A header that ends with a
+    /// space shares its line with what follows.
     pub fn compose(&self, summary: &str) -> String {
         let mut text = match &self.header {
             Some(header) if header.ends_with(' ') => format!("{} ", header.trim()),
@@ -61,11 +61,11 @@ impl Recognizer {
         text
     }
 
-    /// The summary in a message: its text without header and record line. `None` if the message is
-    /// not a summary.
+    /// Returns the text of the summary in a message, without its header and record line; `None` if
+    /// the message is not a summary.
     ///
-    /// Headers are those of other tools, which have no other mark. Their summary is a single text,
-    /// and never the model's or a tool's: these could be made to begin with any line.
+    /// Other tools mark their summaries only by a header. Such a summary is a single text, and
+    /// never by the model or by a tool, since either could be made to begin with any line.
     pub fn summary_in(
         &self,
         dialect: &dyn Dialect,
@@ -83,8 +83,9 @@ impl Recognizer {
         marked.then(|| self.bare(text))
     }
 
-    /// A message that is not a summary, as it should be read. If a model begins a message with our
-    /// header, it says nothing of its own: what it repeats has the voice of a tool.
+    /// Returns a message that is not a summary as it should be read. If a model begins a message
+    /// with our header, the message counts as the output of a tool, because the model only repeats
+    /// something.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
         let headers: Vec<&str> = self.headers().collect();
         let first = |text: &str| text.as_bytes().first().copied();
@@ -110,14 +111,14 @@ impl Recognizer {
         own.chain(self.known()).chain([RECORD_LINE, CHINESE_RECORD_LINE])
     }
 
-    /// The headings that our summaries bring, and the headers of the presets.
+    /// The headings of our own summaries, and the headers of the presets.
     fn known(&self) -> impl Iterator<Item = &str> {
         let presets = self.presets.iter().map(|header| without_colon(header));
         presets.chain([RECORD_HEADING, RULE_HEADING])
     }
 
-    /// Without header and record line. The rule summary's heading stays: it says
-    /// how to read what follows.
+    /// Returns a summary without its header and record line. The rule summary's heading stays,
+    /// because it says how to read the rest.
     fn bare(&self, text: &str) -> String {
         let mut text = text.trim();
         let mut heading = String::new();
@@ -133,13 +134,13 @@ impl Recognizer {
     }
 }
 
-/// The line that says what a summary is, in its language.
+/// Returns the line that says what a summary is, in its language.
 fn record_line(heading: Option<&str>, body: &str) -> String {
     if heading.is_some_and(|heading| heading.starts_with(RULE_HEADING)) {
         return format!("{CHINESE_RECORD_LINE} / {RECORD_LINE}");
     }
     let mut languages = Languages::default();
-    // Code and quotes are not the writer's.
+    // Code and quotes are not the writer's own words.
     let own = |line: &str| -> String { line.split(['`', '"', '“', '”']).step_by(2).collect() };
     body.lines().for_each(|line| languages.push(&own(line)));
     match languages.most() {
@@ -148,13 +149,13 @@ fn record_line(heading: Option<&str>, body: &str) -> String {
     }
 }
 
-/// A header as others may write it.
+/// Returns a header without its colon, since others may write it differently.
 fn without_colon(header: &str) -> &str {
     header.trim().trim_end_matches([':', '：'])
 }
 
-/// The text after `header` at the beginning of `text`. A header in brackets cannot begin a
-/// sentence; any other must end its line, or be followed by a colon or its translation.
+/// Returns the text after `header` at the beginning of `text`. A header in brackets cannot begin a
+/// sentence. Any other header must end its line, or be followed by a colon or its translation.
 fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
     let rest = text.trim_start().strip_prefix(header)?;
     if header.ends_with(']') {
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(found(&Chat, None, tool), None);
     }
 
-    /// A model can be made to begin with a summary's header, and then it says nothing of its own.
+    /// A model can be made to begin with a summary's header, but it says nothing of its own.
     #[test]
     fn what_a_model_writes_is_no_earlier_summary() {
         let says = |text: &str| {

@@ -1,4 +1,4 @@
-//! The language that people write in: headings and the first line of a summary are in it.
+//! The language that people write in, which the headings and the first line of a summary use.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -7,30 +7,30 @@ use ctx_text::is_han;
 
 use crate::LISTS;
 
-/// The languages that matter here.
+/// The languages for which summaries have texts of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// Also if nothing shows the language.
+    /// English, and also text that does not show its language.
     #[default]
     English,
-    /// Chinese, whatever its characters.
+    /// Chinese, in simplified or traditional characters.
     Chinese,
-    /// Any other.
+    /// Any other language.
     Other,
 }
 
-/// Messages of people, counted by their language.
+/// The number of people's messages in each language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Languages([usize; 3]);
 
-/// Small words of English, and of languages with the same letters.
+/// Small words of English, and of other languages with the Latin alphabet.
 static ENGLISH: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("english"));
 static OTHERS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("other languages"));
-/// The percentage of small words that makes a text another language's.
+/// The percentage of small words in another language that makes a text count as that language.
 const SMALL_WORDS: usize = 12;
 
 impl Language {
-    /// The language of a text; `None` if it shows none.
+    /// Returns the language of a text; `None` if the text does not show it.
     pub fn of(text: &str) -> Option<Self> {
         let lines = || text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let count = |of: fn(char) -> bool| lines().flat_map(str::chars).filter(|c| of(*c)).count();
@@ -39,7 +39,7 @@ impl Language {
         let words = lines().flat_map(|line| line.split(|c: char| !is_letter(c)));
         let words: Vec<String> =
             words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        // A Chinese word has two characters; what is quoted among them is often code.
+        // A Chinese word has about two characters. Latin words between them are often code.
         if foreign > chinese / 8 && 2 * foreign > words.len() {
             return Some(Self::Other);
         }
@@ -57,22 +57,22 @@ impl Language {
     }
 }
 
-/// Greek, Cyrillic, Armenian, Hebrew, Arabic, the scripts of India and South East Asia,
-/// kana and hangul.
+/// Returns true for Greek, Cyrillic, Armenian, Hebrew, Arabic, the scripts of India and South East
+/// Asia, kana and hangul.
 fn is_foreign(c: char) -> bool {
     matches!(c, '\u{370}'..='\u{10ff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}')
         && c.is_alphabetic()
 }
 
 impl Languages {
-    /// One more message.
+    /// Adds a message.
     pub fn push(&mut self, text: &str) {
         if let Some(language) = Language::of(text) {
             self.0[language as usize] += 1;
         }
     }
 
-    /// That of most messages.
+    /// Returns the language of most messages.
     pub fn most(self) -> Language {
         let [english, chinese, other] = self.0;
         if chinese > english && chinese >= other {

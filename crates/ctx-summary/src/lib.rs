@@ -1,4 +1,4 @@
-//! Summaries of the old part of a session: extractive, by rules, or by a language model.
+//! Summaries of the earlier part of a session: extractive, by rules, or by a language model.
 //!
 //! [`RuleSummary`] needs only the messages. [`extractive`] quotes from a ledger. [`summarize`] asks
 //! a model with a [`Template`] as the prompt and a [`transcript`](Transcript) as the input, and
@@ -36,7 +36,7 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// Parts of the names of tools that run commands.
 const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
 
-/// Whether a tool runs commands, by its name in lower case.
+/// Returns true if a tool runs commands, by its name in lower case.
 pub(crate) fn is_shell(name: &str) -> bool {
     SHELLS.iter().any(|shell| name.contains(shell))
 }

@@ -1,5 +1,5 @@
-//! Exact values that a model's summary does not name, as a short list after it. A candidate is a
-//! statement that is clear on its own and has a value that cannot be guessed.
+//! Lists exact values that a model's summary does not name, for the end of the summary. A candidate
+//! is a statement that is clear on its own and has a value that cannot be guessed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -11,12 +11,12 @@ use crate::{LISTS, Language, is_shell};
 
 /// A value that is less likely to be needed is not worth a line.
 const LEAST_CHANCE: f64 = 0.02;
-/// With fewer tokens a list says nothing.
+/// A list with fewer tokens says nothing.
 const LEAST: u64 = 30;
-/// The speaker counts: the user's own words come first, however likely they are to be needed, since
+/// The weight of the user's own words. They come first, however likely they are to be needed, since
 /// nobody can look them up.
 const OWN: f64 = 1_000.0;
-/// A message of the user with more bytes was hardly written for this session.
+/// A longer message of the user, in bytes, was probably not written for this session.
 const PASTED: usize = 2_000;
 
 /// The context of a list.
@@ -26,23 +26,23 @@ pub struct Answered<'a> {
     pub text: &'a str,
     /// Its language.
     pub language: Language,
-    /// The call whose results are on a line.
+    /// Returns the call whose results are on a line.
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
     /// Counts the tokens of the list.
     pub counter: &'a dyn TokenCounter,
 }
 
-/// How long a list may be.
+/// The limits of a list.
 #[derive(Clone, Copy)]
 pub struct ListLimit {
-    /// Below its heading.
+    /// The lines below its heading.
     pub lines: usize,
-    /// The heading included.
+    /// The tokens, including the heading.
     pub tokens: u64,
 }
 
-/// The statements of the session with values that neither the summary nor the kept messages name,
-/// the most likely needed first; empty if nothing is worth it.
+/// Lists the statements of the session with values that neither the summary nor the kept messages
+/// name. Chooses the values that are most likely to be needed first; empty if none is worth it.
 pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit) -> String {
     let counter = answered.counter;
     let heading = match answered.language {
@@ -54,7 +54,7 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
         return String::new();
     }
     let mut chooser = Chooser::new(ledger.index(), answered);
-    // By the numbers of their segments.
+    // Sorted by the numbers of their segments.
     let mut lines = BTreeMap::new();
     while lines.len() < limit.lines {
         let Some((number, line)) = chooser.next(left) else {
@@ -70,13 +70,13 @@ pub fn missing_values(ledger: &Ledger, answered: &Answered<'_>, limit: ListLimit
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Candidates, each with its segment number, and what is said already.
+/// The candidates, each with its segment number, and the values that are already said.
 struct Chooser<'i, 'a> {
     index: &'i Index,
     answered: &'i Answered<'a>,
     chances: Vec<f64>,
     told: Vec<u8>,
-    /// Bytes of the user's messages, by their lines.
+    /// The bytes of the user's messages, by line.
     own: HashMap<u64, usize>,
     left: Vec<usize>,
 }
@@ -105,25 +105,25 @@ impl<'i, 'a> Chooser<'i, 'a> {
         chooser
     }
 
-    /// The numbers of its values that nothing tells.
+    /// The numbers of the segment's values that are not said elsewhere.
     fn values(&self, segment: &Segment) -> impl Iterator<Item = usize> {
         let marks = self.index.marks(segment).iter().map(|mark| mark.id as usize);
         marks.filter(|id| self.told[*id] == 0)
     }
 
-    /// Whether one of these values is likely to be needed.
+    /// Returns true if one of these values is likely to be needed.
     fn is_likely(&self, segment: &Segment) -> bool {
         let least = if self.is_own(segment) { 0.0 } else { LEAST_CHANCE };
         self.values(segment).any(|id| self.chances[id] > least)
     }
 
-    /// Whether the user wrote it himself.
+    /// Returns true if the user wrote the segment for this session.
     fn is_own(&self, segment: &Segment) -> bool {
         let bytes = self.own.get(&segment.line).copied().unwrap_or_default();
         segment.origin == Origin::User && bytes <= PASTED
     }
 
-    /// All of these chances, by who spoke.
+    /// The sum of the probabilities of these values, weighted by speaker.
     fn worth(&self, segment: &Segment) -> f64 {
         let ids: BTreeSet<usize> = self.values(segment).collect();
         let all: f64 = ids.into_iter().map(|id| self.chances[id]).sum();
@@ -136,7 +136,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
         all * weight
     }
 
-    /// The best one that fits.
+    /// Returns the best candidate that fits.
     fn next(&mut self, room: u64) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
@@ -159,7 +159,7 @@ impl<'i, 'a> Chooser<'i, 'a> {
     }
 }
 
-/// A statement with who made it; a quote of a tool with the call that it answers.
+/// Writes a statement with its speaker. A quote of a tool has the call that it answers.
 fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String {
     let text = index.text(segment).replace('\n', " ");
     match (segment.origin, (answered.source_of)(segment.line)) {
@@ -178,7 +178,8 @@ const CODE: [&str; 30] = [
     "\\n", "</", "/>", "${", "{}", "[]", "@@", "//", " | ", "old_string", "new_string", "`json:", "timeout", "import ", "return ",
 ];
 
-/// Whether a reader understands it alone: a sentence, or a name with its value; no line of code.
+/// Returns true if a reader understands the text on its own: a sentence, or a name with its value,
+/// but not a line of code.
 fn is_statement(text: &str) -> bool {
     let text = text.trim().trim_start_matches(['-', '*', '•', ' ']);
     let begins = text.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '“' | '《'));
@@ -207,8 +208,8 @@ fn is_code(text: &str) -> bool {
     CODE.iter().any(|mark| without_urls.contains(mark)) || calls(text) || is_numbered()
 }
 
-/// Whether a text has a value that cannot be guessed: an id, number, date, address or path. Names
-/// from code can be looked up.
+/// Returns true if a text has a value that cannot be guessed: an id, number, date, address or path.
+/// Names in code do not count, because they can be looked up.
 fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
     let is_end = |c: char| c.is_whitespace() || "\"'`(),;<>[]{}=，。；、（）".contains(c);
     let words = text.split(is_end).map(|word| word.trim_matches(['.', ':', '?', '!', '：']));
@@ -222,11 +223,11 @@ fn has_value(text: &str, origin: Origin, summary: &str) -> bool {
 }
 
 static SOURCES: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("sources"));
-/// Tools that look for lines in files.
+/// Tools that search for lines in files.
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
 
-/// Whether it is no line of code, of a search or of the output of a command that is only a
-/// member of something: that can be looked up, and says nothing alone.
+/// Returns false for a line of code, of a search, or of a command's output that is only a member of
+/// something. Such a line can be looked up, and means nothing on its own.
 fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool {
     if segment.origin == Origin::Call {
         return !text.contains(';') && text.len() <= 120;
@@ -242,12 +243,12 @@ fn is_no_listing(text: &str, segment: &Segment, answered: &Answered<'_>) -> bool
     let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(end);
-    // The output of commands is full of members without an object.
+    // The output of commands is full of members without their object.
     let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }
 
-/// `"order_id": "W8123"`, `port: 9443`.
+/// Returns true for a name with its value: `"order_id": "W8123"`, `port: 9443`.
 fn is_pair(text: &str) -> bool {
     let Some((name, value)) = text.split_once([':', '：']) else {
         return false;
@@ -260,7 +261,7 @@ fn is_pair(text: &str) -> bool {
         && value.contains(char::is_alphanumeric)
 }
 
-/// Whether the summary has the names of all files that a text names, by other paths.
+/// Returns true if the summary names all files that a text names, if by other paths.
 fn names_known_files(text: &str, summary: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';');

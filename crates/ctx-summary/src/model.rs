@@ -1,11 +1,11 @@
 //! A summary by a model, from an input of any length.
 //!
-//! Text that fits into the model's window is summarized in one request. Longer text is split at the
-//! borders of messages; each part is summarized, and the summaries are summarized in turn, until
-//! one is left. No input is too long:
-//! - a summary that leaves no room for another one is cut in its middle,
-//! - a part without an answer is replaced by its head and tail,
-//! - more than [`MOST_PARTS`] parts are thinned out first.
+//! Text that fits into the model's window is summarized in one request. Longer text is split
+//! between messages; each part is summarized, and the summaries are summarized in turn until only
+//! one is left. Input of any length works:
+//! - a summary that is too long to leave space for another one is cut in its middle,
+//! - a part without an answer is replaced by its beginning and end,
+//! - if there are more than [`MOST_PARTS`] parts, their messages are shortened first.
 
 use ctx_tokens::TokenCounter;
 
@@ -13,7 +13,7 @@ use crate::transcript::{Record, pack, shorten};
 use crate::{Filling, Template, Transcript};
 use ctx_llm::{Completion, LlmError, Question};
 
-/// Models cannot count, so that they may write a fifth more than they are asked for.
+/// The model may write a fifth more than requested, because models cannot count.
 pub const USUAL_PERCENT: u64 = 120;
 
 /// What to summarize, and how.
@@ -23,54 +23,56 @@ pub struct Job<'a> {
     pub template: &'a Template,
     /// The messages.
     pub transcript: &'a Transcript,
-    /// Summaries of what came before, redacted by the caller if they come from elsewhere.
+    /// Summaries of the earlier part, redacted by the caller if they come from elsewhere.
     pub earlier: &'a str,
-    /// What a summary must name, as found by code; only sent if the record is incomplete.
+    /// Items that a summary must contain, found by code. They are only sent if the record is
+    /// incomplete.
     pub reminder: &'a str,
     /// What the user wants emphasized.
     pub instructions: &'a str,
-    /// Length of the summary in tokens that is asked for.
+    /// The requested length of the summary, in tokens.
     pub target: u64,
-    /// The model may write so many percent of that; [`USUAL_PERCENT`].
+    /// The percentage of that length that the model may write, usually [`USUAL_PERCENT`].
     pub most_percent: u64,
     /// Input and output of the model together, in tokens.
     pub window: u64,
-    /// Counts tokens, as the model does or nearly so.
+    /// Counts tokens like the model, or nearly so.
     pub counter: &'static dyn TokenCounter,
 }
 
-/// A summary, and what it took.
+/// A summary, and how it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSummary {
     /// The text.
     pub text: String,
-    /// Answers of the model that went into it.
+    /// The number of answers of the model that went into it.
     pub answers: u32,
-    /// Parts the messages were cut into.
+    /// The number of parts into which the messages were split.
     pub parts: usize,
-    /// The model ran into its limit before it had said all.
+    /// True if the model reached its limit before it had finished.
     pub cut: bool,
-    /// Parts whose head and tail stand for a summary: the model gave none.
+    /// The number of parts that the model did not summarize. The summary has their beginnings and
+    /// ends instead.
     pub excerpts: usize,
-    /// Results and arguments of tools that were cut so that the record fits.
+    /// The number of results and arguments of tools that were cut so that the record fits.
     pub cuts: usize,
-    /// The messages were too many: their middles were left out.
+    /// True if there were too many messages, so that their middles were left out.
     pub thinned: bool,
 }
 
-/// A question has room for at least so many tokens of the record.
+/// The fewest tokens of the record that a question contains.
 const SMALLEST_INPUT: u64 = 200;
-/// More parts are not asked for: each takes a model some seconds, and a zone of
-/// that size has millions of tokens.
+/// The greatest number of parts. Each takes a model some seconds, and that many parts have millions
+/// of tokens.
 const MOST_PARTS: usize = 96;
-/// Characters of one message when there are too many, before they are made fewer still.
+/// The characters of one message if there are too many, at first and at the least.
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
-/// Tokens of the line that says which part it is.
+/// The tokens of the line that says which part a text is.
 const LABEL: u64 = 24;
 
-/// Sums up; `ask` puts one question to the model. An input that the model calls
-/// too long is cut smaller, down to a limit.
+/// Summarizes the messages; `ask` sends one question to the model. If the model says that an input
+/// is too long, smaller inputs are tried, down to a limit.
 pub fn summarize(
     job: &Job<'_>,
     ask: &mut dyn FnMut(&Question<'_>) -> Result<Completion, LlmError>,
@@ -85,8 +87,8 @@ pub fn summarize(
     }
 }
 
-/// Tokens of record that fit into one question. A tenth of the window is left
-/// free: chat templates add tokens, and tokenizers differ.
+/// The tokens of the record that fit into one question. A tenth of the window stays free, because
+/// chat templates add tokens and tokenizers differ.
 fn room(job: &Job<'_>) -> u64 {
     let (system, message) = fill(job, job.target, "", "-");
     let prompt = job.counter.count(&system) + job.counter.count(&message);
@@ -98,7 +100,7 @@ fn fill(job: &Job<'_>, target: u64, earlier: &str, transcript: &str) -> (String,
     job.template.fill(&Filling { target, instructions: job.instructions, earlier, transcript })
 }
 
-/// The limit of an answer for which this many tokens are requested; at most half of the window.
+/// The limit for an answer with this target, in tokens: at most half of the window.
 fn most_output(job: &Job<'_>, target: u64) -> u64 {
     let most = target.min(job.target) * job.most_percent / 100;
     most.min(job.window / 2).max(1)
@@ -114,7 +116,7 @@ struct Run<'a, 'q> {
 impl Run<'_, '_> {
     fn all(mut self) -> Result<ModelSummary, LlmError> {
         let earlier = self.job.earlier.trim();
-        // A complete record has everything that the reminder names.
+        // A complete record contains everything that the reminder names.
         let whole = self.within(earlier).filter(|record| record.cuts == 0);
         if let Some(record) = whole {
             return self.last(earlier, &record.pieces.join("\n\n"));
@@ -132,8 +134,7 @@ impl Run<'_, '_> {
         self.last("", texts.first().map_or("", String::as_str))
     }
 
-    /// The record in the remaining room; `None` if there is too little, so that it becomes one more
-    /// part of the record.
+    /// Returns the record if it fits into the remaining space; `None` if that is too little.
     fn within(&self, known: &str) -> Option<Record> {
         let Job { transcript, counter, .. } = *self.job;
         let room = self.room.checked_sub(counter.count(known))?;
@@ -145,7 +146,7 @@ impl Run<'_, '_> {
         [self.job.earlier.trim(), self.job.reminder.trim()].join("\n\n").trim().to_owned()
     }
 
-    /// All messages, packed; the earlier summary is the first of them.
+    /// Packs all messages into parts. The earlier summary precedes them.
     fn parts(&mut self) -> Vec<String> {
         let mut pieces = Vec::new();
         let known = self.known();
@@ -169,8 +170,8 @@ impl Run<'_, '_> {
         parts
     }
 
-    /// Each text summed up, and the summaries packed for the next question. Two
-    /// of them fit into one, so that every round leaves fewer texts than it found.
+    /// Summarizes each text, and packs the summaries for the next question. Two summaries fit into
+    /// one question, so every round leaves fewer texts.
     fn round(&mut self, texts: &[String]) -> Result<Vec<String>, LlmError> {
         let most = self.room / 2 - LABEL;
         let target = self.job.target.min(self.room / 3).max(1);
@@ -202,7 +203,8 @@ impl Run<'_, '_> {
         target: u64,
         part: (usize, usize),
     ) -> Result<String, LlmError> {
-        // Only earlier summaries may be old; the paragraph must stay.
+        // The record is empty if there is only an earlier summary, but the prompt needs its
+        // paragraph.
         let record = if record.is_empty() { "(nothing)" } else { record };
         let (system, message) = fill(self.job, target, earlier, record);
         let completion = (self.ask)(&Question {
@@ -217,12 +219,12 @@ impl Run<'_, '_> {
     }
 }
 
-/// Head and tail of a text in at most `limit` tokens.
+/// Shortens a text to its beginning and end, in at most `limit` tokens.
 fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
     if counter.count_up_to(text, limit).is_some() {
         return text.to_owned();
     }
-    // No token has less than a quarter of a character, few have more than eight.
+    // Few tokens have more than eight characters.
     let mut chars = usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(8);
     loop {
         let short = shorten(text, chars);
@@ -255,8 +257,8 @@ mod tests {
         transcript
     }
 
-    /// A model with `window` tokens that answers with the facts' numbers it saw,
-    /// as far as it may write.
+    /// A model with a window of `window` tokens. It answers with the numbers of the facts that it
+    /// saw, as far as its limit allows.
     fn model(
         window: u64,
         log: &mut Vec<String>,
@@ -305,7 +307,7 @@ mod tests {
         (outcome, log)
     }
 
-    /// The outcome with an obedient model, and the number of requests.
+    /// The outcome with a model that follows its instructions, and the number of requests.
     fn with(
         transcript: &Transcript,
         earlier: &str,
@@ -355,7 +357,7 @@ mod tests {
         assert_eq!(summary.answers as usize, log.len());
         assert!(log[0].contains("[earlier summary]\nit began"), "{}", log[0]);
         assert!(log.last().expect("asked").contains("[summary of part 1 of "));
-        // Every message went into some question.
+        // Every message is in some question.
         for number in 0..120 {
             let fact = format!("fact {number} of");
             assert_eq!(log.iter().filter(|text| text.contains(&fact)).count(), 1, "{fact}");
@@ -413,7 +415,7 @@ mod tests {
         let summary = outcome.expect("a summary");
         assert_eq!(summary.excerpts, 1);
         assert_eq!(summary.text, "short");
-        // With the last question there is nothing to go on with.
+        // Nothing follows the last question, so its error is returned.
         let (outcome, _) =
             with(&transcript(3), "", 4000, |_| Err(LlmError::Refused("no".to_owned())));
         assert!(matches!(outcome, Err(LlmError::Refused(_))));

@@ -1,4 +1,4 @@
-//! The rule summary: counted and quoted, never guessed, without any model.
+//! The rule summary: it counts and quotes, without a model and without guesses.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
@@ -11,12 +11,12 @@ use crate::earlier::RULE_HEADING;
 use crate::ledger::own_words;
 use ctx_text::{first_chars, one_line};
 
-/// Topics are the last user messages, so many …
+/// The topics are the beginnings of this many last user messages, …
 const TOPICS: usize = 3;
-/// … with this many characters each.
+/// … in this many characters each.
 const TOPIC_CHARS: usize = 50;
-/// How much of a message is used for a topic: enough that no secret is cut in two before it is
-/// recognized.
+/// The number of characters of a message that are read for a topic. They are enough that no secret
+/// is cut in two before it is recognized.
 const TOPIC_SOURCE_CHARS: usize = 2_000;
 
 const HEADING: &str = "## 会话摘要 / Session summary";
@@ -27,13 +27,13 @@ const TOOLS: &str = "- 使用的工具 / Tools used: ";
 const EARLIER: &str = "### 更早的摘要 / Earlier summary";
 const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
 
-/// Takes the messages of an old zone and says what was in it: how many user
-/// messages and tool calls, the latest topics, the tools. Memory does not grow
-/// with the zone, only with the tools' names and with earlier summaries.
+/// Reads the messages to summarize and reports the number of user messages and tool calls, the
+/// latest topics, and the tools. Memory does not grow with the messages, but only with the names of
+/// tools and with earlier summaries.
 ///
-/// An earlier rule summary is added up with the new one; any other earlier
-/// summary stands word for word in a section of its own, of which there is one
-/// however often a session is compacted.
+/// The counts of an earlier rule summary are added to the new ones. Any other earlier summary is
+/// kept word for word in a section of its own. There is only one such section, however often a
+/// session is compacted.
 #[derive(Debug, Default)]
 pub struct RuleSummary {
     user_messages: u64,
@@ -47,7 +47,7 @@ pub struct RuleSummary {
 }
 
 impl RuleSummary {
-    /// One more message of the old zone, in order.
+    /// Adds the next message to summarize.
     pub fn push(&mut self, message: &Message<'_>) {
         for call in message.calls() {
             self.tool_calls += 1;
@@ -61,9 +61,9 @@ impl RuleSummary {
         }
     }
 
-    /// A summary of what was before the old zone, as [`crate::Recognizer`] finds it.
+    /// Adds a summary of earlier messages, as [`crate::Recognizer`] finds it.
     pub fn push_earlier(&mut self, text: &str) {
-        // Whoever wrote it may have been less careful.
+        // Its writer may not have redacted it.
         let text = &self.clean(text);
         let Some(own) = OwnSummary::parse(text) else {
             self.carried.add_text(text);
@@ -88,16 +88,16 @@ impl RuleSummary {
         clean.into_owned()
     }
 
-    /// The summary. With a limit in tokens it is shortened to fit: lines of earlier summaries go
-    /// first, the oldest before others, and a line reports it; then tools, then topics. Counts
-    /// always stay.
+    /// Writes the summary. With a limit in tokens it is shortened to fit: first the lines of
+    /// earlier summaries go, the oldest first, and a line reports it; then tools, then topics. The
+    /// counts always stay.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
         let mut cut = Cut::default();
         let Some(limit) = limit else {
             return self.write(cut);
         };
         let most = [self.carried.lines.len(), self.tools.len(), self.topics.len()];
-        // Each stage cuts as little as is enough, and all of it when it is not.
+        // Each stage cuts no more than necessary, but everything if that is not enough.
         for (stage, most) in most.into_iter().enumerate() {
             let fits = |amount| {
                 let mut cut = cut;
@@ -124,7 +124,7 @@ impl RuleSummary {
         for part in &message.parts {
             match part {
                 Part::Text(text) => {
-                    // A log that was pasted is no topic of the user's.
+                    // A pasted log is not a topic of the user.
                     source.push_str(&own_words(first_chars(text, TOPIC_SOURCE_CHARS)));
                     source.push(' ');
                 }
@@ -143,7 +143,7 @@ impl RuleSummary {
         self.topics.push_back(topic);
     }
 
-    /// Topics that are older than an earlier summary's end become one of its lines.
+    /// Turns topics from before the end of an earlier summary into one of its lines.
     fn retire_topics(&mut self) {
         if !self.topics.is_empty() {
             let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");
@@ -178,11 +178,11 @@ impl RuleSummary {
     }
 }
 
-/// How many are left out of the carried lines, of the tools and of the topics: lines and
-/// topics from the oldest, tools from the last.
+/// The number of carried lines, of tools and of topics to leave out. The oldest lines and topics
+/// and the last tools go first.
 type Cut = [usize; 3];
 
-/// The least amount up to `most` that is enough, found by halving.
+/// Finds the least amount up to `most` that is enough, by bisection.
 fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
     if enough(0) {
         return Some(0);
@@ -206,14 +206,14 @@ fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
 #[derive(Debug, Default)]
 struct Carried {
     lines: Vec<String>,
-    /// Lines that earlier compactions left out.
+    /// The number of lines that earlier compactions left out.
     left_out: u64,
 }
 
 const LEFT_OUT: (&str, &str) = ("（已省略更早的 ", " 行 / older lines left out）");
 
 impl Carried {
-    /// The text of a summary, word for word.
+    /// Adds the text of a summary word for word.
     fn add_text(&mut self, text: &str) {
         let text = text.trim_matches('\n');
         if text.is_empty() {
@@ -230,7 +230,7 @@ impl Carried {
         }
     }
 
-    /// A line of its own; lines of one kind stand together.
+    /// Adds a single line. Lines of topics are grouped.
     fn add_line(&mut self, line: &str) {
         let is_topics = |line: &String| line.starts_with(EARLIER_TOPICS);
         if !self.lines.is_empty() && !self.lines.last().is_some_and(is_topics) {
@@ -243,7 +243,7 @@ impl Carried {
         self.lines.is_empty() && self.left_out == 0
     }
 
-    /// Without the `skip` oldest lines.
+    /// Writes the lines without the `skip` oldest.
     fn write(&self, skip: usize) -> String {
         let count = |lines: &[String]| lines.iter().filter(|line| !line.is_empty()).count() as u64;
         let (gone, kept) = self.lines.split_at(skip);
@@ -262,7 +262,7 @@ fn left_out(line: &str) -> Option<u64> {
     count.strip_suffix(LEFT_OUT.1)?.parse().ok()
 }
 
-/// A rule summary read back.
+/// A parsed rule summary.
 #[derive(Debug, PartialEq, Eq)]
 struct OwnSummary<'t> {
     user_messages: u64,
@@ -274,7 +274,7 @@ struct OwnSummary<'t> {
 }
 
 impl<'t> OwnSummary<'t> {
-    /// `None` unless every line before the carried section is one that we write.
+    /// Returns `None` unless every line before the carried section has the form of our own lines.
     fn parse(text: &'t str) -> Option<Self> {
         let (first, rest) = text.trim_start().split_once('\n')?;
         if first != HEADING && first != RULE_HEADING {
@@ -289,7 +289,7 @@ impl<'t> OwnSummary<'t> {
             return None;
         }
         let find = |label: &str| facts.lines().find_map(|line| line.strip_prefix(label));
-        // `+7`: tools that had no room.
+        // `+7` counts tools that did not fit.
         let is_count = |tool: &str| tool.trim_start_matches('+').parse::<u64>().is_ok();
         let tools = find(TOOLS).into_iter().flat_map(|tools| tools.split(", "));
         Some(Self {

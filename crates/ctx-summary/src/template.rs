@@ -7,11 +7,11 @@ use crate::Language;
 /// The values for a template's placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling<'a> {
-    /// Length of the summary in tokens.
+    /// The length of the summary in tokens.
     pub target: u64,
     /// What the user wants emphasized.
     pub instructions: &'a str,
-    /// The summary of what came before.
+    /// The summary of earlier messages.
     pub earlier: &'a str,
     /// The messages.
     pub transcript: &'a str,
@@ -19,48 +19,47 @@ pub struct Filling<'a> {
 
 /// A prompt for a summary.
 ///
-/// Text before the first line `---` is the system prompt, the rest is the message; without that
-/// line all of it is the message. `{{target}}`, `{{instructions}}`, `{{earlier}}` and
+/// Text before the first line `---` is the system prompt, and the rest is the message. Without that
+/// line, all of the text is the message. `{{target}}`, `{{instructions}}`, `{{earlier}}` and
 /// `{{transcript}}` are replaced; `{{transcript}}` is required. A paragraph whose placeholder is
-/// empty is omitted, together with a preceding paragraph that ends in a colon. A first line `<!--
-/// target: 500 -->` is not part of the prompt and sets the length of the summary in tokens.
+/// empty is omitted, together with a preceding paragraph that ends in a colon. A first line
+/// `<!-- target: 500 -->` is not part of the prompt and sets the length of the summary in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     target: Option<u64>,
     system: String,
     message: String,
-    /// Whether the model translates the headings, so that they are unknown.
+    /// True if the model translates the headings, so that they are unknown.
     translates: bool,
 }
 
-/// Why a text is no template.
+/// The reason why a text is not a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The messages would not be sent.
+    /// The template would not send the messages.
     #[error("the template has no {{{{transcript}}}}")]
     NoTranscript,
-    /// Not a known placeholder, probably a typing error.
+    /// An unknown placeholder, probably a typing error.
     #[error("the template has an unknown placeholder {{{{{0}}}}}")]
     Unknown(String),
 }
 
-/// The templates inside.
+/// The built-in templates.
 const INSIDE: [(&str, &str); 3] = [
     (Template::DEFAULT, include_str!("../../../prompts/default.md")),
     ("sanbot", include_str!("../../../prompts/sanbot.md")),
     ("synapse", include_str!("../../../prompts/synapse.md")),
 ];
-/// The default one in Chinese.
+/// The default template in Chinese.
 const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
-/// The replacement for summaries with so few tokens that headings would cost too many.
+/// The template for summaries with so few tokens that headings would cost too much.
 const SMALL: &str = include_str!("../../../prompts/small.md");
 const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
 const SMALL_TARGET: u64 = 250;
 /// The sentence about its headings, and its replacement for users of other languages.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
-/// The sentence about empty sections, and its replacement for policies that want to see all of
-/// them.
+/// The sentence about empty sections, and its replacement for policies that want all sections.
 const EMPTY: [(&str, &str); 2] = [
     (
         "A section with nothing in it is left out.",
@@ -70,22 +69,22 @@ const EMPTY: [(&str, &str); 2] = [
 ];
 
 impl Template {
-    /// The name of the one that is taken where none is named.
+    /// The name of the default template.
     pub const DEFAULT: &str = "default";
 
-    /// The names of the templates inside.
+    /// The names of the built-in templates.
     pub fn names() -> impl Iterator<Item = &'static str> {
         INSIDE.iter().map(|(name, _)| *name)
     }
 
-    /// One of the templates inside.
+    /// Returns a built-in template by its name.
     pub fn by_name(name: &str) -> Option<Self> {
         let (_, text) = INSIDE.iter().find(|(known, _)| *known == name)?;
         text.parse().ok()
     }
 
-    /// The default template for short summaries in this language; `None` if there is room for the
-    /// sections of the usual one.
+    /// Returns the default template for short summaries in this language; `None` if the usual one
+    /// fits.
     pub fn small_in(language: Language, target: u64) -> Option<Self> {
         let text = match language {
             Language::Chinese => SMALL_CHINESE,
@@ -94,8 +93,7 @@ impl Template {
         (target < SMALL_TARGET).then(|| text.parse().ok())?
     }
 
-    /// The one that is taken where none is named, for a user of this language: its headings
-    /// are in it.
+    /// Returns the default template for a user of this language, with headings in it.
     pub fn default_in(language: Language) -> Option<Self> {
         match language {
             Language::English => Self::by_name(Self::DEFAULT),
@@ -111,7 +109,7 @@ impl Template {
         }
     }
 
-    /// The same, asking for all of its sections, whether or not something is in them.
+    /// Returns the same template, but asks for all of its sections, even empty ones.
     #[must_use]
     pub fn with_all_sections(mut self) -> Self {
         for (left_out, named) in EMPTY {
@@ -120,13 +118,13 @@ impl Template {
         self
     }
 
-    /// The length in tokens that it asks for by default.
+    /// The default length of its summary, in tokens.
     pub fn target(&self) -> Option<u64> {
         self.target
     }
 
     /// The required headings of a summary, without `## `: those of the system prompt, or of the
-    /// message if there is none, except the one above the messages themselves.
+    /// message if there is no system prompt, except the heading above the messages themselves.
     pub fn headings(&self) -> Vec<String> {
         if self.translates {
             return Vec::new();
@@ -149,7 +147,7 @@ impl Template {
         format!("{system}\n{message}")
     }
 
-    /// System prompt and message.
+    /// Returns the system prompt and the message.
     pub fn fill(&self, filling: &Filling<'_>) -> (String, String) {
         (fill(&self.system, filling), fill(&self.message, filling))
     }
@@ -179,7 +177,7 @@ impl FromStr for Template {
     }
 }
 
-/// The length in the first line, and the rest.
+/// Splits the length in the first line from the rest.
 fn target_of(text: &str) -> (Option<u64>, &str) {
     let said = || {
         let (line, rest) = text.split_once('\n')?;
@@ -199,7 +197,7 @@ fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
     })
 }
 
-/// The names between `{{` and `}}`, in order.
+/// Returns the names between `{{` and `}}`, in order.
 fn placeholders(text: &str) -> impl Iterator<Item = &str> {
     text.split("{{").skip(1).filter_map(|rest| rest.split_once("}}")).map(|(name, _)| name.trim())
 }
@@ -219,7 +217,7 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
     replace(&kept.join("\n\n"), filling)
 }
 
-/// Values are put in, not read: what looks like a placeholder in them stays.
+/// Values are inserted without being read, so placeholders in them stay.
 fn replace(text: &str, filling: &Filling<'_>) -> String {
     let mut pieces = text.split("{{");
     let mut filled = pieces.next().unwrap_or_default().to_owned();

@@ -382,7 +382,7 @@ mod tests {
             texts(&mut notes),
             [
                 "in the model's answer: sections missing: Goal",
-                "the model's answer was repaired: lines of talk removed: 1, \
+                "the model's answer was repaired: lines of conversation removed: 1, \
                  marked as unverified: 2, sections missing: Goal",
             ]
         );

@@ -363,7 +363,7 @@ mod tests {
         let summary = write(&writer, &[ASK], &mut notes).expect("by code");
         assert!(summary.text.contains("W8123") && !summary.failed_check);
         let told = texts(&mut notes).concat();
-        let why = "the answer goes on with the conversation; the extractive summary is taken";
+        let why = "the answer continues the conversation; the extractive summary is taken";
         assert!(told.ends_with(why), "{told}");
         writer.model.as_mut().expect("a model").must_answer = true;
         let error = write(&writer, &[ASK], &mut notes).expect_err("it must answer");

@@ -1,10 +1,10 @@
 //! Sentences that tell the reader to do something.
 //!
-//! The next model reads a summary as its own past. A command that nobody gave is the worst thing a
-//! summary can contain: "You must now …" or "Ignore earlier rules …" is removed unless people or
-//! the model wrote these words together. The output of a tool is no support, because the user did
-//! not write it. "Remove the import" is a usual way to write down what is open; without support it
-//! is marked and stays.
+//! The next model reads a summary as its own past, so the worst content of a summary is a command
+//! that nobody gave. "You must now …" or "Ignore earlier rules …" is removed unless people or the
+//! model wrote these words together. The output of a tool does not support a command, because the
+//! user did not write it. "Remove the import" is a usual way to note an open task, so without
+//! support it is only marked.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -23,25 +23,25 @@ pub(super) enum CommandVerdict {
     Marked,
 }
 
-/// How much a command may do.
+/// The effect that a command may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Force {
     /// Addresses the reader, or overrides what was said before.
     Address,
     /// Destroys, sends, installs or executes.
     Danger,
-    /// Goes on with the work.
+    /// Continues the work.
     Work,
 }
 
-/// How commands begin, the strongest first.
+/// The beginnings of commands, the strongest first.
 static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
     [(Force::Address, "address"), (Force::Danger, "danger"), (Force::Work, "work")]
         .map(|(force, list)| (force, beginning(list)))
 });
 
 /// Matches a text that begins with an entry of a list, or of its second list, which needs no word
-/// boundary after it. `请删除` is as strong as `删除`, `please delete` as `delete`.
+/// boundary after it. `请删除` counts like `删除`, and `please delete` like `delete`.
 fn beginning(list: &str) -> Regex {
     let words = LISTS.pattern(list);
     let others = LISTS.pattern(&format!("{list}, whatever follows"));
@@ -50,18 +50,18 @@ fn beginning(list: &str) -> Regex {
     regex(&format!(r"^(?:(?:{words})(?:\W|$)|{others}|{polite})"))
 }
 
-/// The end of a clause: of a sentence, or of a label before it.
+/// Matches the end of a clause: of a sentence, or of a label before one.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！：；]|[.!:;>][*_]* "));
-/// `- [ ] `, `3. `, `**`.
+/// Matches `- [ ] `, `3. `, `**`.
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
-/// The end of a sentence.
+/// Matches the end of a sentence.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"[。！？]|[.!?](?:\s|$)"));
-/// A command that addresses somebody.
+/// Matches the beginning of a command that addresses somebody.
 static SAID: LazyLock<Regex> = LazyLock::new(|| regex("^(?:please|immediately|请|立即|马上|务必)"));
 
-/// The commands of a line that nothing in the source supports: whole sentences, in order.
+/// Returns the commands of a line without support in the source: whole sentences, in order.
 pub(super) fn unsupported(
     line: &str,
     area: Area,
@@ -75,7 +75,7 @@ pub(super) fn unsupported(
         };
         let end = SENTENCE.find_at(line, start.start);
         let end = end.map_or(line.len(), |end| end.end());
-        // An earlier check may have put its mark there.
+        // An earlier check may have marked the sentence.
         let sentence = line[start.start..end].trim_end();
         let marked = sentence.strip_suffix(UNVERIFIED);
         let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
@@ -89,11 +89,12 @@ pub(super) fn unsupported(
 
 fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> {
     let force = force(clause)?;
-    // Under "Done" a verb at the beginning reports what happened; Chinese has no other form for it.
+    // Under "Done" a sentence that begins with a verb reports what happened. Chinese has no other
+    // form for it.
     if area == Area::Done && force != Force::Address {
         return None;
     }
-    // Nothing in another language has support, whether it is true or not.
+    // Text in another language has no support, whether it is true or not.
     if source.lacks_language(clause) {
         let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
         return (is_said || force == Force::Address).then_some(CommandVerdict::Marked);
@@ -111,13 +112,13 @@ fn verdict(clause: &str, area: Area, source: &Source) -> Option<CommandVerdict> 
 
 fn force(clause: &str) -> Option<Force> {
     let clause = lower(clause);
-    // A label, not a file to open.
+    // This is a label, and not a file to open.
     let is_label = clause.trim_end_matches([' ', '*', '_']) == "open:";
     let command = COMMANDS.iter().find(|(_, begins)| !is_label && begins.is_match(&clause));
     command.map(|(force, _)| *force)
 }
 
-/// The line without its bullet, and what follows a label or a full stop in it.
+/// Splits a line without its bullet into clauses, which also end after a label or a full stop.
 fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut end = line.len() - without_bullet(line).len();
     pieces(without_bullet(line), &END).map(move |piece| {
@@ -127,7 +128,7 @@ fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The line without what marks it as an item of a list, or as strong.
+/// Returns the line without the marks of a list item or of bold text.
 pub(super) fn without_bullet(line: &str) -> &str {
     &line[BULLET.find(line).map_or(0, |bullet| bullet.end())..]
 }

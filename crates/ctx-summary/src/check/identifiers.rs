@@ -1,7 +1,7 @@
-//! What a model can invent: paths, addresses, ids, hashes, numbers.
+//! Identifiers that a model can invent: paths, addresses, ids, hashes, numbers.
 //!
-//! A line or a range of lines after a path is known by its ends, because a reader of a listing
-//! writes `317-318` for two lines that it shows.
+//! For lines after a path, only the ends of the range must be known, because a reader of a listing
+//! writes `317-318` for two lines that the listing shows.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub(super) enum IdentifierKind {
     Number,
 }
 
-/// Gathers what is in a source.
+/// Adds the identifiers of a source text to `seen`.
 pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     for range in tokens(text) {
         let token = &text[range];
@@ -36,7 +36,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
             }
             numbers::gather(piece, seen);
         }
-        // Files may be named by the end of their names: `_test.go`.
+        // A file may be named by the end of its name: `_test.go`.
         for part in segments(token) {
             if let Some(at) = part.rfind('_') {
                 seen.insert(hash_lowercase(&part[at..]));
@@ -48,7 +48,7 @@ pub(super) fn gather(text: &str, seen: &mut HashedSet) {
     }
 }
 
-/// The identifiers of a line that are nowhere in the source, with their places.
+/// Returns the identifiers of a line that are nowhere in the source, with their positions.
 pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<Range<usize>> {
     let mut found = tokens(line);
     found.retain(|range| {
@@ -56,7 +56,7 @@ pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<R
         let Some(kind) = kind(token) else {
             return false;
         };
-        // `strings.to_lower(…)` is a call, not a file.
+        // `strings.to_lower(…)` is a call and not a file.
         let is_call = line[range.end..].starts_with('(') && !token.contains('/');
         let is_derived = || match kind {
             IdentifierKind::Url => false,
@@ -69,7 +69,7 @@ pub(super) fn invented(line: &str, seen: &HashedSet, phrases: &Phrases) -> Vec<R
     found
 }
 
-/// Whether the text before a number announces a rounding, which is new.
+/// Returns true if the text before a number says that it is rounded, since a rounded number is new.
 fn is_rounded(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches(['`', '*']);
     ["about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近"]
@@ -96,7 +96,7 @@ fn is_known(token: &str, kind: IdentifierKind, seen: &HashedSet) -> bool {
     }
 }
 
-/// Whether each part of a path or an address follows the one before it.
+/// Returns true if each part of a path or an address follows the one before it in the source, too.
 fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     let mut steps = steps(path).peekable();
     if steps.peek().is_none() {
@@ -105,7 +105,7 @@ fn are_steps_known(path: &str, seen: &HashedSet) -> bool {
     steps.all(|(first, second)| seen.has(hash_pair(hash_lowercase(first), hash_lowercase(second))))
 }
 
-/// A path and the lines after it: `a.rs:3-7`, `a.rs#L3`.
+/// Splits a path from the lines after it: `a.rs:3-7`, `a.rs#L3`.
 fn split_lines(path: &str) -> (&str, &str) {
     let is_line = |c: char| c.is_ascii_digit() || ":-,#L".contains(c);
     let name = path.trim_end_matches(is_line);
@@ -131,22 +131,22 @@ fn kind(token: &str) -> Option<IdentifierKind> {
         return None;
     }
     let head = token.bytes().take_while(u8::is_ascii_digit).count();
-    // A moment: `2026-01-02T03:04:05Z`.
+    // A point in time: `2026-01-02T03:04:05Z`.
     if digits >= 8 && letters <= 2 && head >= 4 {
         return Some(IdentifierKind::Number);
     }
-    // `10-minute`: words.
+    // `10-minute` counts as words.
     if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
         return None;
     }
-    // `500ms`, `1.5MB`, `3rd`: a number and what it counts.
+    // `500ms`, `1.5MB` and `3rd` are a number and what it counts.
     let amount = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_amount = amount.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
     if head > 0 && letters <= 3 && is_amount {
         return (digits >= 4).then_some(IdentifierKind::Number);
     }
     let tail = token.bytes().rev().take_while(u8::is_ascii_digit).count();
-    // `base64`, `python3`, `utf-8`: words.
+    // `base64`, `python3` and `utf-8` are words.
     let is_word = tail == digits
         && tail < 4
         && token[..token.len() - tail].chars().all(|c| c.is_alphabetic() || c == '-');
@@ -176,8 +176,8 @@ fn is_path(token: &str) -> bool {
     }
 }
 
-/// Words with everything that identifiers are made of, without the marks of
-/// sentences around them.
+/// Returns the runs of all characters that identifiers consist of, without the punctuation around
+/// them.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() && !is_han(c) || "_-./:@#%+~&?$".contains(c);
     // `12,345` is one number.
@@ -207,12 +207,12 @@ fn tokens(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The parts of a path or an address.
+/// Splits a path or an address into its parts.
 fn segments(token: &str) -> impl Iterator<Item = &str> {
     token.split(['/', ':', '?', '&', '#']).filter(|part| part.chars().any(char::is_alphanumeric))
 }
 
-/// Neighbours in a path.
+/// Returns the pairs of adjacent parts in a path.
 fn steps(token: &str) -> impl Iterator<Item = (&str, &str)> {
     segments(token).zip(segments(token).skip(1))
 }
@@ -223,7 +223,7 @@ fn pieces(token: &str) -> impl Iterator<Item = &str> {
         .filter(|piece| !piece.is_empty())
 }
 
-/// `v1.2` is `1.2`.
+/// Returns a version without its `v`: `v1.2` becomes `1.2`.
 fn bare(piece: &str) -> &str {
     match piece.strip_prefix(['v', 'V']) {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => rest,
@@ -231,21 +231,21 @@ fn bare(piece: &str) -> &str {
     }
 }
 
-/// The short forms of a long hash, as people write them.
+/// Returns the short forms of a long hash that people write.
 fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
     let is_hash = piece.len() >= 16 && piece.bytes().all(|b| b.is_ascii_hexdigit());
     (7..=12).filter(move |_| is_hash).map(|length| &piece[..length])
 }
 
-/// A dotted name, and its last names alone: of `a.b.C`, `b.C` and `C`, too.
+/// Returns a dotted name and its ends: `a.b.C`, `b.C` and `C`.
 fn last_names(piece: &str) -> impl Iterator<Item = &str> {
     let names = piece.match_indices('.').map(|(at, _)| &piece[at + 1..]);
     let names = names.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
     std::iter::once(piece).chain(names)
 }
 
-/// The parts that a line may join and the record may separate: `DEN`, `11:00` and `LAS` of
-/// `DEN/11:00-LAS`.
+/// Splits what a line may join and the record may separate: `DEN/11:00-LAS` into `DEN`, `11:00` and
+/// `LAS`.
 fn joined(token: &str) -> impl Iterator<Item = &str> {
     // A time is one part.
     static PART: LazyLock<Regex> = LazyLock::new(|| regex("(?:[0-9](?::[0-9])+|[^/:-])+"));

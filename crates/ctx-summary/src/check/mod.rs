@@ -1,17 +1,16 @@
-//! Checks whether a model's answer can be a summary, and repairs it.
+//! Checks whether a model's answer can be used as a summary, and repairs it.
 //!
-//! A bad answer is neither used as it is nor a reason to stop: what is wrong is removed line by
-//! line. Only if nothing remains, or what remains is not a summary, the answer is rejected with the
-//! reason. Nothing here does any input or output; [`check`] gives the same result for the same
-//! texts.
+//! The check removes what is wrong line by line. It rejects an answer with a reason only if nothing
+//! remains or if the rest is not a summary. Nothing here does input or output, and [`check`] gives
+//! the same result for the same texts.
 //!
 //! - Lines of the prompt, a preface, an offer at the end, and repeated lines are removed.
 //! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only if people or
 //!   the model wrote these words; the output of tools is no support.
 //! - Anything else that is not in the session is marked [`UNVERIFIED`] and stays: an inexact quote,
 //!   a name, a path, an address, an id, a hash, a number. The line may still be right, and the
-//!   reader knows what to look up first. A request that a user wrote in nearly the same words gets
-//!   these words.
+//!   reader knows what to look up first. If a user wrote a quoted request in nearly the same words,
+//!   the quote gets the user's words.
 
 mod commands;
 mod identifiers;
@@ -38,19 +37,19 @@ static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 /// The requirements for an answer.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// Headings of its sections, without `## `; none for a free text.
+    /// The headings of its sections, without `## `; empty for free text.
     pub headings: &'a [String],
-    /// Everything that was asked, without the record.
+    /// The question without the record.
     pub prompt: &'a str,
-    /// The model reached its limit: the last line may be half a one.
+    /// True if the model reached its limit, so that the last line may be incomplete.
     pub cut: bool,
-    /// Tokens of what it replaces; without it any length will do.
+    /// The tokens of what the summary replaces. `None` allows any length.
     pub largest: Option<u64>,
-    /// Counts them.
+    /// Counts these tokens.
     pub counter: &'static dyn TokenCounter,
 }
 
-/// An answer that can be used.
+/// A usable answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// The summary.
@@ -64,18 +63,17 @@ pub struct Repaired {
 /// The number of repairs of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Lines of the prompt that came back.
+    /// Lines of the prompt that the answer repeats.
     pub echoes: usize,
-    /// Lines before the first heading, offers at the end, what went on with the
-    /// conversation.
+    /// Lines before the first heading, offers at the end, and lines that continue the conversation.
     pub talk: usize,
-    /// Lines that stood there already.
+    /// Repeated lines.
     pub repeats: usize,
-    /// Half a line at the end of an answer that was cut off.
+    /// Incomplete lines at the end of an answer that was cut off.
     pub halves: usize,
     /// Commands without support.
     pub commands: usize,
-    /// Quotes put right.
+    /// Quotes that were corrected.
     pub quotes_repaired: usize,
     /// Quotes, commands, names, identifiers and numbers that were marked.
     pub unverified: usize,
@@ -83,28 +81,28 @@ pub struct Repairs {
     pub secrets: usize,
 }
 
-/// Why an answer is no summary.
+/// The reason why an answer is not a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The answer is empty.
     #[error("the answer is empty")]
     Empty,
-    /// The model will not.
+    /// The model refuses.
     #[error("the answer is a refusal")]
     Refusal,
-    /// It answers the user, or calls tools.
-    #[error("the answer goes on with the conversation")]
+    /// The answer continues the conversation or calls tools.
+    #[error("the answer continues the conversation")]
     Continuation,
-    /// It repeats the question.
+    /// The answer repeats the prompt.
     #[error("the answer repeats the prompt")]
     Echo,
-    /// It has none of the headings.
-    #[error("the answer has none of the sections asked for")]
+    /// The answer has none of the headings.
+    #[error("the answer has none of the requested sections")]
     NoSection,
     /// Only headings are left.
     #[error("nothing in the answer could be kept")]
     NothingLeft,
-    /// It saves nothing.
+    /// The answer is not shorter than what it replaces.
     #[error("the answer is longer than what it replaces")]
     Longer,
 }
@@ -172,7 +170,7 @@ impl Check<'_> {
         if says { Ok(kept) } else { Err(Reason::Echo) }
     }
 
-    /// Only the sections, under the requested headings.
+    /// Keeps only the sections, under the requested headings.
     fn without_talk(&mut self, lines: &[String]) -> Result<Vec<String>, Reason> {
         let headings = self.rules.headings;
         let end = shape::end_of_summary(lines);
@@ -238,7 +236,8 @@ impl Check<'_> {
         sections.concat()
     }
 
-    /// The last line of an answer that was cut off, unless it is whole or all there is.
+    /// Removes the last line of an answer that was cut off, unless the line is complete or the only
+    /// one.
     fn drop_half_line(&mut self, lines: &mut Vec<String>) {
         let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else {
             return;
@@ -252,10 +251,10 @@ impl Check<'_> {
     }
 }
 
-/// A line of this many bytes is hardly repeated by chance.
+/// A line of at least this many bytes is rarely repeated by chance.
 const LONG_LINE: usize = 24;
 
-/// Without a code fence around all of it.
+/// Removes a code fence around the whole text.
 fn unfenced(text: &str) -> &str {
     let inner = text
         .strip_prefix("```")
@@ -265,7 +264,7 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, |(_, inner)| inner.trim())
 }
 
-/// The text under the headings.
+/// Returns the text under the headings.
 fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
     let is_heading =
         |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();
@@ -278,8 +277,8 @@ fn says_something(line: &str) -> bool {
     !shape::is_heading(line) && line.chars().any(char::is_alphanumeric)
 }
 
-/// A line that has just been there, or a long one that comes the third time: small
-/// models go in circles. `None.` may stand under every heading.
+/// Returns true for a line that repeats the one before it, or for a long line that occurs a third
+/// time, since small models run in circles. `None.` may be under every heading.
 fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
     let word = commands::without_bullet(line).trim_end_matches(['.', '。']).to_lowercase();
     if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
@@ -294,7 +293,7 @@ fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) ->
     *times > 2 && line.len() >= LONG_LINE
 }
 
-/// Lines, with no more than one blank between.
+/// Joins lines, with at most one blank line between them.
 fn joined(lines: &[String]) -> String {
     let mut text = String::new();
     let mut after_blank = false;
@@ -313,7 +312,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 impl Repairs {
-    /// All of them.
+    /// The number of all repairs.
     pub fn total(&self) -> usize {
         self.rows().iter().map(|(count, _)| count).sum()
     }
@@ -321,11 +320,11 @@ impl Repairs {
     fn rows(&self) -> [(usize, &'static str); 8] {
         [
             (self.echoes, "lines of the prompt removed"),
-            (self.talk, "lines of talk removed"),
+            (self.talk, "lines of conversation removed"),
             (self.repeats, "repeated lines removed"),
-            (self.halves, "half a line removed"),
+            (self.halves, "incomplete lines removed"),
             (self.commands, "commands without support removed"),
-            (self.quotes_repaired, "quotes put right"),
+            (self.quotes_repaired, "quotes corrected"),
             (self.unverified, "marked as unverified"),
             (self.secrets, "secrets removed"),
         ]

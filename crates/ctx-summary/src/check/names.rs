@@ -1,5 +1,5 @@
-//! Names of functions, types and variables, of people and products: they can be invented
-//! without a digit in them.
+//! Names of functions, types and variables, of people and products, which a model can invent
+//! although they have no digit.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,15 +7,15 @@ use std::ops::Range;
 use super::spans::{Spans, around};
 use super::words::{MOST, Phrases};
 
-/// The names of a line that are no words of the record nor of the summary's headings, with
-/// their places.
+/// Returns the names of a line that are neither words of the record nor of the summary's headings,
+/// with their positions.
 pub(super) fn invented(
     line: &str,
     spans: &Spans,
     phrases: &Phrases,
     headings: &[String],
 ) -> Vec<Range<usize>> {
-    // In another language than the record's any word may be capitalized.
+    // If the line is not in the record's language, any word may be capitalized.
     let has_proper = phrases.share(line) >= SAME_LANGUAGE;
     let mut found: Vec<Range<usize>> = ctx_text::words(line, |_| false).collect();
     found.retain(|range| {
@@ -32,10 +32,11 @@ pub(super) fn invented(
     found
 }
 
-/// This many of 100 words of a line are in the record, too, if both are in one language.
+/// The percentage of a line's words that the record must have if both are in one language.
 const SAME_LANGUAGE: usize = 60;
 
-/// Whether a word is a name by its capital: within a sentence, not at its beginning.
+/// Returns true if a capital shows that a word is a name: it is within a sentence, not at its
+/// beginning.
 fn is_proper(word: &str, before: &str) -> bool {
     let has_capital = word.starts_with(|c: char| c.is_ascii_uppercase());
     let rest = word.bytes().skip(1);
@@ -45,13 +46,14 @@ fn is_proper(word: &str, before: &str) -> bool {
     is_plain && is_within && !CALENDAR.split(' ').any(|name| name == word || name[..3] == *word)
 }
 
-/// Days and months: a date may be written in other words.
+/// Days and months, because a date may be written in other words.
 const CALENDAR: &str = "\
     Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May \
     June July August September October November December";
 
-/// Whether a word is written as only programs write it: `parseLine`, `parse_line`, `parse(`,
-/// and in code or of three parts `ParseLine`. `GitHub` and `macOS` are names of another kind.
+/// Returns true if a word is written as only programs write it: `parseLine`, `parse_line`,
+/// `parse(`. `ParseLine` counts only in code or with three parts, since `GitHub` and `macOS` are
+/// other names.
 fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     if !word.is_ascii() || word.len() < 4 || word.bytes().any(|b| b.is_ascii_digit()) && !in_code {
         return false;
@@ -67,7 +69,7 @@ fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word))
 }
 
-/// How often a capital begins a part of the word: `ParseLine` has two.
+/// Counts the capitals that begin a part of a word: `ParseLine` has two.
 fn humps(word: &str) -> usize {
     let bytes = word.as_bytes();
     let begins = |at: usize| {
@@ -78,31 +80,31 @@ fn humps(word: &str) -> usize {
     (0..bytes.len()).filter(|at| begins(*at)).count()
 }
 
-/// `parseLine`, but neither `macOS` nor `iPhone`.
+/// Returns true for `parseLine`, but not for `macOS` or `iPhone`.
 fn ends_with_word(word: &str) -> bool {
     let head = word.bytes().take_while(u8::is_ascii_lowercase).count();
     head > 2 && word.ends_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Every word of a record, with its places.
+/// Every word of a record, with its positions.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// The last place of each word.
+    /// The last position of each word.
     last: HashMap<u64, u32>,
-    /// By place, the one before it of the same word.
+    /// For each position, the previous position of the same word.
     before: Vec<u32>,
     is_full: bool,
 }
 
-/// Before the first place of a word, and between texts.
+/// Marks the end of a word's positions, and the gap between texts.
 const NONE: u32 = u32::MAX;
 /// About 16 MB.
 const MOST_PLACES: usize = 4_000_000;
-/// Words of one statement, or of one object of a list, are no farther apart.
+/// The greatest distance between words of one statement, or of one object of a list.
 const WINDOW: usize = 16;
 
 impl Places {
-    /// The next word of a text.
+    /// Adds the next word of a text.
     pub(super) fn insert(&mut self, word: u64) {
         if self.last.len() >= MOST && !self.last.contains_key(&word) {
             self.is_full = true;
@@ -118,18 +120,18 @@ impl Places {
         }
     }
 
-    /// The text ends: its words are not near those of the next one.
+    /// Ends a text, so that its words are not near those of the next one.
     pub(super) fn end_text(&mut self) {
         let with_gap = self.before.len() + WINDOW;
         self.before.resize(with_gap.min(MOST_PLACES), NONE);
     }
 
-    /// Whether a word is there, or may have been.
+    /// Returns true if the record has a word, or may have it.
     pub(super) fn has(&self, word: u64) -> bool {
         self.is_full || self.last.contains_key(&word)
     }
 
-    /// Whether rows of words stand near one another, each without others between its words.
+    /// Returns true if sequences of words are near one another, each without other words in it.
     pub(super) fn are_near(&self, rows: &[Vec<u64>]) -> bool {
         if self.is_full || self.before.len() >= MOST_PLACES {
             return true;
@@ -163,7 +165,7 @@ impl Places {
         begins
     }
 
-    /// The places of a word, the last one first.
+    /// The positions of a word, the last one first.
     fn of(&self, word: u64) -> impl Iterator<Item = usize> {
         let place = |place: u32| (place != NONE).then_some(place as usize);
         let last = self.last.get(&word).copied().and_then(place);

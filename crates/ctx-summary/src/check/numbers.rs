@@ -1,4 +1,4 @@
-//! Numbers, however they are written.
+//! Numbers in all their notations.
 
 use ctx_text::{hash_lowercase, hash_pair};
 
@@ -7,7 +7,8 @@ use super::words::HashedSet;
 /// Shorter numbers, such as sums and counts, are too common to be checked.
 const LEAST_DIGITS: usize = 4;
 
-/// Gathers the numbers in a word: each, those that follow each other, and `12,345` as one.
+/// Adds the numbers in a word: each one, each pair of adjacent ones, and `12,345` as a single
+/// number.
 pub(super) fn gather(word: &str, seen: &mut HashedSet) {
     let whole = digits(word);
     if whole.is_empty() {
@@ -28,7 +29,7 @@ fn hash_of_two(runs: &[&str]) -> u64 {
     hash_pair(hash_lowercase(runs[0]), hash_lowercase(runs[1]))
 }
 
-/// Whether the record has a number, a date or a range.
+/// Returns true if the record has a number, a date or a range.
 pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     let whole = digits(word);
     if whole.len() < LEAST_DIGITS || seen.has(hash_lowercase(&whole)) {
@@ -39,19 +40,19 @@ pub(super) fn is_known(word: &str, seen: &HashedSet) -> bool {
     if is_whole {
         return false;
     }
-    // A moment or a range is known by its parts, a fraction by both of its sides.
+    // For a time or a range each part must be known, for a fraction both of its sides together.
     if word.contains('.') {
         return runs.windows(2).all(|two| seen.has(hash_of_two(two)));
     }
     are_ends_known(word, seen)
 }
 
-/// Whether the record has both ends of a range, or each part of a date.
+/// Returns true if the record has both ends of a range, or each part of a date.
 pub(super) fn are_ends_known(range: &str, seen: &HashedSet) -> bool {
     runs(range).all(|run| seen.has(hash_lowercase(plain(run))))
 }
 
-/// `02` is 2.
+/// Removes leading zeros: `02` becomes `2`.
 fn plain(run: &str) -> &str {
     run.trim_start_matches('0')
 }
@@ -65,10 +66,11 @@ fn digits(word: &str) -> String {
     word.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Numbers of a line that are looked at, the last ones.
+/// The number of values at the end of a line that may be summed.
 const MOST: usize = 32;
 
-/// Whether a number is the sum of the last few before it, or what two neighbours differ by.
+/// Returns true if a number is the sum of the last few before it, or the difference of two
+/// neighbours.
 pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     let Some(wanted) = amounts(number).next_back() else {
         return false;
@@ -85,7 +87,7 @@ pub(super) fn ends_sum(before: &str, number: &str) -> bool {
     false
 }
 
-/// The numbers of a text, in thousandths.
+/// Returns the numbers of a text, in thousandths.
 fn amounts(text: &str) -> impl DoubleEndedIterator<Item = u128> {
     let words = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
     words.filter_map(|word| {

@@ -1,4 +1,4 @@
-//! The shape of an answer: headings, echoes, and what is no summary at all.
+//! The shape of an answer: headings, echoes of the prompt, and answers that are not summaries.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -23,17 +23,17 @@ fn beginning(list: &str) -> Regex {
     regex(&format!("^(?:{})", LISTS.pattern(list)))
 }
 
-/// The headings of `wanted` that a summary does not have, in order.
+/// Returns the headings of `wanted` that a summary does not have, in order.
 ///
-/// A heading is alone on its line, decorated or numbered as models do: `## Goal`, `**Goal**`, `1.
-/// Goal:`.
+/// A heading is the only text on its line, with the decoration or number that models add:
+/// `## Goal`, `**Goal**`, `1. Goal:`.
 pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
     let lines: Vec<String> = text.lines().map(plain_heading).collect();
     let is_missing = |heading: &&str| !lines.contains(&plain_heading(heading));
     wanted.iter().map(String::as_str).filter(is_missing).collect()
 }
 
-/// A line without what marks it as a heading.
+/// Returns a line without the marks of a heading.
 fn plain_heading(line: &str) -> String {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':' | '：');
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ')');
@@ -41,8 +41,8 @@ fn plain_heading(line: &str) -> String {
     marked.trim_matches(is_mark).to_lowercase()
 }
 
-/// The heading of `headings` that a line is, however it is dressed up: `## X`,
-/// `**X**`, `X:`, `1. X`.
+/// Returns the heading of `headings` that a line has in any of its forms: `## X`, `**X**`, `X:`,
+/// `1. X`.
 pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
     let is_marked = line.trim_start().starts_with('#')
         || line.contains("**")
@@ -52,7 +52,7 @@ pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str>
     (is_marked || line.trim() == found).then_some(found)
 }
 
-/// Whether a line is some heading.
+/// Returns true if a line is any heading.
 pub(super) fn is_heading(line: &str) -> bool {
     let rest = line.trim_start_matches('#');
     rest.len() < line.len() && rest.starts_with(' ')
@@ -70,7 +70,7 @@ pub(super) fn area(heading: &str) -> Area {
     }
 }
 
-/// The prompt, to be found again in an answer.
+/// The prompt, for finding it in an answer.
 pub(super) struct Prompt {
     lines: HashSet<String>,
     text: String,
@@ -86,7 +86,8 @@ impl Prompt {
         }
     }
 
-    /// Whether a line is one of the prompt's, or a good part of one, or a frame.
+    /// Returns true if a line is in the prompt, is a long part of a line there, or frames a part of
+    /// the prompt.
     pub(super) fn has(&self, line: &str) -> bool {
         let is_frame = matches!(
             line.trim(),
@@ -98,7 +99,7 @@ impl Prompt {
     }
 }
 
-/// A line of a few words may be a sentence of the summary as well.
+/// A line of a few words may also be a sentence of the summary.
 fn is_long(line: &str) -> bool {
     line.split_whitespace().count() >= 4 || has_chinese(line) && line.chars().count() >= 8
 }
@@ -107,9 +108,9 @@ fn plain(line: &str) -> String {
     one_line(without_bullet(line)).to_lowercase()
 }
 
-/// The line at which an answer begins to go on with the conversation instead of
-/// telling of it: a label of the record, the markup of a tool call, or turns of a
-/// chat; one line `User: …` may be a remark.
+/// Returns the line at which an answer stops to summarize and continues the conversation: a label
+/// of the record, the markup of a tool call, or turns of a chat. A single line `User: …` may be a
+/// remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     let lines = || lines.iter().map(|line| lower(line.trim().trim_start_matches("**")));
     let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
@@ -118,18 +119,18 @@ pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
     markup.into_iter().chain(turn.map(|(at, _)| at)).min()
 }
 
-/// Whether the text answers instead of summarizing.
+/// Returns true if the text answers instead of summarizing.
 pub(super) fn answers(text: &str) -> bool {
     ANSWER.is_match(&lower(text.trim_start()))
 }
 
-/// Whether a line offers more help.
+/// Returns true if a line offers more help.
 pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
-/// A text as it reads without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a
-/// character. JSON within JSON has more than one backslash.
+/// Returns a text without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a character. JSON within JSON has more than
+/// one backslash.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return text.into();
@@ -157,7 +158,7 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     plain.into()
 }
 
-/// The character of `4e2d`, or of two halves of one: `d83d\ude00`; and how many bytes this is
+/// Returns the character of `4e2d`, or of a surrogate pair, `d83d\ude00`, and its length in bytes
 /// together with the `u` before it.
 fn code_point(digits: &str) -> Option<(char, usize)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
@@ -218,7 +219,7 @@ mod tests {
         assert!(prompt.has("- what the user  wants in the end."));
         assert!(prompt.has("Now write the summary."));
         assert!(prompt.has("<record>"));
-        // Cut off, or one sentence of a paragraph.
+        // An answer that was cut off, or one sentence of a paragraph.
         let prompt =
             Prompt::new("First one thing. What is open: requests not yet dealt with, and so on.");
         assert!(prompt.has("What is open: requests not yet dealt"));

@@ -11,38 +11,38 @@ use super::spans::{Spans, around};
 use super::words::{HashedSet, Phrases, has_chinese, words};
 use ctx_text::{hash_pair, is_han, one_line};
 
-/// Follows what an answer says and the record does not.
+/// The mark after text of an answer that the record does not have.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// The source for checking an answer, gathered in one pass over the whole session, old and kept
-/// parts.
+/// The source for checking an answer, collected in one pass over the whole session, both the part
+/// to summarize and the kept part.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are stored as hashes, at most two
-/// million of each kind, and the latest 16 MiB of the users' words. Anything beyond is unknown, and
-/// unknown text never counts against an answer.
+/// million of each kind, and the users' words up to their latest 16 MiB. Anything beyond is
+/// unknown, and unknown text never counts against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
     /// The users' messages, each on one line and without secrets.
     users: VecDeque<String>,
     users_bytes: usize,
-    /// Words that people and the model wrote, not those of tools.
+    /// Words that people and the model wrote, without those of tools.
     said: HashedSet,
-    /// Two of them side by side, or with one between.
+    /// Pairs of these words that are adjacent or have one word between them.
     neighbours: HashedSet,
-    /// Chinese characters that they wrote, and words of other languages.
+    /// The number of Chinese characters that they wrote, and of words in other languages.
     chinese: usize,
     other_words: usize,
-    /// From all texts, whoever wrote them.
+    /// Identifiers of all texts, whoever wrote them.
     pub(super) identifiers: HashedSet,
     pub(super) phrases: Phrases,
 }
 
 const USERS_MOST: usize = 16 << 20;
-/// A language with less than this part of the text is not its language.
+/// The session uses a language if at least one part in this many is in it.
 const LANGUAGE_PART: usize = 20;
 
 impl Source {
-    /// One more message of the session.
+    /// Adds a message of the session.
     pub fn push(&mut self, message: &Message<'_>) {
         for part in &message.parts {
             match part {
@@ -53,12 +53,12 @@ impl Source {
                     }
                 }
                 Part::Call(call) => {
-                    // What the model did counts as well: "run the tests" may occur nowhere else.
+                    // The model's actions count as well: "run the tests" may occur nowhere else.
                     self.add_record(&call.name);
                     self.add_record(&call.arguments);
                     self.add_said(&unescaped(&call.arguments));
                 }
-                // Whoever wrote what a tool found is not the user.
+                // The text that a tool found may be by anybody, but not by the user.
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
                         self.add_record(text);
@@ -69,8 +69,8 @@ impl Source {
         }
     }
 
-    /// An earlier summary: its quotes may be repeated, and what it could not verify stays
-    /// unverified.
+    /// Adds an earlier summary. Its quotes may be repeated, and text that it marks as unverified
+    /// stays unverified.
     pub fn push_earlier(&mut self, text: &str) {
         let mark = format!(" {UNVERIFIED}");
         for line in text.lines() {
@@ -81,13 +81,13 @@ impl Source {
             }
             self.add(last);
         }
-        // Only lines without a mark: others are not a user's words.
+        // Lines with a mark are not a user's words.
         let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();
         self.phrases.gather(&lines.join("\n"));
         self.add_user(&lines.join("\n"));
     }
 
-    /// What people or the model wrote.
+    /// Adds text that people or the model wrote.
     fn add(&mut self, text: &str) {
         self.add_record(text);
         self.add_said(text);
@@ -95,7 +95,7 @@ impl Source {
         self.other_words += text.split_whitespace().count();
     }
 
-    /// A text as it is, and without escapes.
+    /// Adds a text both unchanged and without escapes.
     fn add_record(&mut self, text: &str) {
         identifiers::gather(text, &mut self.identifiers);
         self.phrases.gather(text);
@@ -128,21 +128,21 @@ impl Source {
         }
     }
 
-    /// The users' messages, latest first.
+    /// The users' messages, the latest first.
     pub(super) fn users(&self) -> impl Iterator<Item = &str> {
         self.users.iter().rev().map(String::as_str)
     }
 
-    /// Whether a text is in a language that hardly anybody used: Chinese about a session in
-    /// English, or the other way round.
+    /// Returns true if almost nobody in the session used the language of a text: Chinese in an
+    /// English session, or English in a Chinese one.
     pub(super) fn lacks_language(&self, text: &str) -> bool {
         let (same, all) = (self.chinese, self.chinese + self.other_words);
         let same = if has_chinese(text) { same } else { all - same };
         same * LANGUAGE_PART < all
     }
 
-    /// Shares of the words, and of the pairs of neighbours, that people or the
-    /// model wrote as well, in percent.
+    /// Returns the percentages of the words, and of the pairs of neighbours, that people or the
+    /// model wrote as well.
     pub(super) fn support(&self, words: &[u64]) -> (usize, usize) {
         let share = |known: usize, all: usize| match all {
             0 => 100,
@@ -156,7 +156,8 @@ impl Source {
     }
 }
 
-/// The start of the quote, code, sentence or word that the mark at the end of the line refers to.
+/// Returns the start of the quote, code, sentence or word that a mark at the end of the line refers
+/// to.
 fn unverified_start(line: &str) -> usize {
     let spans = Spans::of(line);
     let last = line.char_indices().next_back().map_or(0, |(at, _)| at);

@@ -1,5 +1,5 @@
-//! Parts of a line that belong together: code between backticks, words between quotation marks. A
-//! quote is trusted if the record has it word for word.
+//! Parts of a line that belong together: code between backticks, and words between quotation marks.
+//! A quote is trusted if the record has it word for word.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,12 +14,12 @@ use super::source::{Source, UNVERIFIED};
 use super::words::{pieces, words};
 use super::{Area, Check, identifiers, names, says_something};
 
-/// Their positions, in order.
+/// The positions of the parts, in order.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
-    /// With the backticks.
+    /// Code with its backticks.
     pub(super) code: Vec<Range<usize>>,
-    /// With the marks; one within another is a part of it.
+    /// Quotes with their marks. A quote within another is a part of that one.
     pub(super) quotes: Vec<Range<usize>>,
 }
 
@@ -27,7 +27,7 @@ impl Spans {
     pub(super) fn of(line: &str) -> Self {
         let code = code(line);
         let mut quotes = quotes(line);
-        // A mark in code belongs to the code: `": "` is no quote, nor the beginning of one.
+        // Quotation marks in code belong to the code: `": "` neither is a quote nor begins one.
         let is_whole =
             |quote: &Range<usize>| around(&code, quote.start) == around(&code, quote.end - 1);
         quotes.retain(is_whole);
@@ -35,13 +35,13 @@ impl Spans {
     }
 }
 
-/// The span in which a place is.
+/// Returns the span that contains a position.
 pub(super) fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let next = spans.partition_point(|span| span.end <= at);
     spans.get(next).filter(|span| span.contains(&at))
 }
 
-/// Between runs of as many backticks.
+/// Finds code between runs of equally many backticks.
 fn code(line: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut open: Option<(usize, usize)> = None;
@@ -63,11 +63,11 @@ fn code(line: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Marks of which the one opens and the other one closes.
+/// Pairs of marks: one that opens and one that closes.
 const PAIRS: [(char, char); 5] = [('“', '”'), ('「', '」'), ('『', '』'), ('«', '»'), ('„', '“')];
 
-/// Ranges between quotation marks. A mark without its counterpart does not count, and the inch sign
-/// of `5"` is not a mark.
+/// Finds the ranges between quotation marks. A mark without its counterpart does not count, and the
+/// inch sign in `5"` is not a mark.
 fn quotes(line: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
@@ -91,7 +91,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
         } else if let Some((_, end)) = PAIRS.iter().find(|(start, _)| *start == c) {
             open.push((at, *end));
         }
-        // More than a few marks within each other are no quotes.
+        // Marks that nest deeper are not quotes.
         if open.len() > DEEPEST {
             open.remove(0);
         }
@@ -100,7 +100,7 @@ fn quotes(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Quotes within quotes.
+/// The deepest nesting of quotes.
 const DEEPEST: usize = 8;
 
 fn is_word(c: char) -> bool {
@@ -115,13 +115,13 @@ fn may_close(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(|c| !c.is_whitespace()) && !after.is_some_and(is_word)
 }
 
-/// Whether the text before a mark makes it an opening one.
+/// Returns true if the text before a mark makes it an opening one.
 fn begins(before: Option<char>) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
 }
 
 impl Check<'_> {
-    /// The line as it may stay; `None` when nothing is left of it.
+    /// Returns the repaired line; `None` if nothing is left of it.
     pub(super) fn repaired_line(&mut self, line: &str, area: Area) -> Option<String> {
         let mut text = self.without_commands(line, area)?;
         let line = text.clone();
@@ -137,7 +137,7 @@ impl Check<'_> {
         let names = names::invented(&line, &spans, &source.phrases, self.rules.headings);
         let identifiers = identifiers::invented(&line, &source.identifiers, &source.phrases);
         for range in names.into_iter().chain(identifiers) {
-            // A quote is known as a whole, or unknown as a whole.
+            // A quote is known or unknown as a whole.
             if !is_quoted(range.start, &quoted) {
                 places.insert(end_of(&range, &line, &spans));
             }
@@ -156,14 +156,14 @@ impl Check<'_> {
         let mark = format!(" {UNVERIFIED}");
         edits.extend(places.into_iter().map(|at| (at..at, mark.as_str())));
         edits.sort_by_key(|(range, _)| range.start);
-        // From the last, so that the places before it stay true.
+        // The edits go from last to first, so that earlier positions stay valid.
         for (range, new) in edits.into_iter().rev() {
             text.replace_range(range, new);
         }
         Some(text)
     }
 
-    /// The line without the sentences that command the reader; quotes of the record stay.
+    /// Removes the sentences that command the reader, except exact quotes of the record.
     fn without_commands(&mut self, line: &str, area: Area) -> Option<String> {
         let mut gone = commands::unsupported(line, area, self.source);
         gone.retain(|(_, verdict)| *verdict == CommandVerdict::Gone);
@@ -180,7 +180,7 @@ impl Check<'_> {
             }
         }
         let left = text.trim_end();
-        // A label alone says nothing.
+        // A label without text says nothing.
         let is_label = left.len() < line.len() && left.trim_end_matches('*').ends_with([':', '：']);
         (says_something(left) && !is_label).then(|| left.to_owned())
     }
@@ -190,7 +190,7 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
     quoted.iter().any(|(span, _)| span.contains(&at))
 }
 
-/// Between the marks of a quote.
+/// Returns the range between the marks of a quote.
 fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     let mut chars = line[span.clone()].chars();
     let mut mark = || chars.next().map_or(0, char::len_utf8);
@@ -198,36 +198,37 @@ fn inside(line: &str, span: &Range<usize>) -> Range<usize> {
     start..span.end - chars.next_back().map_or(0, char::len_utf8)
 }
 
-/// The position of a mark: after the code around the word, and after closing punctuation.
+/// Returns where a mark goes: after the code around the word, and after closing punctuation.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
     let end = around(&spans.code, word.start).map_or(word.end, |code| code.end);
     let rest = &line[end..];
     line.len() - rest.trim_start_matches(['`', '"', '”', '*', ')', '」']).len()
 }
 
-/// The result for a quote.
+/// How a quote compares with the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quoted<'s> {
     /// The record has it.
     Exact,
-    /// A user said nearly the same, in these words.
+    /// A user said almost the same, in these words.
     Near(&'s str),
     /// The record does not have it.
     Unknown,
 }
 
-/// A quote longer than this is not put in the place of another.
+/// A longer sentence does not replace a quote.
 const LONGEST: usize = 400;
-/// Of 100 words this many must be equal; otherwise another sentence may be meant.
+/// The percentage of equal words that a sentence needs; with fewer the quote may mean another
+/// sentence.
 const CERTAIN: usize = 90;
 
-/// The end of a sentence.
+/// Matches the end of a sentence.
 static END: LazyLock<Regex> = LazyLock::new(|| regex("[。！？]|[.!?] "));
-/// The signs for omitted words.
+/// Matches the signs for omitted words.
 static LEFT_OUT: LazyLock<Regex> = LazyLock::new(|| regex(r"…|\.\.\.|\[REDACTED\]"));
 
 impl Source {
-    /// The quotes of a line that are long enough to be a person's words, with their marks.
+    /// Finds the quotes of a line, with their marks, that are long enough to be a person's words.
     fn quoted(&self, line: &str, spans: &Spans, area: Area) -> Vec<(Range<usize>, Quoted<'_>)> {
         let mut found = Vec::new();
         for span in &spans.quotes {
@@ -245,7 +246,8 @@ impl Source {
         found
     }
 
-    /// Whether the record has the words in this order; `…` in the quote stands for omitted words.
+    /// Returns true if the record has the words in this order; `…` in the quote replaces omitted
+    /// words.
     fn is_exact(&self, quote: &str) -> bool {
         let quote = quote.replace(UNVERIFIED, "");
         LEFT_OUT
@@ -253,8 +255,8 @@ impl Source {
             .all(|part| self.phrases.has(part) || self.phrases.has(&unescaped(part)))
     }
 
-    /// The sentence of a user that was meant: it has all of the quote's words that carry meaning,
-    /// or nearly all, and hardly another.
+    /// Finds the sentence of a user that a quote means: it has all or nearly all of the quote's
+    /// words that carry meaning, and hardly any others.
     fn nearest(&self, quote: &str) -> Option<&str> {
         let wanted = words(quote);
         if wanted.len() < 3 {

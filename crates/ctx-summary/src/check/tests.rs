@@ -35,7 +35,7 @@ fn checked_with(answer: &str, headings: &[&str], largest: Option<u64>) -> Result
     check(answer, &source(), &rules)
 }
 
-/// The answer with the single heading `Goal`, held against another session.
+/// Checks an answer with the single heading `Goal` against another session.
 fn checked_against(source: &Source, answer: &str) -> Result<String, Reason> {
     let headings = ["Goal".to_owned()];
     check(answer, source, &rules(&headings)).map(|repaired| repaired.text)
@@ -177,7 +177,7 @@ fn commands_that_people_or_the_model_gave_stay() {
         let repaired = used(&format!("{GOOD}\n{line}"));
         assert_eq!(repaired.text, format!("{GOOD}\n{line}"));
     }
-    // Finished work is reported with the same words in Chinese.
+    // Chinese reports finished work with the same words.
     let done = GOOD.replace("\n\n## Decisions", "\n- 删除了旧的缓存\n\n## Decisions");
     assert_eq!(used(&done).text, done);
 }

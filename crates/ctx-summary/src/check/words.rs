@@ -9,7 +9,8 @@ use regex::Regex;
 use super::LISTS;
 use super::names::Places;
 
-/// Hashes, up to a number: what is not in a full set is not known, rather than absent.
+/// A set of hashes with a limit. If the set is full, a missing hash counts as unknown and not as
+/// absent.
 #[derive(Debug, Default)]
 pub(super) struct HashedSet {
     hashes: HashSet<u64>,
@@ -28,28 +29,28 @@ impl HashedSet {
         }
     }
 
-    /// Whether it was there, or may have been.
+    /// Returns true if the hash was added, or may have been.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
     }
 }
 
-/// Words that say nothing alone.
+/// Words that carry no meaning on their own.
 static EMPTY: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("empty"));
 const EMPTY_CHINESE: &str =
     "的了着过请你您我他她它们在把被将和与及就都也要须必应该需得地是有并再先后";
 
-/// Whether a text has Chinese in it.
+/// Returns true if a text has Chinese in it.
 pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_han)
 }
 
-/// A text as patterns read it: in lower case, with one kind of apostrophe.
+/// Prepares a text for patterns: in lower case, with one kind of apostrophe.
 pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }
 
-/// The pieces of a text, each with what ends it.
+/// Splits a text into pieces, each with the match that ends it.
 pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t str> {
     let mut start = 0;
     let ends = end.find_iter(text).map(|found| found.end());
@@ -60,7 +61,7 @@ pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t
     })
 }
 
-/// The words that carry meaning, in order; each Chinese character is one.
+/// Returns the words that carry meaning, in order; each Chinese character is a word.
 pub(super) fn words(text: &str) -> Vec<u64> {
     let mut words = Vec::new();
     let mut lower = String::new();
@@ -79,7 +80,7 @@ pub(super) fn words(text: &str) -> Vec<u64> {
     words
 }
 
-/// `deleted`, `deletes` and `deleting` are `delet`.
+/// Returns the stem of a word: `delet` for `deleted`, `deletes` and `deleting`.
 fn stem(word: &str) -> &str {
     let one = word.strip_suffix('s').filter(|rest| rest.len() > 2).unwrap_or(word);
     if !one.is_ascii() || one.len() < 5 {
@@ -91,25 +92,25 @@ fn stem(word: &str) -> &str {
         .unwrap_or(one)
 }
 
-// Sequences of words in a record, for looking up quotes.
+// The order of words in a record, for looking up quotes.
 //
-// Only words count, so line ends, escapes, quotation marks, markdown and comment signs between
-// them make no difference. Each Chinese character is a word.
+// Only words count, so line ends, escapes, quotation marks, Markdown and comment signs between them
+// make no difference. Each Chinese character is a word.
 
-/// Every word of a record, and which follow each other.
+/// Every word of a record, and the words that follow each other.
 #[derive(Debug, Default)]
 pub(super) struct Phrases {
     words: Places,
-    /// Two in a row.
+    /// Pairs of adjacent words.
     pairs: HashedSet,
-    /// Three in a row.
+    /// Triples of adjacent words.
     threes: HashedSet,
-    /// How names with humps begin: `NodeType` of `NodeTypeSession`.
+    /// The beginnings of names in camel case: `NodeType` for `NodeTypeSession`.
     beginnings: HashedSet,
 }
 
 impl Phrases {
-    /// One more text of the record; its words follow no words of another one.
+    /// Adds a text of the record. Its words do not follow those of the previous text.
     pub(super) fn gather(&mut self, text: &str) {
         let mut words = Vec::new();
         for line in text.lines() {
@@ -127,30 +128,31 @@ impl Phrases {
         words.windows(3).for_each(|three| self.threes.insert(hash_of_three(three)));
     }
 
-    /// Whether names of the record begin with all humps of this one.
+    /// Returns true if a longer name of the record begins with this one.
     pub(super) fn has_beginning(&self, name: &str) -> bool {
         self.beginnings.has(hash_lowercase(name))
     }
 
-    /// Whether a text is a word of the record.
+    /// Returns true if the record has a word.
     pub(super) fn has_word(&self, word: &str) -> bool {
         self.words.has(hash_lowercase(word))
     }
 
-    /// How many of 100 words of a text the record has, somewhere.
+    /// The percentage of a text's words that the record has anywhere.
     pub(super) fn share(&self, text: &str) -> usize {
         let words: Vec<u64> = words_of(text).collect();
         let known = words.iter().filter(|word| self.words.has(**word)).count();
         known * 100 / words.len().max(1)
     }
 
-    /// Whether the record has these texts near one another, each as a sequence of words.
+    /// Returns true if the record has these texts near one another, each as a sequence of words.
     pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
         let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
         self.words.are_near(&rows)
     }
 
-    /// Whether the record has the words of a text in this order, without others between.
+    /// Returns true if the record has the words of a text in this order, without others between
+    /// them.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
         match words[..] {
@@ -166,8 +168,8 @@ fn hash_of_three(words: &[u64]) -> u64 {
     hash_pair(words[0], hash_pair(words[1], words[2]))
 }
 
-/// The humps of a name, from the second on, without what follows them: of `parseLineEnd`
-/// `parseLine`.
+/// Returns the beginnings of a name in camel case, from two parts on: `parseLine` for
+/// `parseLineEnd`.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     let bytes = name.as_bytes();
     let begins =
@@ -176,7 +178,7 @@ fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     ends.map(|end| &name[..end])
 }
 
-/// Whole words, in lower case; none is left out.
+/// Returns the hashes of all words in lower case.
 fn words_of(text: &str) -> impl Iterator<Item = u64> {
     texts_of(text).map(hash_lowercase)
 }
@@ -185,7 +187,8 @@ fn texts_of(text: &str) -> impl Iterator<Item = &str> {
     ctx_text::words(text, is_han).map(|word| &text[word])
 }
 
-/// A line of a listing without its number: `  12→text`, so that sentences go on across lines.
+/// Returns a line of a listing without its number, `  12→text`, so that sentences continue across
+/// lines.
 fn without_line_number(line: &str) -> &str {
     let rest = line.trim_start();
     let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! A summary in the making: the story, then as many values as there is room for.
+//! Writes an extractive summary: the story first, then as many values as fit.
 
 use ctx_tokens::TokenCounter;
 use memchr::memmem;
@@ -12,21 +12,20 @@ use crate::ledger::form::left_out;
 use crate::ledger::{Index, Item, ItemKind, Ledger};
 use ctx_text::one_line;
 
-/// The share of the story in a short and in a long summary, in percent, and their lengths in
-/// tokens. Files can be read again; without them the values of a short summary come first.
+/// The share of the story in a short and in a long summary, in percent, and the lengths of the two
+/// in tokens. Without files, which can be read again, a short summary gives the values more space.
 const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 61);
 const LENGTHS: (u64, u64) = (600, 1_400);
-/// The same for sessions without tools, where the words matter.
+/// The share for sessions without tools, in which the words matter most.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// A summary of this many tokens reports what it left out, in a line of at most this many tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
-/// In a shorter summary, the room that this line leaves is worth using.
+/// In a shorter summary, the space that this line does not use is filled.
 const LITTLE: u64 = 1_000;
 
-/// A head, the story of the session, and as many of its values as there is room for, up to
-/// `limit` tokens in all.
+/// Writes a head, the story of the session, and as many of its values as fit into `limit` tokens.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,
@@ -40,7 +39,7 @@ pub(super) fn written(
     draft.tell(100);
     if closing > 0 {
         if limit < LITTLE {
-            // To tell more makes it no longer.
+            // Adding more to the text does not make this line longer.
             draft.limit = limit - counter.count(&draft.closing()).min(CLOSING) - 1;
             draft.fill();
             draft.tell(100);
@@ -50,7 +49,7 @@ pub(super) fn written(
     draft.text
 }
 
-/// In percent of the limit.
+/// The share of the story, in percent of the limit.
 fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     let segments = ledger.index().segments();
     if !has_tools(segments) {
@@ -67,7 +66,7 @@ struct Frame<'l> {
     index: &'l Index,
     /// The text before the story.
     head: String,
-    /// The text after it: the current state.
+    /// The text after the story: the current state.
     state: String,
     cite: bool,
 }
@@ -103,14 +102,14 @@ impl<'l> Draft<'l> {
         Self { text: frame.write(story.chosen()), ledger, counter, limit, frame, story }
     }
 
-    /// Tells more, up to so many percent of the limit.
+    /// Adds to the story, up to this percentage of the limit.
     fn tell(&mut self, percent: u64) {
         let limit = self.limit * percent / 100;
         let write = |chosen: &[bool]| self.frame.write(chosen);
         self.story.fill(&mut self.text, limit, self.counter, write);
     }
 
-    /// Fills what is left with values.
+    /// Fills the remaining space with values.
     fn fill(&mut self) {
         let (index, chosen) = (self.ledger.index(), self.story.chosen());
         let mut values = Picker::greedy(index, &self.text, chosen, self.limit, self.counter);
@@ -119,7 +118,7 @@ impl<'l> Draft<'l> {
         self.story.adopt(values.chosen());
     }
 
-    /// Says how much has no room.
+    /// Adds a line that says how much did not fit.
     fn close(&mut self) {
         let closing = self.closing();
         if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
@@ -135,10 +134,10 @@ impl<'l> Draft<'l> {
     }
 }
 
-/// How many items that hold a text does not have, by kind.
+/// Counts the current items that a text does not contain, by kind.
 fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     let text = one_line(text);
-    // `Bash: make: exit code 2`: the outcome is shown below the call.
+    // In `Bash: make: exit code 2`, the outcome is shown below the call.
     let has = |item: &Item| {
         let parts: Vec<&str> = item.text.split(": ").collect();
         let words = if parts.len() > 1 { &parts[1..] } else { &parts };
@@ -151,7 +150,7 @@ fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
     ItemKind::ALL.into_iter().map(|kind| (kind, lacks(kind))).collect()
 }
 
-/// Open items and errors.
+/// Writes the open items and errors.
 fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
     let is_state = |item: &&Item| match item.kind {
         ItemKind::Open => item.changed,

@@ -1,5 +1,5 @@
-//! The extractive summary: the segments of a session that are most likely to be needed, in order,
-//! then what is open and what went wrong, within a budget of tokens. A dialogue has its own rules.
+//! The extractive summary: within a budget of tokens, the segments of a session that are most
+//! likely to be needed, in order, and then open items and errors. A dialogue has its own rules.
 
 mod dialogue;
 mod draft;
@@ -18,7 +18,8 @@ use sections::all_sections;
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::Ledger;
 
-/// Writes the summary of `ledger`: at most `limit` tokens, without what kept texts say already.
+/// Writes the summary of `ledger` in at most `limit` tokens. It does not repeat what kept texts
+/// say.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let head = format!("{RECORD_HEADING}\n\n");
     if is_talk(ledger) {
@@ -27,34 +28,34 @@ pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> St
     written(ledger, &head, limit, counter)
 }
 
-/// Whether the session is a dialogue in short messages, without tools. It needs few of its latest
-/// messages, since what matters may have been said anywhere.
+/// Returns true if the session is a dialogue in short messages, without tools. Such a session needs
+/// few of its latest messages, since important statements may be anywhere.
 pub fn is_talk(ledger: &Ledger) -> bool {
     dialogue::is_talk(ledger.index())
 }
 
-/// The items that a summary must have, at most `limit` tokens of them.
+/// Writes the items that a summary must contain, in at most `limit` tokens.
 pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     all_sections(ledger.items(), limit, counter).trim_end().to_owned()
 }
 
-/// How many tokens, up to `limit`, a summary needs to tell all that is worth telling. A long
-/// session is taken to need all of them.
+/// Estimates how many tokens, up to `limit`, a summary needs for everything worth saying. A long
+/// session is assumed to need all of them.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
-    // A token is seldom longer than 8 bytes.
+    // A token is rarely longer than 8 bytes.
     if ledger.index().bytes() / 8 > limit {
         return limit;
     }
     counter.count(&extractive(ledger, limit, counter))
 }
 
-/// Longer segments are somewhat better than many short ones: they read better.
+/// Favours longer segments a little over many short ones, because they read better.
 const LENGTH_POWER: f64 = 0.8;
 
-/// A segment and its worth for its length; of equals the earlier one is greater.
+/// A segment and its worth for its length. Of two with equal worth, the earlier one is greater.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    /// The bits of a number that is not negative: their order is the number's.
+    /// The bits of a non-negative number, which sort like the number itself.
     gain: u64,
     number: Reverse<usize>,
     tokens: u64,
@@ -65,7 +66,7 @@ impl Candidate {
         Self { gain: gain.max(0.0).to_bits(), number: Reverse(number), tokens }
     }
 
-    /// A candidate with this total worth.
+    /// Creates a candidate from its total worth.
     fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
         #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
         let gain = worth / (tokens as f64).powf(LENGTH_POWER);
@@ -140,7 +141,7 @@ mod tests {
         let needed = needed_tokens(&session, 1_000, counter());
         assert_eq!(needed, counter().count(&extractive(&session, 1_000, counter())));
         assert!(needed < 1_000);
-        // Plainly more than there is room for.
+        // Clearly more than the limit allows.
         let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();
         let rows = rows.concat();
         assert_eq!(needed_tokens(&ledger(&[&rows]), 100, counter()), 100);

@@ -1,5 +1,5 @@
-//! Renders the story in the order of the session, with related lines together and the speaker of
-//! each.
+//! Renders the story in the order of the session. Related lines are together, each with its
+//! speaker.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use super::pick::PER_LINE;
 use crate::ledger::form::{Label, labelled};
 use crate::ledger::{Index, Segment, SegmentKind};
 
-/// The lines of the chosen segments. With `cite` what a user says has the line of the session
-/// before it: there is the rest of the turn, too.
+/// Writes the chosen segments as lines. With `cite`, the user's lines begin with their line number
+/// in the session, where the rest of the turn is.
 pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let mut text = String::new();
     let mut before: Option<LinePosition> = None;
@@ -30,7 +30,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
         if label.goes_on() {
             text.push_str(&words);
         } else {
-            // Each line of a tool's is marked.
+            // Each line of a tool's output is marked.
             text.push_str(&marked(&words, label));
         }
         text.push('\n');
@@ -38,7 +38,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     text
 }
 
-/// The numbers of the chosen segments, each behind what it stands under.
+/// Returns the numbers of the chosen segments, each after the one above it.
 fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     let numbers = (0..segments.len()).filter(|number| chosen[*number]);
     let from_the_top = |number| {
@@ -51,7 +51,7 @@ fn order(segments: &[Segment], chosen: &[bool]) -> impl Iterator<Item = usize> {
     order.into_iter().map(|(_, number)| number)
 }
 
-/// The speaker and the line.
+/// The speaker of a line, and the line in the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct LinePosition {
     label: Label,
@@ -68,16 +68,16 @@ impl LinePosition {
         }
     }
 
-    /// Whether the one who spoke before goes on here.
+    /// Returns true if the previous speaker continues here.
     fn goes_on(self, before: Self) -> bool {
         self.label.goes_on() && (self.label, self.turn) == (before.label, before.turn)
     }
 }
 
-/// A summary of this many tokens cites the lines that it quotes.
+/// A summary with a limit of at least this many tokens cites the lines that it quotes.
 pub(super) const CITES: u64 = 600;
 
-/// The words of a segment. Its headings are one level below those of the summary.
+/// Returns the text of a segment. Its headings become one level lower than those of the summary.
 pub(super) fn words_of(text: &str, kind: SegmentKind) -> String {
     if kind == SegmentKind::Heading && text.starts_with('#') {
         return format!("### {}", text.trim_start_matches('#').trim_start());
@@ -85,22 +85,22 @@ pub(super) fn words_of(text: &str, kind: SegmentKind) -> String {
     text.to_owned()
 }
 
-/// Words of several lines with a label before each but the first, which has its own.
+/// Puts a label before each line of a text except the first, whose label is already written.
 pub(super) fn marked(words: &str, label: Label) -> String {
     words.replace('\n', &format!("\n{}", label.as_str()))
 }
 
-/// Whether a line can pass neither for another speaker's nor for a heading of the summary.
+/// Returns true if the line cannot be mistaken for another speaker or for a heading of the summary.
 pub(super) fn is_plain(words: &str) -> bool {
     !words.starts_with("## ") && !words.starts_with("⟦") && labelled(words).is_none()
 }
 
-/// A segment, then what it stands under, up to the top.
+/// Returns a segment, then the segment above it, and so on to the top.
 pub(super) fn chain_of_heads(segments: &[Segment], number: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(number), |at| segments[*at].head)
 }
 
-/// The tokens of the lines of some segments and of what they stand under; 0 for all others.
+/// Counts the tokens of the candidates and of the segments above them; 0 for all others.
 pub(super) fn tokens_with_heads(
     index: &Index,
     candidates: &[bool],
@@ -108,7 +108,7 @@ pub(super) fn tokens_with_heads(
 ) -> Vec<u64> {
     let segments = index.segments();
     let mut needed = candidates.to_vec();
-    // The head of a segment precedes it.
+    // The head of a segment comes before it.
     for (number, segment) in segments.iter().enumerate().rev() {
         if let (true, Some(head)) = (needed[number], segment.head) {
             needed[head] = true;

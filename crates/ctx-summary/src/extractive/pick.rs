@@ -1,5 +1,5 @@
-//! Chooses segments greedily: always the one that says most, for its length, of what is likely to
-//! be needed and not said yet.
+//! Chooses segments greedily: each time the one that, for its length, adds the most that is likely
+//! to be needed and not said yet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,16 +12,16 @@ use super::terms::Terms;
 use super::worth::{has_files, later_words, prose_worths, worths};
 use crate::ledger::{Index, Origin, SegmentKind};
 
-/// How much of an identifier's worth counts: nothing, or for the identifier alone, with one of the
-/// words around it, or with enough of them.
+/// The part of an identifier's worth that counts: for nothing, for the identifier without context,
+/// with one of the words around it, and with enough of them.
 const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
 const LEAST_CHANCE: f64 = 0.0005;
 
-/// A summary of fewer tokens has no room for what most of its values stand under, nor for
-/// lines that tell nothing without it.
+/// A shorter summary, in tokens, has no space for the heads of most values, or for lines that say
+/// nothing without their heads.
 const LITTLE: u64 = 400;
-/// One of fewer has no room for lone lines of a program that can be read again.
+/// A shorter summary has no space for single lines of a program that can be read again.
 const SHORT: u64 = 1_300;
 
 /// Judges segments by their new identifiers.
@@ -34,8 +34,8 @@ pub(super) struct Picker<'i> {
 }
 
 impl<'i> Picker<'i> {
-    /// `written`: what a summary of `limit` tokens says already, `chosen` of it these
-    /// segments.
+    /// Starts a choice for a summary of `limit` tokens. `written` is its text so far, which
+    /// contains the `chosen` segments.
     pub(super) fn greedy(
         index: &'i Index,
         written: &str,
@@ -63,7 +63,7 @@ impl<'i> Picker<'i> {
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
-    /// What a segment adds.
+    /// The worth that a segment adds.
     fn worth(&self, number: usize) -> f64 {
         let marks = self.index.marks(&self.index.segments()[number]).iter();
         marks
@@ -80,7 +80,7 @@ impl<'i> Picker<'i> {
 impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
         let segment = &self.index.segments()[number];
-        // An item of a list, or a figure, says nothing without what it stands under.
+        // A list item or a bare figure says nothing without the segment above it.
         let needs_head = segment.kind == SegmentKind::Item
             || !self.index.text(segment).contains(char::is_alphabetic);
         let most = if self.has_heads || needs_head { usize::MAX } else { 1 };
@@ -105,12 +105,12 @@ impl Judge for Picker<'_> {
     }
 }
 
-/// What a segment is worth in addition to its new words.
+/// The worth of a segment in addition to its new words.
 const ALONE: f64 = 0.1;
 /// A request is shown whole if it fits.
 const ALONE_ASKED: f64 = 0.6;
-/// When so much of the story, in percent, are the user's words, others come before them: a
-/// long request holds much that was done since.
+/// If the user's words take more than this percentage of the story, other segments come first. A
+/// long request mostly names things that have been done since.
 const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
@@ -119,7 +119,7 @@ pub(super) struct Teller<'i> {
     index: &'i Index,
     worths: Vec<f64>,
     terms: Terms,
-    /// Tokens of the user's words, used and allowed.
+    /// The tokens of the user's words that are used and allowed.
     asked: u64,
     most_asked: u64,
     later: Vec<bool>,
@@ -176,28 +176,30 @@ impl Judge for Teller<'_> {
 
 /// Tokens of a line in addition to its text.
 pub(super) const PER_LINE: u64 = 1;
-/// How often what room is left is filled: the tokens of a text are only known once it is
-/// written.
+/// The number of rounds in which the remaining space is filled. The tokens of a text are only known
+/// after it is written.
 const ROUNDS: usize = 4;
 
-/// Knows the worth of each segment, given those that are chosen.
+/// Computes the worth of each segment, given the segments that are chosen.
 pub(super) trait Judge {
-    /// With so few tokens left nothing more is looked for.
+    /// With this few tokens left, the choice ends.
     const SPARE: u64 = PER_LINE;
 
-    /// Starts with nothing chosen and this much room in tokens.
+    /// Begins with nothing chosen and `room` tokens to fill.
     fn begin(&mut self, _room: u64) {}
 
-    /// The segments chosen together: the segment first, then what it needs and is not chosen yet.
+    /// Returns the segments to choose together: this segment first, then those that it needs and
+    /// that are not chosen yet.
     fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize>;
 
-    /// The worth of such a chain, given the tokens of each segment; `None` if it says nothing new.
+    /// Returns the worth of such a chain, given the tokens of each segment; `None` if it says
+    /// nothing new.
     fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
 
-    /// A chain is chosen.
+    /// Records that a chain was chosen.
     fn take(&mut self, chain: &[usize], tokens: &[u64]);
 
-    /// A segment is chosen no more.
+    /// Records that a segment is no longer chosen.
     fn give_back(&mut self, _number: usize) {}
 }
 
@@ -206,14 +208,15 @@ pub(super) struct Greedy<J> {
     judge: J,
     tokens: Vec<u64>,
     chosen: Vec<bool>,
-    /// In the order of the choice.
+    /// Segments in the order in which they were chosen.
     order: Vec<usize>,
     heap: BinaryHeap<Candidate>,
 }
 
 impl<J: Judge> Greedy<J> {
-    /// `tokens`: those of each segment that may be chosen; `chosen`: segments that are in the text
-    /// already; `candidates`: segments that may be chosen for their own sake.
+    /// Starts a choice. `tokens` are those of each segment that may be chosen, `chosen` the
+    /// segments that are already in the text, and `candidates` the segments that may be chosen for
+    /// their own worth.
     pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
         let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
         let candidate = |number| judge.candidate(&judge.chain(number, &chosen), &tokens);
@@ -221,12 +224,12 @@ impl<J: Judge> Greedy<J> {
         Self { judge, tokens, chosen, order: Vec::new(), heap }
     }
 
-    /// The segments in the text, original and chosen.
+    /// The segments in the text, both the first ones and those chosen since.
     pub(super) fn chosen(&self) -> &[bool] {
         &self.chosen
     }
 
-    /// Others chose more.
+    /// Takes over the choice of another judge.
     pub(super) fn adopt(&mut self, chosen: &[bool]) {
         self.chosen.copy_from_slice(chosen);
     }
@@ -255,7 +258,7 @@ impl<J: Judge> Greedy<J> {
         }
     }
 
-    /// Chooses segments of about `room` tokens more; whether there were any.
+    /// Chooses segments of about `room` more tokens. Returns true if it chose any.
     pub(super) fn more(&mut self, mut room: u64) -> bool {
         let before = self.order.len();
         if self.order.is_empty() {
@@ -275,7 +278,7 @@ impl<J: Judge> Greedy<J> {
                 too_long.push(again);
                 continue;
             }
-            // Other segments may have said a part of it since.
+            // Segments chosen since may say a part of this one.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;
@@ -290,7 +293,8 @@ impl<J: Judge> Greedy<J> {
         self.order.len() > before
     }
 
-    /// Gives the last ones back, of at least about so many tokens; whether there were any.
+    /// Removes the last chosen segments, of at least about `tokens` tokens. Returns true if it
+    /// removed any.
     pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
         let before = self.order.len();
         while tokens > 0 {
@@ -307,11 +311,11 @@ impl<J: Judge> Greedy<J> {
         for number in chain {
             self.chosen[*number] = true;
         }
-        // A needed segment is removed after the one that needs it.
+        // A segment is added before the one that needs it, so that it is removed after it.
         self.order.extend(chain.iter().rev());
     }
 
-    /// In the order of the choice.
+    /// Segments in the order in which they were chosen.
     #[cfg(test)]
     pub(super) fn order(&self) -> &[usize] {
         &self.order
@@ -331,7 +335,7 @@ mod tests {
         Encoding::Chars4.counter()
     }
 
-    /// A session in which the user says one segment a message.
+    /// A session in which each message of the user has one segment.
     fn ledger(segments: &[&str]) -> Ledger {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(segments) {
@@ -417,7 +421,7 @@ mod tests {
 mod greedy_tests {
     use super::{Candidate, Greedy, Judge};
 
-    /// Each number needs the one before it, and the last ones are worth most.
+    /// Each segment needs the one before it, and later ones are worth more.
     struct Stairs;
 
     impl Judge for Stairs {

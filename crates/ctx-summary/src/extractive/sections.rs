@@ -1,8 +1,8 @@
-//! Typed items under their headings: as many as their share of a text holds, the most important
-//! first.
+//! Typed items under their headings. Each kind has a share of the text and fills it with its most
+//! important items.
 //!
-//! An extractive summary shows only open items and errors in this way; the story covers the rest.
-//! All kinds together are what no summary may lack.
+//! An extractive summary has only open items and errors in this form, since the story covers the
+//! rest. The sections of all kinds contain what every summary must say.
 
 use ctx_tokens::TokenCounter;
 
@@ -11,8 +11,8 @@ use crate::ledger::form::{heading, line_of};
 use crate::ledger::{Item, ItemKind, State};
 use ctx_text::first_chars;
 
-/// In percent. In a short summary the agent's next steps come before the requests, because the
-/// latest request stays outside the summary.
+/// The share of a kind, in percent. In a short summary the agent's next steps come before the
+/// requests, because the latest request stays outside the summary.
 fn share(kind: ItemKind, limit: u64) -> u64 {
     let little = limit < LITTLE;
     match kind {
@@ -25,22 +25,22 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
     }
 }
 
-/// The shares of all kinds are at most so much together.
+/// The sum of the shares of all kinds is at most this.
 const ALL_SHARES: u64 = 39;
-/// A text of fewer tokens has little room.
+/// A shorter text, in tokens, has smaller shares.
 const LITTLE: u64 = 1_000;
-/// A section with less room is left out: what it could say is not worth its heading.
+/// A section with fewer tokens is left out, because its content is not worth its heading.
 const LEAST: u64 = 30;
 
-/// The sections of all items, at most `limit` tokens of them.
+/// Writes the sections of all items in at most `limit` tokens.
 pub(super) fn all_sections(items: &[Item], limit: u64, counter: &dyn TokenCounter) -> String {
     let holding: Vec<&Item> = items.iter().filter(|item| item.holds()).collect();
     sections(&holding, limit * 100 / ALL_SHARES, limit, counter)
 }
 
-/// The sections of some items; empty, or ending with a line end.
+/// Writes the sections of some items. The text is empty or ends with a line end.
 ///
-/// `limit` is the total that the shares refer to; all sections together have at most `most` tokens.
+/// The shares refer to `limit`; all sections together have at most `most` tokens.
 pub(super) fn sections(
     items: &[&Item],
     limit: u64,
@@ -66,15 +66,15 @@ pub(super) fn sections(
     text
 }
 
-/// The items of a kind that still hold, with their places, the first to be kept first;
-/// behind open tasks those of their list that are done.
+/// Ranks the current items of a kind with their positions, the most important first. Finished tasks
+/// of the same list follow the open ones.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let items = items.iter().copied().enumerate().rev();
     let is_told = |item: &Item| item.holds() || item.is_done_task();
     let of_kind = items.filter(|(_, item)| item.kind == kind && is_told(item));
     let mut ranked: Vec<(usize, &'i Item)> = of_kind.collect();
     match kind {
-        // The subject of the session, then the latest request.
+        // The latest request comes first, then the first one, which says what the session is about.
         ItemKind::Ask => {
             if let Some(first) = ranked.pop() {
                 ranked.insert(ranked.len().min(1), first);
@@ -94,7 +94,7 @@ fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     ranked
 }
 
-/// As many as there is room for, in the order of the session.
+/// Chooses as many items as fit, in the order of the session.
 fn choose(
     ranked: &[(usize, &Item)],
     limit: u64,
@@ -128,7 +128,7 @@ fn choose(
     chosen
 }
 
-/// The beginning of a line, up to the end of a word.
+/// Returns the beginning of a line, up to the end of a word.
 fn shortened(line: &str, tokens: u64, counter: &dyn TokenCounter) -> String {
     let mut chars = line.chars().count();
     loop {
@@ -231,7 +231,7 @@ mod tests {
         let written = found.lines().count() - 1;
         assert!(written > 10);
         assert!(counter().count(&found) <= limit * share(ItemKind::Ask, limit) / 100);
-        // The first one, and the latest.
+        // The first request and the latest one.
         let has = |n: usize| found.contains(&format!("number {n} ⟦{n}⟧\n"));
         assert!(has(1) && has(500), "{}", found);
     }
@@ -271,7 +271,7 @@ mod tests {
             with(4, State::Current, true),
             with(5, State::Current, false),
         ];
-        // The first request is what the session is about, but the latest is the current task.
+        // The first request says what the session is about, but the latest is the current task.
         assert_eq!(order(&items, ItemKind::Ask), [5, 1, 4]);
         let mut of = |kind| {
             for item in &mut items {
@@ -280,9 +280,9 @@ mod tests {
             order(&items, kind)
         };
         assert_eq!(of(ItemKind::Decision), [5, 4, 1]);
-        // A repaired error may come again.
+        // A repaired error may occur again.
         assert_eq!(of(ItemKind::Error), [5, 4, 1, 3]);
-        // Changed files, and commands that failed.
+        // Changed files, and failed commands.
         assert_eq!(of(ItemKind::File), [4, 5, 1]);
         assert_eq!(of(ItemKind::Command), [5, 1, 4]);
         assert_eq!(order(&[], ItemKind::Ask), [0; 0]);
@@ -306,7 +306,7 @@ mod tests {
         assert!(counter().count(&short) < 20);
         let words = short.strip_suffix(" …").expect("a mark");
         assert!(words.ends_with("word"), "{short}");
-        // There may be room for nothing.
+        // Nothing may fit.
         assert!(shortened("- 很长的一句话没有空格", 0, counter()).ends_with('…'));
     }
 }

@@ -1,4 +1,4 @@
-//! The words of statements: what one says that no other has said yet.
+//! The words of statements, to measure what a statement says that no other has said yet.
 
 use ctx_text::is_joining;
 use foldhash::fast::RandomState;
@@ -8,7 +8,7 @@ use crate::ledger::{Index, Origin};
 
 /// The worth of a word by how often it was said before.
 const AGAIN: [f64; 3] = [1.0, 0.25, 0.08];
-/// A word in a statement counts more than one in a result.
+/// The extra worth of a word in a statement, compared with one in a result.
 const SAID: f64 = 1.6;
 
 /// The words of each segment that may be chosen, and their worth.
@@ -18,7 +18,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// `candidates`: which segments are of interest.
+    /// Collects the words of the `candidates`.
     pub(super) fn of(index: &Index, candidates: &[bool]) -> Self {
         let mut numbers = Numbers::default();
         let (mut counts, mut said) = (Vec::<u32>::new(), Vec::<bool>::new());
@@ -49,13 +49,13 @@ impl Terms {
         words.map(|word| self.weights.worth(*word)).sum()
     }
 
-    /// The segment is chosen.
+    /// Records that the segment was chosen.
     pub(super) fn tell(&mut self, number: usize) {
         self.weights.tell(&self.of[number]);
     }
 }
 
-/// Calls `found` for each word; a Chinese character is one.
+/// Calls `found` for each word; each Chinese character is a word.
 fn words(text: &str, found: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
     for word in ctx_text::words(text, is_wide) {
@@ -80,8 +80,8 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers of the words of a text, each once, in order. `each_word` calls its argument for
-    /// each word.
+    /// Returns the numbers of the words of a text, each once, in order. `each_word` calls its
+    /// argument for each word.
     pub(super) fn of_text(&mut self, each_word: impl FnOnce(&mut dyn FnMut(&str))) -> Vec<u32> {
         let mut own = Vec::new();
         each_word(&mut |word| {
@@ -93,7 +93,7 @@ impl Numbers {
         own
     }
 
-    /// How many words have a number.
+    /// The number of known words.
     pub(super) fn count(&self) -> usize {
         self.of.len()
     }
@@ -118,7 +118,7 @@ impl Weights {
         self.of[at] * self.again[usize::from(self.told[at])]
     }
 
-    /// The words are used.
+    /// Records that the words were used.
     pub(super) fn tell(&mut self, words: &[u32]) {
         for word in words {
             let told = &mut self.told[*word as usize];
@@ -127,12 +127,12 @@ impl Weights {
     }
 }
 
-/// Whether a lower-case word means something on its own.
+/// Returns true if a lower-case word means something on its own.
 pub(super) fn says_something(word: &str) -> bool {
     word.len() > 2 && !is_joining(word)
 }
 
-/// Whether a character is one of a language that puts no blanks between words.
+/// Returns true if a character belongs to a language without spaces between words.
 pub(super) fn is_wide(c: char) -> bool {
     c >= '\u{2e80}' && c.is_alphanumeric()
 }

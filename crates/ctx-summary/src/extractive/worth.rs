@@ -1,5 +1,4 @@
-//! The worth of a segment for somebody who must continue the work: by speaker, wording and
-//! position.
+//! The worth of a segment to a reader who must continue the work, by speaker, wording and position.
 
 use std::sync::LazyLock;
 
@@ -8,20 +7,20 @@ use regex::Regex;
 
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
 
-/// What an earlier summary says is repeated unless something later says more.
+/// A summary repeats what an earlier summary says, unless something later says more.
 const EARLIER: f64 = 0.35;
 
-/// An earlier summary had room only for the best of a long past: its requests and statements come
-/// before new ones.
+/// An earlier summary had space only for the best of a long past, so its requests and statements
+/// come before new ones.
 const ASKED_BEFORE: f64 = 2.0;
 const SAID_BEFORE: f64 = 1.5;
-/// So many statements of a request say what it is about.
+/// The number of statements that say what a request is about.
 const FIRST_WORDS: u32 = 3;
 
-/// Polite words say nothing.
+/// The worth of polite words, which say nothing.
 const POLITE: f64 = 0.0;
 
-/// The worth of each segment, 0 for what is only worth the names in it.
+/// The worth of each segment. A segment with worth 0 is only useful for the names in it.
 pub(super) fn worths(index: &Index) -> Vec<f64> {
     let segments = index.segments();
     let places = Places::of(segments);
@@ -54,7 +53,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
     segments.iter().enumerate().map(worth).collect()
 }
 
-/// Which segments are of a request and not among its first statements.
+/// Marks the segments of each request after its first statements.
 pub(super) fn later_words(index: &Index) -> Vec<bool> {
     let (mut turn, mut count) = (0, 0);
     let segments = index.segments().iter();
@@ -69,14 +68,15 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Whether there are tool calls; without them the words matter.
+/// Returns true if there are tool calls. Without them the words matter more.
 pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
     segments.iter().any(is_tools)
 }
 
-/// Whether files are changed, or commands run: what they hold can be read again. An agent without
-/// a call of a tool writes its commands in its words.
+/// Returns true if files are changed or commands run, since their content can be read again. An
+/// agent without tool calls writes its commands in its text, so a session without calls counts as
+/// well.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
     let is_change =
         |segment: &Segment| matches!(segment.kind, SegmentKind::Change | SegmentKind::Command);
@@ -86,9 +86,9 @@ pub(super) fn has_files(segments: &[Segment]) -> bool {
 
 /// The positions of the segments.
 struct Places {
-    /// For each request the number of its first segment, and of those that follow of it.
+    /// For each request, the number of its first segment and the count of its segments.
     asks: Vec<(usize, usize)>,
-    /// For each turn the line of the model's last words in it.
+    /// For each turn, the line of the model's last words in it.
     closing: Vec<u64>,
     count: usize,
     last_turn: u32,
@@ -173,9 +173,9 @@ impl Places {
 
 // Words that raise or lower the worth of a statement.
 //
-// The rules of the ledger decide what is an item, so they know many look-alikes. Words here only
-// change the rank of a statement a little, so a look-alike costs little, and they are tried on
-// every statement.
+// The rules of the ledger decide what is an item, so they exclude many similar phrases. The words
+// here only change the rank of a statement a little, so a false match costs little, and they are
+// tried on every statement.
 
 /// Words of a rule.
 pub(super) static RULE: LazyLock<Matcher> = LazyLock::new(|| {
@@ -183,13 +183,13 @@ pub(super) static RULE: LazyLock<Matcher> = LazyLock::new(|| {
         r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|shall|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
     )
 });
-/// Words that say why something is wanted, or what is wrong.
+/// Words that give a reason, or say what is wrong.
 pub(super) static WHY: LazyLock<Matcher> = LazyLock::new(|| {
     Matcher::new(
         r"(?i)\b(?:because|since|so that|reason|problem(?:atic)?|expect(?:ed)?|instead|otherwise|due to|shall)\b|因为|所以|原因|问题|期望|应该",
     )
 });
-/// Words of what was settled.
+/// Words of a settled question.
 pub(super) static SETTLED: LazyLock<Matcher> = LazyLock::new(|| {
     Matcher::new(
         r"(?i)\b(?:decided?|decision|agreed|change(?:d)? (?:our|my) minds?|instead of|rather than|let['’]s (?:go with|use|keep|not|do)|we (?:use|go with|chose|will use)|switch(?:ed)? to)\b|决定|改用|改为|选择|就用|采用",
@@ -201,13 +201,13 @@ pub(super) static FINDING: LazyLock<Matcher> = LazyLock::new(|| {
         r"(?i)\b(?:because|since|so that|root cause|turns? out|found|bugs?|fix(?:ed|es)?|decided|chose|instead|rather|skip(?:ped)?|fail(?:s|ed|ing|ure)?|pass(?:es|ed|ing)?|wrong|mistaken|already|not|only|never|must|without|means|therefore|issue|problem|actually|still|committed|created|added|removed|changed|updated|implemented)\b|因为|所以|原因|决定|改为|已经|发现|修复|失败|通过|推荐|建议",
     )
 });
-/// Announcements of the model: the action shows it anyway.
+/// Announcements by the model, since its action shows the same.
 pub(super) static PROMISE: LazyLock<Matcher> = LazyLock::new(|| {
     Matcher::new(
         r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to)\b|^(?:now|next|then)[,.]? (?:add|remove|modify|update|fix|create|write|run|check|implement|refactor|rename|replace|delete|move|test|verify|commit|push|build|look|read|find|search)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
     )
 });
-/// Questions and offers of the model: the user's answer says more.
+/// Questions and offers by the model, since the user's answer says more.
 pub(super) static OFFER: LazyLock<Matcher> = LazyLock::new(|| {
     Matcher::new(
         r"(?i)[?？]\W*$|\b(?:please (?:provide|confirm|let me know|share)|let me know|(?:i['’]m|i am) (?:here|happy|glad) to|feel free|could you please|would you like|i can (?:assist|help)|i['’]d be happy|to (?:proceed|assist you|continue),? )\b|请(?:问|提供|告诉)|还有什么|希望",
@@ -219,43 +219,43 @@ pub(super) static COURTESY: LazyLock<Matcher> = LazyLock::new(|| {
         r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|sure|ok(?:ay)?|(?:can|could|would) you (?:please )?(?:help|assist)(?: me)?(?: with (?:that|this|it|these|those))?(?: please)?\?|i can (?:help|assist)(?: you)? with (?:that|this)|(?:now )?i (?:now )?have (?:a |the )?(?:clear|good|full|complete|better|whole)(?: and [a-z]+)? (?:picture|understanding|view|idea)(?: of [^.]*)?|you['’]re (?:absolutely |completely )?right|got it|good (?:question|point|catch|idea|call)|no response requested|done|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
     )
 });
-/// Names, paths, numbers and marked text.
+/// Names, paths, numbers and text in backticks.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"`[^`]+`|[A-Za-z_][A-Za-z0-9_-]*[._/][A-Za-z0-9_./-]+|[a-z]+[A-Z][A-Za-z0-9]+|[A-Za-z]+_[A-Za-z0-9_]+|\b[0-9][0-9A-Za-z.:-]*",
     )
 });
 
-/// A line of a program, perhaps with its number in a listing.
+/// A line of a program, possibly with its line number in a listing.
 pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| {
     Matcher::new(
         r"^(?:[0-9]+[ \t]*[→:|]?)?[ \t]*(?:(?:from \S+ )?import |(?:return|raise|assert|yield|await)\b|(?:if|elif|for|while|with|except|try|else|case|switch|match)\b.*[:{]$|else\b|@\w)",
     )
 });
 
-/// A line of a listing with its number before it, `12:    let x = f(y)`, that is no comment.
+/// A line of a listing with its number before it, `12:    let x = f(y)`, that is not a comment.
 pub(super) static LISTED: LazyLock<Matcher> =
     LazyLock::new(|| Matcher::new(r"^[0-9]+:[ \t]+[^#/*\s-]"));
 
-/// A pattern with the word boundaries of ASCII: a word ends where Chinese begins.
+/// Compiles a pattern with the word boundaries of ASCII, so that a word ends where Chinese begins.
 pub(super) fn pattern(text: &str) -> Regex {
     regex(&with_ascii_boundaries(text))
 }
 
-/// A text that was handed on says it worse than the one who handed it on.
+/// Pasted text says less than the words of the user who pasted it.
 const PASTED: f64 = 0.3;
 const OUTCOME: f64 = 1.3;
-/// One of many, mostly.
+/// A passed test or a stack frame is usually one of many.
 const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 2.0;
-/// A name in a call says less than a name in its place.
+/// A name in a call says less than a name where it is defined.
 const NAME: f64 = 0.9;
 const WRITTEN: f64 = 0.8;
 const CODE: f64 = 0.5;
-/// A change shows what was changed.
+/// The result of a change repeats the change.
 const ECHO: f64 = 0.3;
 
-/// How well each candidate reads: 1 for a line that is understood with what it stands under.
+/// How well each candidate reads: 1 for a line that is clear together with the segment above it.
 pub(super) fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result
@@ -277,7 +277,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
     }
-    // A member of an object says what it is.
+    // A key says what the value of a member is.
     let is_member = || text.contains("\": ");
     let is_listed = LISTED.is_match(text);
     match (segment.kind, segment.origin) {
@@ -298,7 +298,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
     }
 }
 
-/// Whether a line looks like one of a program.
+/// Returns true if a line looks like a line of a program.
 fn is_code(text: &str) -> bool {
     CODE_LINE.is_match(text)
         || text.ends_with(['{', '}', ';', '(', ','])
@@ -313,7 +313,7 @@ mod tests {
 
     use super::worths;
 
-    /// Messages in turn, the user's first, and the worth of each.
+    /// The worth of messages that alternate between the user, who begins, and the model.
     fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
         let mut ledger = Ledger::new();
         for (line, text) in (1..).zip(texts) {

@@ -1,5 +1,5 @@
-//! Which texts of tools are cut where a record does not fit, and how far: by their worth,
-//! not by their length alone.
+//! Decides which texts of tools to cut, and by how much, if a record does not fit. It considers
+//! their worth and not only their length.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,27 +11,27 @@ use super::noise::cut;
 use super::{Record, Spoken, ToolText, Transcript, whole, written};
 use crate::{LISTS, is_shell};
 
-/// A text with fewer characters is never cut: it is an outcome.
+/// A text with fewer characters is an outcome and is never cut.
 const SHORT: usize = 600;
-/// The fewest characters that a text of the usual worth is cut to. With fewer, more
-/// questions are better.
+/// The fewest characters to which a text of the usual worth is cut. Below that, more questions are
+/// better.
 const LEAST: usize = 1_000;
-/// Tokens of what tells that something is left out.
+/// The tokens of the note that something was left out.
 const MARK: u64 = 12;
 /// Tokens of the blank line between pieces.
 const BETWEEN: u64 = 2;
 
 /// The usual worth of a text.
 const USUAL: usize = 100;
-/// The worth of content that can be looked at again, such as a file or a list.
+/// The worth of content that can be read again, such as a file or a list.
 const SHOWN: usize = 50;
 /// The worth of text that the model wrote into a file or a change.
 const WRITTEN: usize = 150;
 const ERROR: usize = 300;
-/// For each name in it that is used later on, up to [`NAMES`].
+/// The worth of each name in a text that is used later, up to [`NAMES`].
 const NAME: usize = 40;
 const NAMES: usize = 5;
-/// The last text is worth so many times the first one.
+/// The last text is worth this many times as much as the first one.
 const LATEST: usize = 3;
 
 /// A long text of a tool.
@@ -44,7 +44,7 @@ struct Bulk {
 static SHOWING: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("showing tools"));
 static COMMANDS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("showing commands"));
 
-/// Whether a call shows existing content; `digest`: the tool and its target.
+/// Returns true if a call shows existing content. `digest` is the tool and its target.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
     if !is_shell(&name) {
@@ -57,8 +57,8 @@ pub(super) fn shows(name: &str, digest: &str) -> bool {
 }
 
 impl Transcript {
-    /// All of it, if it has no more than `room` tokens, else with texts of tools cut as far as
-    /// that takes; `None` where a moderate cut is not enough.
+    /// Returns the whole record if it fits into `room` tokens, or else with its tool texts cut
+    /// until it fits; `None` if a moderate cut is not enough.
     pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
         let tokens = |pieces: &[String]| -> u64 {
             pieces.iter().map(|piece| counter.count(piece) + BETWEEN).sum()
@@ -82,14 +82,14 @@ impl Transcript {
         None
     }
 
-    /// All of it, with the texts of tools cut as far as that is moderate.
+    /// Returns the whole record, with the texts of tools cut as far as is moderate.
     pub(crate) fn shortest(&self) -> Record {
         let later = later(&self.pieces);
         let bulks = self.bulks(&later, ctx_tokens::Encoding::Chars4.counter());
         self.shortened(&bulks, &later, LEAST)
     }
 
-    /// The long texts of tools, for each part of each piece.
+    /// Finds the long texts of tools, by part and piece.
     fn bulks(&self, later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Vec<Option<Bulk>>> {
         let bulk = |at: usize, spoken: &Spoken| {
             let worth = match spoken.tool? {
@@ -128,7 +128,7 @@ impl Transcript {
     }
 }
 
-/// The greatest length for texts of the usual worth with which the record has about `room`
+/// Finds the greatest length for texts of the usual worth at which the record has about `room`
 /// tokens.
 fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
     let bulks = || bulks.iter().flatten().flatten();
@@ -156,13 +156,13 @@ fn limit(bulks: &[Vec<Option<Bulk>>], needed: u64, room: u64) -> Option<usize> {
 }
 
 impl Bulk {
-    /// How many characters it may have where those of the usual worth have `least`.
+    /// The number of characters to keep if texts of the usual worth keep `least`.
     fn limit(&self, least: usize) -> usize {
         (least * self.worth / USUAL).max(SHORT).min(self.chars)
     }
 }
 
-/// Names that people and the model used, and their last positions.
+/// Names that people and the model used, with their last positions.
 type Later<'s> = HashMap<&'s str, usize>;
 
 fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
@@ -177,7 +177,7 @@ fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
     later
 }
 
-/// Words that are likely to be names: of files, functions, people's orders.
+/// Returns words that are probably names, such as those of files, functions and orders.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '#');
     let words = text.split(move |c: char| !is_part(c));
@@ -190,7 +190,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a name is used after a piece.
+/// Returns true if a name is used after a piece.
 fn is_used(name: &str, later: &Later<'_>, at: usize) -> bool {
     later.get(name).is_some_and(|last| *last > at)
 }

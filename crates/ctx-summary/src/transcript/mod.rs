@@ -1,5 +1,5 @@
-//! Messages as plain text for a model that sums them up: whole, as far as its window holds
-//! them.
+//! Writes messages as plain text for a model that summarizes them: whole, as far as its window
+//! allows.
 
 mod bulk;
 mod noise;
@@ -19,10 +19,10 @@ use noise::without_noise;
 
 pub(crate) use pack::{pack, shorten};
 
-/// The messages of an old zone as text, one piece each, without secrets and without what only
+/// The messages to summarize as text, one piece each, without secrets and without what only
 /// machines read. Reasoning and media are left out.
 ///
-/// Arguments and results are held whole up to some megabytes, so the memory is bounded by what
+/// Arguments and results are kept whole up to some megabytes, so the memory is bounded by what
 /// people and the model said.
 #[derive(Debug, Default)]
 pub struct Transcript {
@@ -30,16 +30,16 @@ pub struct Transcript {
     /// The number of redacted secrets.
     pub redacted: usize,
     languages: Languages,
-    /// Texts of kept messages since the last old one.
+    /// Texts of kept messages since the last message to summarize.
     kept: Vec<(String, String)>,
     calls: HashMap<String, Made>,
-    /// The calls that the results of a line answer.
+    /// For each line with results, the call that they answer.
     sources: HashMap<u64, String>,
     /// The position of a result's text, by its hash.
     results: HashMap<u64, (usize, usize)>,
-    /// Bytes of the texts of tools.
+    /// The bytes of the tool texts.
     held: usize,
-    /// Whether such a text has at most [`SHORT`] characters, not [`LONGEST`].
+    /// If set, tool texts are cut to [`SHORT`] instead of [`LONGEST`] characters.
     is_full: bool,
 }
 
@@ -48,48 +48,48 @@ pub struct Transcript {
 struct Spoken {
     label: String,
     text: String,
-    /// Arguments and results of tools may be cut.
+    /// Set if the text belongs to a tool call, so that it may be cut.
     tool: Option<ToolText>,
 }
 
-/// A text that a tool was given or gave.
+/// The kind of a text that a tool received or returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ToolText {
     Arguments,
     Error,
-    /// Existing content, which can be looked at again.
+    /// Existing content, which can be read again.
     Shown,
     Result,
 }
 
-/// A call, for its result.
+/// What the result of a call needs to know about the call.
 #[derive(Debug)]
 struct Made {
     digest: String,
     shows: bool,
 }
 
-/// Characters of a tool result or of a call's arguments that are held, ...
+/// The most characters of a tool result or of a call's arguments that are kept, …
 const LONGEST: usize = 400_000;
-/// ... and where all of them take more bytes than this, ...
+/// … unless all of them take more bytes than this; …
 const HELD: usize = 16 << 20;
-/// ... of each so many.
+/// … then each keeps this many.
 const SHORT: usize = 2_000;
 /// A shorter text, in bytes, may be repeated.
 const REPEATED: usize = 300;
 const REPEATS: &str = "(the same as in a later result)";
 
-/// The record as it is sent.
+/// The record as a question has it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) pieces: Vec<String>,
-    /// How many texts of tools are cut.
+    /// The number of tool texts that are cut.
     pub(crate) cuts: usize,
 }
 
 impl Transcript {
-    /// A kept message. Its texts are sent, too, if it is between old messages, since these would be
-    /// unclear without it.
+    /// Adds a kept message. If it is between messages to summarize, its texts are part of the
+    /// record, since the others would be unclear without it.
     pub fn push_kept(&mut self, message: &Message<'_>) {
         if !matches!(message.role, Role::User | Role::Assistant) {
             return;
@@ -102,7 +102,7 @@ impl Transcript {
         }
     }
 
-    /// One more message, in order; `line` is that of its record.
+    /// Adds the next message. `line` is the line of its record.
     pub fn push(&mut self, line: u64, message: &Message<'_>) {
         for (label, text) in std::mem::take(&mut self.kept) {
             self.piece(|it| it.add(&label, &text));
@@ -120,7 +120,7 @@ impl Transcript {
         }
     }
 
-    /// Whether it has no text.
+    /// Returns true if it has no text.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -130,18 +130,18 @@ impl Transcript {
         self.languages.most()
     }
 
-    /// The call whose results are on a line: the tool, and what it worked on.
+    /// Returns the call whose results are on a line: the tool and its target.
     pub fn source_of(&self, line: u64) -> Option<&str> {
         self.sources.get(&line).map(String::as_str)
     }
 
-    /// How long it is, uncut.
+    /// The tokens of the uncut text.
     pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
         let pieces = self.pieces.iter();
         pieces.map(|piece| counter.count(&written(piece, whole))).sum()
     }
 
-    /// A piece of what `add` says, if it says anything.
+    /// Adds a piece with everything that `add` says, if it says anything.
     fn piece(&mut self, add: impl FnOnce(&mut Self)) {
         self.pieces.push(Vec::new());
         add(self);
@@ -226,7 +226,7 @@ impl Transcript {
         self.pieces.last_mut().expect("pushed before").push(spoken);
     }
 
-    /// Without secrets, noise, and the marks that frame the record in the prompt.
+    /// Removes secrets and noise, and escapes the marks that frame the record in the prompt.
     fn clean(&mut self, text: &str) -> String {
         let (clean, count) = redact(text);
         self.redacted += count;
@@ -236,7 +236,7 @@ impl Transcript {
     }
 }
 
-/// A message as it is sent, with the result of `text` for each of its texts.
+/// Writes a message with the result of `text` for each of its texts.
 fn written<'s>(
     piece: &'s [Spoken],
     mut text: impl FnMut(usize, &'s Spoken) -> Cow<'s, str>,

@@ -11,18 +11,18 @@ use crate::LISTS;
 use crate::ledger::without_reminders;
 use ctx_text::{edited, regex};
 
-/// Colours and moves of a terminal's cursor.
+/// Matches colours and cursor movements of a terminal.
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| regex("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
 static ADDED: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("added by programs")));
-/// Base64 and the like: no word is so long.
+/// Matches base64 and similar data, since no word is that long.
 static DATA: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+/=_-]{1000,}"));
-/// Characters at the beginning of data that stay: they tell what it is.
+/// The number of characters at the beginning of data that stay, because they show what it is.
 const BEGINNING: usize = 40;
-/// A line that occurs more often is kept once.
+/// A line that occurs more often in a row is kept once.
 const SAME: usize = 3;
 
-/// The text without it.
+/// Returns the text without noise.
 pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     let mut clean = Cow::Borrowed(text);
     if text.contains('\u{1b}') {
@@ -55,7 +55,7 @@ fn repeats(text: &str) -> bool {
     })
 }
 
-/// Keeps the final state of a line that was overwritten, and the first of equal lines in a row.
+/// Keeps the final state of a line that was overwritten, and the first of a series of equal lines.
 fn each_line_once(text: &str) -> String {
     fn last(line: &str) -> &str {
         let line = line.trim_end_matches('\r');
@@ -82,7 +82,7 @@ const HEAD: usize = 35;
 const TAIL: usize = 30;
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("outcome")));
 
-/// At most about `limit` characters of a text; `is_told`: whether a line was mentioned elsewhere.
+/// Cuts a text to about `limit` characters. `is_told` says whether a line was mentioned elsewhere.
 pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let lengths: Vec<usize> = lines.iter().map(|line| line.chars().count() + 1).collect();
@@ -114,7 +114,7 @@ pub(super) fn cut(text: &str, limit: usize, is_told: impl Fn(&str) -> bool) -> S
     render(&lines, &kept)
 }
 
-/// How many of the first lines have that many characters.
+/// Counts the first lines that together have this many characters.
 fn first<'l>(lengths: impl Iterator<Item = &'l usize>, limit: usize) -> usize {
     let mut all = 0;
     let fits = |length: &&usize| {

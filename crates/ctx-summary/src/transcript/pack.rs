@@ -4,7 +4,7 @@ use ctx_tokens::TokenCounter;
 
 use ctx_text::{first_chars, last_chars};
 
-/// Head and tail of a text that is too long, because errors are at the end.
+/// Keeps the beginning and the end of a text that is too long, because errors are at the end.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -15,13 +15,13 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     format!("{head}\n[… {} characters left out …]\n{tail}", length - limit)
 }
 
-/// Packs pieces, in order, into texts of at most `limit` tokens; a longer piece is split, at line
+/// Packs pieces in order into texts of at most `limit` tokens. A longer piece is split, at line
 /// ends if possible.
 pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) -> Vec<String> {
     let mut packed: Vec<String> = Vec::new();
     let mut tokens = 0;
     for piece in pieces.iter().flat_map(|piece| split(piece, limit, counter)) {
-        // Two for the blank line between.
+        // The blank line between pieces takes two tokens.
         let more = counter.count(piece) + 2;
         match packed.last_mut() {
             Some(text) if tokens + more <= limit => {
@@ -37,7 +37,7 @@ pub(crate) fn pack(pieces: &[String], limit: u64, counter: &dyn TokenCounter) ->
     packed
 }
 
-/// Halves until every part fits.
+/// Halves the text until every part fits.
 fn split<'t>(text: &'t str, limit: u64, counter: &dyn TokenCounter) -> Vec<&'t str> {
     if text.len() < 2 || counter.count_up_to(text, limit.saturating_sub(2)).is_some() {
         return vec![text];

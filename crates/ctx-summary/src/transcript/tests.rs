@@ -58,7 +58,7 @@ fn roles_calls_and_results_are_labelled() {
 
 #[test]
 fn secrets_go_before_texts_are_shortened() {
-    // Cut in two it would be no secret.
+    // A secret that is cut in two would not be recognised.
     let half = "a b ".repeat(LONGEST / 8);
     let content = format!("{half} password=hunter2x {half}");
     let record = format!(r#"{{"role":"tool","tool_call_id":"a","content":"{content}"}}"#);
@@ -90,7 +90,7 @@ fn said(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)
 }
 
-/// A file and the output of a test of the same length, and what is said about them.
+/// A file and the output of a test of the same length, and statements about them.
 fn work() -> Vec<String> {
     let lines = |what: &str| -> String {
         let lines = (0..200).map(|n| format!("{what} number {n} of many more words\n"));

@@ -1,5 +1,5 @@
-//! Chooses the statements of a dialogue: those that say most for their length, with the other
-//! informative statements of their message and with what they need.
+//! Chooses the statements of a dialogue that say the most for their length, together with the other
+//! informative statements of their message and the statements that they need.
 
 use std::collections::HashSet;
 
@@ -11,20 +11,20 @@ use super::super::pick::{Greedy, Judge, PER_LINE};
 use super::talk::{Talk, needs};
 use super::worth::{CHOICE, LEAST, Words, is_question, worths};
 
-/// What a statement is worth in addition to its new words.
+/// The worth of a statement in addition to its new words.
 const ALONE: f64 = 0.1;
-/// With a chosen statement, each other statement of its message with this share of its worth is
-/// chosen.
+/// A chosen statement brings along the other statements of its message that have at least this
+/// share of its worth.
 const BESIDE: f64 = 0.5;
-/// A longer message, in tokens, is not taken as a whole.
+/// A longer message, in tokens, is not chosen as a whole.
 const LONGEST: u64 = 120;
-/// What a statement is worth if another one needs it.
+/// The share of its worth that a statement has if another one needs it.
 const NEEDED: f64 = 0.6;
-/// No chain of needs is longer.
+/// The longest chain of needed statements.
 const MOST_NEEDED: usize = 4;
-/// The worth of offered options, if one of them was chosen.
+/// The share of its worth that an offer keeps if the user chose one of its options.
 const OFFERED: f64 = 0.5;
-/// So many words say what was chosen.
+/// The number of words of the offer that a choice must repeat.
 const LEAST_SHARED: usize = 2;
 /// The label of a message, in tokens.
 const PER_MESSAGE: u64 = 2;
@@ -35,15 +35,15 @@ pub(super) struct Chooser<'t> {
     words: Words,
     worths: Vec<f64>,
     needs: Vec<Option<usize>>,
-    /// For each message what the name before its words takes.
+    /// For each message, the tokens of the name before its words.
     names: Vec<u64>,
-    /// For each message the tokens of what is worth telling in it.
+    /// For each message, the tokens of its statements that are worth choosing.
     lengths: Vec<u64>,
-    /// For each message its best statement.
+    /// For each message, its best statement.
     best: Vec<Option<usize>>,
-    /// For each message, how many of its statements are chosen.
+    /// For each message, the number of its chosen statements.
     open: Vec<usize>,
-    /// For each message and one after the last, what is chosen of it next.
+    /// For each message, and one more after the last, the statement that chooses from it.
     choices: Vec<Option<usize>>,
 }
 
@@ -83,7 +83,8 @@ impl<'t> Chooser<'t> {
         Greedy::new(chooser, tokens, vec![false; candidates.len()], &candidates)
     }
 
-    /// A question is only half of an exchange: the other half is the best of what follows.
+    /// Adds the answer to each question of the chain, because a question is only half of an
+    /// exchange. The answer is the choice or else the best statement of the next message.
     fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
         for at in 0..chain.len() {
             let question = &self.talk.statements[chain[at]];
@@ -97,7 +98,8 @@ impl<'t> Chooser<'t> {
     }
 }
 
-/// For each message and one after the last, what the other speaker chooses from it.
+/// Finds, for each message and one more after the last, the statement with which the user chooses
+/// from its options.
 fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let of = |said: usize| {
         let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
@@ -149,7 +151,7 @@ impl Judge for Chooser<'_> {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
             }
-            // Earlier statements only help to understand the rest.
+            // Earlier statements only help to understand the others.
             let share = if said < own { NEEDED } else { 1.0 };
             worth += share * self.worths[*at] * (ALONE + self.words.news(*at, &mut words));
         }
@@ -187,7 +189,7 @@ mod tests {
         "Bo: I bought a boat. It cost 900 euros.",
     ];
 
-    /// The chosen statements, in order, with this many tokens.
+    /// The chosen statements in order, for this many tokens.
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());

@@ -1,5 +1,5 @@
-//! The summary of a dialogue: what two people said to each other, by person and in order. There are
-//! no calls and files; what counts is who said what and when, in whole sentences.
+//! The summary of a dialogue: what two people said to each other, by speaker and in order. A
+//! dialogue has no calls and files; it matters who said what and when, in whole sentences.
 
 mod choose;
 #[cfg(test)]
@@ -16,12 +16,13 @@ use super::worth::has_tools;
 use choose::Chooser;
 use talk::Talk;
 
-/// Fewer messages are no dialogue.
+/// Fewer messages are not a dialogue.
 const LEAST_MESSAGES: usize = 6;
-/// A dialogue has short messages, with at most this many bytes on average.
+/// The greatest average length of a dialogue's messages, in bytes.
 const LONGEST_MEAN: usize = 500;
 
-/// Whether two people, or a person and an assistant, talk in short messages without tool calls.
+/// Returns true if two people, or a person and an assistant, talk in short messages without tool
+/// calls.
 pub(super) fn is_talk(index: &Index) -> bool {
     let segments = index.segments();
     if has_tools(segments) {
@@ -37,7 +38,7 @@ pub(super) fn is_talk(index: &Index) -> bool {
         && (of_user.min(of_agent) > 1 || talk.names.len() > 1)
 }
 
-/// A head and statements, up to `limit` tokens in all.
+/// Writes a head and statements, up to `limit` tokens in all.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,

@@ -1,5 +1,5 @@
-//! Renders a dialogue: who says what, in order, and the date when it changes. A date or a name
-//! before the words of each message is written once.
+//! Renders a dialogue: who says what, in order, and the date when it changes. A date or a name that
+//! precedes every message is written only once.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -13,11 +13,11 @@ use super::talk::Talk;
 use crate::ledger::SegmentKind;
 use crate::ledger::form::Label;
 
-/// The line in the session is cited again after this many lines.
+/// The number of lines in the session after which a line is cited again.
 const CITE_AFTER: u64 = 25;
 
-/// The chosen statements. With `cite`, some messages begin with their line in the session, so that
-/// the reader finds the rest.
+/// Writes the chosen statements. With `cite`, some messages begin with their line in the session,
+/// so that the reader can find the rest.
 pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
     let mut page = Page {
         talk,
@@ -35,10 +35,10 @@ pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
 struct Page<'t> {
     talk: &'t Talk<'t>,
     text: String,
-    /// The statement written last.
+    /// The last written statement.
     before: Option<usize>,
     day: String,
-    /// No line is cited before this one.
+    /// The first line that may be cited next.
     next_line: u64,
 }
 
@@ -50,7 +50,7 @@ impl Page<'_> {
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();
         if goes_on && self.is_next(number) {
-            // The original separator.
+            // The separator of the original.
             if !self.text.ends_with(|c: char| !c.is_ascii()) || !text.starts_with(is_wide) {
                 self.text.push(' ');
             }
@@ -68,7 +68,7 @@ impl Page<'_> {
         self.text.push_str(&marked(&text, label));
     }
 
-    /// Whether a sentence goes on where the last one ended.
+    /// Returns true if a sentence follows directly on the last one.
     fn is_next(&self, number: usize) -> bool {
         let is_sentence = |at: usize| {
             let kind = self.talk.statements[at].kind;
@@ -100,36 +100,36 @@ impl Page<'_> {
     }
 }
 
-/// A longer statement, in bytes, is no date alone.
+/// A longer statement, in bytes, is more than a date.
 const LONGEST_DATE: usize = 60;
 
-/// A date or an hour before the words, mostly in brackets.
+/// Matches a date or a time before the words, usually in brackets.
 static STAMP: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^(?:\[([^\[\]\n]{4,60})\]|([0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?))[ \t,]*",
     )
 });
-/// A name before the words, perhaps with a date: `Ann: `, `Ann (8 May): `, `王芳：`.
+/// Matches a name before the words, possibly with a date: `Ann: `, `Ann (8 May): `, `王芳：`.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^([^\W\d_][\w .'’-]{0,23}?)[ \t]?(?:[(（]([^()（）\n]*[0-9][^()（）\n]*)[)）])?([:：][ \t]*)",
     )
 });
-/// Words before a date.
+/// Matches words before a date.
 static DATE_LEADS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)^[\[(#*=_ -]*(?:date|session|conversation|日期|时间|会话|[\[(#*=-])")
 });
-/// Parts of a date.
+/// Matches parts of a date.
 static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:date|session|conversation|time|day|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|am|pm|on|at|of|the)\b|(?:st|nd|rd|th)\b|日期|时间|会话|星期[一二三四五六日天]|周[一二三四五六日]|[年月日号时分点]|[0-9]+",
     )
 });
-/// An hour: the date is the same without it.
+/// Matches a time, which does not change the date.
 static HOUR: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]\.?m\b\.?)?"));
 
-/// What precedes the words of a message.
+/// The date and the name before the words of a message.
 pub(super) struct Prefix<'t> {
     pub(super) date: Option<&'t str>,
     pub(super) name: Option<&'t str>,
@@ -150,7 +150,8 @@ impl<'t> Prefix<'t> {
     }
 }
 
-/// The date before a text, and the rest. Other text in brackets is skipped only if a name follows.
+/// Splits the date off the beginning of a text. Other text in brackets is skipped only if a name
+/// follows it.
 pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let Some(found) = STAMP.captures(text) else {
         return (None, text);
@@ -158,7 +159,7 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     let rest = &text[found[0].len()..];
     let has_name = NameTag::of(rest).is_some();
     let in_brackets = found.get(1).filter(|inside| is_when(inside.as_str()));
-    // Without brackets a sentence may begin with it.
+    // A date without brackets may be the beginning of a sentence.
     let date = in_brackets.or(found.get(2).filter(|_| has_name));
     match date {
         Some(date) => (Some(date.as_str()), rest),
@@ -167,7 +168,7 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A possible name before a text.
+/// Text at the beginning of a message that may be a name.
 pub(super) struct NameTag<'t> {
     pub(super) name: &'t str,
     pub(super) colon: &'t str,
@@ -179,7 +180,7 @@ impl<'t> NameTag<'t> {
     pub(super) fn of(text: &'t str) -> Option<Self> {
         let found = NAME.captures(text)?;
         let rest = &text[found[0].len()..];
-        // Behind a name alone in its line the words come in the next one.
+        // If the name is the whole line, the words are on the next line.
         let colon = if rest.is_empty() { ": " } else { found.get(3)?.as_str() };
         Some(Self {
             name: found.get(1)?.as_str(),
@@ -190,18 +191,18 @@ impl<'t> NameTag<'t> {
     }
 }
 
-/// Whether a text is only a date or time.
+/// Returns true if a text is only a date or a time.
 pub(super) fn is_date(text: &str) -> bool {
     text.len() <= LONGEST_DATE && DATE_LEADS.is_match(text) && is_when(text)
 }
 
-/// Whether a text is made of the parts of a date.
+/// Returns true if a text consists of the parts of a date.
 fn is_when(text: &str) -> bool {
     text.contains(|c: char| c.is_ascii_digit())
         && !DATE_PARTS.replace_all(text, "").contains(char::is_alphanumeric)
 }
 
-/// A date without its hour.
+/// Returns a date without its time.
 pub(super) fn day(date: &str) -> String {
     HOUR.replace_all(date, "").into_owned()
 }
@@ -212,7 +213,7 @@ mod tests {
     use super::super::talk::Talk;
     use super::write;
 
-    /// The page with those statements of the talk that are not in `left_out`.
+    /// The page with the statements of the talk that are not in `left_out`.
     fn page(texts: &[&str], left_out: &[usize], cite: bool) -> String {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());

@@ -1,5 +1,6 @@
-//! Speakers and times in a dialogue: the messages with their names and dates, the statements of each,
-//! and what a statement needs to be understood: the one before it, or the question that it answers.
+//! Speakers and times in a dialogue: the messages with their names and dates, the statements of
+//! each, and which other statement a statement needs to be understood, such as the one before it or
+//! the question that it answers.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use super::worth::{ASKS, CHOICE, Words, is_question};
 use crate::ledger::form::Label;
 use crate::ledger::{Index, Origin, Segment, SegmentKind};
 
-/// So many messages begin with a name that is one.
+/// The number of messages that must begin with a text before it counts as a name.
 const LEAST_NAMED: usize = 3;
 
 /// A message of a speaker.
@@ -25,7 +26,7 @@ pub(super) struct Utterance<'i> {
     /// The name before the words, and the separator.
     pub(super) name: Option<&'i str>,
     pub(super) colon: &'i str,
-    /// The last date before it, or in it.
+    /// The last date before the message or in it.
     pub(super) date: Option<&'i str>,
     /// Its statements.
     pub(super) statements: Range<usize>,
@@ -38,7 +39,7 @@ pub(super) struct Statement<'i> {
     pub(super) text: &'i str,
     pub(super) kind: SegmentKind,
     pub(super) head: Option<usize>,
-    /// Whether it may be chosen: no kept message says it.
+    /// True if it may be chosen, because no kept message says it.
     pub(super) is_open: bool,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Statement<'i> {
 pub(super) struct Talk<'i> {
     pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
-    /// The usual names before the words.
+    /// The names that usually precede the words.
     pub(super) names: Vec<&'i str>,
 }
 
@@ -59,7 +60,7 @@ impl<'i> Talk<'i> {
             names,
         };
         let mut before: Option<(u64, Origin, u32)> = None;
-        // For each segment the number of its first statement.
+        // For each segment, the number of its first statement.
         let mut numbers = Vec::with_capacity(index.segments().len());
         for segment in index.segments() {
             let text = index.text(segment);
@@ -88,8 +89,8 @@ impl<'i> Talk<'i> {
         talk
     }
 
-    /// A message that repeats an earlier one may lack its beginning. Its name is then that of the
-    /// other messages of its role, if they have one name.
+    /// Names messages without a name. A message that repeats an earlier one may lack its beginning,
+    /// so it gets the name of its role's other messages, if they all have the same name.
     fn name_the_others(&mut self) {
         for origin in [Origin::User, Origin::Said] {
             let of_role = self.said.iter().filter(|said| said.origin == origin);
@@ -110,7 +111,7 @@ impl<'i> Talk<'i> {
 
     fn begin(&mut self, segment: &Segment, prefix: &Prefix<'i>) {
         let at = self.statements.len();
-        // A message of nothing but a date says when the next ones are.
+        // A message with nothing but a date says when the next messages were written.
         let last = self.said.last().and_then(|last| {
             let [one] = &self.statements[last.statements.clone()] else {
                 return None;
@@ -131,7 +132,7 @@ impl<'i> Talk<'i> {
     fn push(&mut self, segment: &Segment, text: &'i str, head: Option<usize>) {
         let said = self.said.len() - 1;
         self.said[said].statements.end += 1;
-        // With a name before it nothing is a quotation, whatever it looks like.
+        // After a name nothing is a quotation, even if it looks like one.
         let kind = match (segment.kind.is_said(), self.said[said].name) {
             (true, _) => segment.kind,
             (false, Some(_)) => SegmentKind::Sentence,
@@ -153,7 +154,7 @@ impl<'i> Talk<'i> {
     }
 }
 
-/// A choice and the question after it, in one sentence: `那我去一号店吧，地址在哪？`.
+/// Splits a sentence that has a choice and then a question: `那我去一号店吧，地址在哪？`.
 fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     let comma = text.rfind('，').filter(|_| {
         segment.origin == Origin::User
@@ -166,7 +167,7 @@ fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
     if CHOICE.is_match(choice) { (choice, Some(question)) } else { (text, None) }
 }
 
-/// The names before the words of messages; none where most messages have none.
+/// Finds the names before the words of messages; empty if most messages have no name.
 fn names(index: &Index) -> Vec<&str> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut messages = 0;
@@ -192,21 +193,21 @@ fn names(index: &Index) -> Vec<&str> {
     names
 }
 
-/// An answer of this many words says too little without its question; in Chinese two characters are
-/// a word.
+/// An answer of at most this many words says too little without its question. The second number is
+/// for Chinese, where two characters form a word.
 const SHORT: (usize, usize) = (4, 8);
 
-/// The beginning of a statement that refers to earlier words.
+/// Matches the beginning of a statement that refers to earlier words.
 static REFERS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:and|but|so) )?(?:it|it['’]s|that|that['’]s|this|these|those|they|they['’]re|he|he['’]s|she|she['’]s|the one|one|which|there)\b|^(?:他|她|它|这|那|其中|所以|但是|不过|而且)",
     )
 });
-/// How an answer begins that needs its question.
+/// Matches the beginning of an answer that needs its question.
 static ANSWERS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)^(?:yes|yeah|yep|no|nope|sure|just|because|about)\b"));
 
-/// For each statement the one that it needs.
+/// For each statement, the one that it needs.
 pub(super) fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     let all = talk.statements.iter().enumerate();
     all.map(|(at, statement)| {
@@ -226,7 +227,7 @@ pub(super) fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// The last question of the message before.
+/// The last question of the previous message.
 fn asked_before(talk: &Talk<'_>, statement: &Statement<'_>) -> Option<usize> {
     let before = talk.said.get(statement.said.checked_sub(1)?)?;
     let mut numbers = before.statements.clone().rev();

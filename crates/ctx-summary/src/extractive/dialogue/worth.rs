@@ -1,6 +1,6 @@
-//! The worth of a statement of a dialogue for somebody who continues it: what people say about
-//! themselves, with names and dates, and hardly their politeness. A word counts the more, the fewer
-//! statements have it.
+//! The worth of a statement of a dialogue to a reader who continues it. Statements of people about
+//! themselves count most, with names and dates, and politeness counts little. A word counts more if
+//! fewer statements have it.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -12,38 +12,40 @@ use super::super::worth::pattern;
 use super::talk::{Statement, Talk};
 use crate::ledger::{Origin, SegmentKind};
 
-/// A statement worth less is not chosen for its own sake.
+/// A statement with less worth is not chosen for its own sake.
 pub(super) const LEAST: f64 = 0.2;
 const COURTESY: f64 = 0.02;
-/// Kind words, and those that name something.
+/// The worth of kind words, without and with a name in them.
 const KIND: (f64, f64) = (0.12, 0.5);
-/// Longer ones, in bytes, say more than that.
+/// Longer kind words, in bytes, say more than that.
 const LONGEST_KIND: usize = 90;
-/// A question, and one that also informs. A speaker without a name who asks for help says so in
-/// questions.
+/// The worth of a question, and of a question that also informs. A helped speaker without a name
+/// informs by questions.
 const QUESTION: (f64, f64) = (0.35, 0.7);
 const ASK: (f64, f64) = (0.5, 1.0);
-/// A question whose words, by this share in percent, its answer has, too.
+/// The worth of a question whose answer repeats at least this percentage of its words.
 const REPEATED: usize = 40;
 const ANSWERED: f64 = 0.4;
-/// Statements about oneself, and statements about the other without a name or a number.
+/// The worth of statements about oneself, and of statements about the other without a name or a
+/// number.
 const SELF: f64 = 1.4;
 const OTHER: f64 = 0.45;
-/// Each name or number, up to so many, and when it was.
+/// The worth of each name or number, the most that are counted, and the worth of a time.
 const NAMED: f64 = 0.35;
 const MOST_NAMED: usize = 3;
 const WHEN: f64 = 1.25;
-/// Statements of the person who is helped: the first ones, and wishes, exclusions and choices.
+/// The worth of statements of the person who is helped: the first ones, and wishes, exclusions and
+/// choices.
 const HELPED: f64 = 1.4;
 const FIRST: f64 = 1.3;
 const WANTED: f64 = 1.5;
-/// A number that the helper gives: it was asked for.
+/// The worth of a number from the helper, which was asked for.
 const GIVEN: f64 = 1.6;
-/// Text from a model's earlier summary, and quoted text.
+/// The worth of text from a model's earlier summary, and of quoted text.
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
 
-/// Whether a statement asks something.
+/// Returns true if a statement asks something.
 pub(super) fn is_question(text: &str) -> bool {
     ASKS.is_match(text)
 }
@@ -122,14 +124,14 @@ fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     }
 }
 
-/// Whether a text greets, thanks or agrees and does nothing else, perhaps by name.
+/// Returns true if a text only greets, thanks or agrees, possibly by name.
 fn is_courtesy(text: &str, names: &[&str]) -> bool {
     if COURTESIES.is_match(text) {
         return true;
     }
     let mut bare = text.to_owned();
     for name in names {
-        // Names of three words are called by the first one.
+        // People with names of three words are called by the first one.
         for part in [name, name.split(' ').next().unwrap_or(name)] {
             bare = bare.replace(part, "");
         }
@@ -137,8 +139,8 @@ fn is_courtesy(text: &str, names: &[&str]) -> bool {
     bare.len() < text.len() && COURTESIES.is_match(bare.trim_start_matches([' ', ',', '，']))
 }
 
-/// How many words are names of others than those who talk: they begin with a capital, and no
-/// sentence does with them.
+/// Counts the words that are names of people outside the dialogue: they begin with a capital letter
+/// although they do not begin a sentence.
 fn names(text: &str, speakers: &[&str]) -> usize {
     if text.starts_with(is_wide) {
         return 0;
@@ -155,13 +157,13 @@ fn names(text: &str, speakers: &[&str]) -> usize {
     words.filter(is_name).take(MOST_NAMED).count()
 }
 
-/// Nothing but politeness.
+/// Matches text that is only polite.
 pub(super) static COURTESIES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:(?:hello|hi|hey|bye|goodbye|thanks|thank you|good (?:morning|afternoon|evening|night))(?:,? (?-i:[A-Z])\w+)?|thanks? (?:you )?(?:a lot|again|(?:so|very) much)|of course|certainly|absolutely|definitely|sure(?: thing)?|okay|ok|yes|yeah|yep|no|right|exactly|totally|true|great|perfect|cool|awesome|amazing|wow|oh|ah|aww?|(?:ha)+|hm+|mm+|lol|nice(?: one)?|really|good (?:luck|idea|point)|(?:you['’]re )?welcome|no (?:problem|worries|way)|got it|understood|i (?:see|know|understand|agree|(?:guess|think|hope) so)|excellent|alright|wonderful|congrat(?:s|ulations)|take care|talk (?:to you )?soon|see you(?: soon| later)?|catch you later|long time no see|sorry|same here|for sure|well|have a (?:great|nice|good) (?:day|one|time))(?: (?:there|again|everyone|all))?[,.!?…~ ]*)+$|^(?:(?:你好|您好|谢谢(?:你|您)?|多谢|好的?|行|嗯|哦|哇|哈+|不客气|不用客气|再见|拜拜|没问题|收到|是的?|对|真的|太好了|不会吧|可以)[，。！？!?,. 你您了啊呀吗呢的]*)+$",
     )
 });
-/// How words begin that are only kind.
+/// Matches the beginning of words that are only kind.
 pub(super) static KINDNESS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:oh|wow|aww?|(?:ha)+|yeah|yes|well|hm+|mm+|gosh|thanks|ok(?:ay)?)[ ,!.]+)*(?:that['’]?s|that is|that (?:sounds|must|would)|sounds|so (?:happy|glad|proud|sorry|sweet|cool)|what a|how (?:nice|lovely|cool|sweet|wonderful|exciting|awful)|i['’]?m (?:so |really |very )?(?:glad|happy|proud|sorry|rooting)|i (?:bet|can (?:only )?imagine|hope|see|love (?:that|it|how))|glad|good for|good to|great to|nice to|lovely to|hope you|let me know|can['’]t wait|keep |you(?:['’]re|['’]ve got| are| got| should| make| always)|congrat|good luck|best of|no wonder|it['’]?ll be|thank you|thanks for|say hi|take care|no problem|enjoy|way to go)\b|^(?:哇|哈|嗯|哎|唉|啊|太|真|那真|听起来|听着|恭喜|加油|你真|希望你|祝)",
@@ -189,13 +191,13 @@ pub(super) static WANTS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:want|need|would like|i['’]d like|prefer|must|never|don['’]t|only|without|decided|agreed|chose|take|instead|rather)\b|[想别选订改]|最好|不要|不能|还是|希望|必须|只要|决定|就去",
     )
 });
-/// A choice among offered options.
+/// Matches a choice among offered options.
 pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:let['’]s (?:go with|take|book)|i['’]ll (?:take|go with|have|book|try)|(?:book|take|choose|prefer) (?:the|that|this))\b|^(?:那|行|好的?)?[，]?我?(?:就|先|选|还是|那我)|[吧行][，。！]?$|感觉还是|比较(?:适?合|好)",
     )
 });
-/// The end of a question.
+/// Matches the end of a question.
 pub(super) static ASKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?:[?？]["”』」)）!！]*|[吗呢][。.!！]?)$"#));
 
@@ -209,7 +211,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// `is_open`: which statements may be chosen.
+    /// Collects the words of texts; the flag of each says whether the statement may be chosen.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
         let mut numbers = Numbers::default();
         let (mut of, mut counts, mut all) = (Vec::new(), Vec::<u32>::new(), 0_u32);
@@ -228,12 +230,13 @@ impl Words {
         Self { weights: Weights::new(counts.iter().map(rare).collect(), AGAIN), of }
     }
 
-    /// How many different words a statement has.
+    /// The number of different words in a statement.
     pub(super) fn count(&self, statement: usize) -> usize {
         self.of[statement].len()
     }
 
-    /// The worth of a statement's words that are neither said yet nor in `others`, which it joins.
+    /// The worth of a statement's words that are neither said yet nor in `others`, to which it adds
+    /// them.
     pub(super) fn news(&self, statement: usize, others: &mut HashSet<u32>) -> f64 {
         let mut news = 0.0;
         for word in &self.of[statement] {
@@ -244,7 +247,7 @@ impl Words {
         news
     }
 
-    /// How many words of a statement others have.
+    /// The number of words that a statement shares with others.
     pub(super) fn shared(&self, statement: usize, others: &[usize]) -> usize {
         let others: HashSet<u32> =
             others.iter().flat_map(|of| self.of[*of].iter().copied()).collect();
@@ -252,13 +255,13 @@ impl Words {
         words.filter(|word| others.contains(word)).count()
     }
 
-    /// The statement is chosen.
+    /// Records that the statement was chosen.
     pub(super) fn tell(&mut self, statement: usize) {
         self.weights.tell(&self.of[statement]);
     }
 }
 
-/// Calls `found` for each word. Two Chinese characters side by side are one.
+/// Calls `found` for each word. Two adjacent Chinese characters are one word.
 fn for_each(text: &str, found: &mut dyn FnMut(&str)) {
     let mut word = String::new();
     let mut wide = None;
@@ -293,7 +296,7 @@ mod tests {
     use super::super::worth::Words;
     use super::{COURTESY, is_question, names, worths};
 
-    /// The statements of two speakers in turn, and their worth.
+    /// The worth of statements that alternate between two speakers.
     fn of(texts: &[&str]) -> Vec<(String, f64)> {
         let ledger = ledger(texts);
         let talk = Talk::of(ledger.index());
@@ -414,7 +417,7 @@ mod words_tests {
         let before = news(&words, 0);
         words.tell(1);
         assert!(news(&words, 0) < before);
-        // A repetition within the same chain counts once.
+        // A repetition in the same chain counts once.
         let mut others = HashSet::new();
         words.news(3, &mut others);
         assert!(words.news(2, &mut others) < news(&words, 2));
