@@ -199,8 +199,8 @@ pub(super) fn private_key(cursor: Cursor<'_>) -> Option<Range<usize>> {
     let label = cursor.rest().strip_prefix(BEGIN)?;
     let start = cursor.at + BEGIN.len() + label_end(label)?;
     let body = &bytes[start..];
-    // The text has base64 and line ends, real ones or `\n` in quoted text, and the two header lines of an encrypted key. Five dashes begin the next
-    // frame.
+    // The text has base64 and line ends, real ones or `\n` in quoted text, and the two header lines
+    // of an encrypted key. Five dashes begin the next frame.
     let is_body = |b: u8| b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b);
     let mut length = 0;
     loop {

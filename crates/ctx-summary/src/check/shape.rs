@@ -129,8 +129,8 @@ pub(super) fn offers(line: &str) -> bool {
     OFFER.is_match(&lower(line.trim()))
 }
 
-/// Returns a text without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a character. JSON within JSON has more than
-/// one backslash.
+/// Returns a text without escapes: `\n` ends a line, `\"` is a quotation mark, `\u4e2d` a
+/// character. JSON within JSON has more than one backslash.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return text.into();
