@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ctx_text::{Matcher, is_prose, regex, with_ascii_boundaries};
+use ctx_text::{Lists, Matcher, is_prose, regex, with_ascii_boundaries};
 use regex::Regex;
 
 use crate::ledger::{Index, Origin, Segment, SegmentKind, is_frame};
@@ -177,69 +177,26 @@ impl Places {
 // here only change the rank of a statement a little, so a false match costs little, and they are
 // tried on every statement.
 
-/// Words of a rule.
-pub(super) static RULE: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|shall|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
-    )
-});
-/// Words that give a reason, or say what is wrong.
-pub(super) static WHY: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)\b(?:because|since|so that|reason|problem(?:atic)?|expect(?:ed)?|instead|otherwise|due to|shall)\b|因为|所以|原因|问题|期望|应该",
-    )
-});
-/// Words of a settled question.
-pub(super) static SETTLED: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)\b(?:decided?|decision|agreed|change(?:d)? (?:our|my) minds?|instead of|rather than|let['’]s (?:go with|use|keep|not|do)|we (?:use|go with|chose|will use)|switch(?:ed)? to)\b|决定|改用|改为|选择|就用|采用",
-    )
-});
-/// Words of findings, causes, decisions and results.
-pub(super) static FINDING: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)\b(?:because|since|so that|root cause|turns? out|found|bugs?|fix(?:ed|es)?|decided|chose|instead|rather|skip(?:ped)?|fail(?:s|ed|ing|ure)?|pass(?:es|ed|ing)?|wrong|mistaken|already|not|only|never|must|without|means|therefore|issue|problem|actually|still|committed|created|added|removed|changed|updated|implemented)\b|因为|所以|原因|决定|改为|已经|发现|修复|失败|通过|推荐|建议",
-    )
-});
-/// Announcements by the model, since its action shows the same.
-pub(super) static PROMISE: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to)\b|^(?:now|next|then)[,.]? (?:add|remove|modify|update|fix|create|write|run|check|implement|refactor|rename|replace|delete|move|test|verify|commit|push|build|look|read|find|search)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
-    )
-});
-/// Questions and offers by the model, since the user's answer says more.
-pub(super) static OFFER: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)[?？]\W*$|\b(?:please (?:provide|confirm|let me know|share)|let me know|(?:i['’]m|i am) (?:here|happy|glad) to|feel free|could you please|would you like|i can (?:assist|help)|i['’]d be happy|to (?:proceed|assist you|continue),? )\b|请(?:问|提供|告诉)|还有什么|希望",
-    )
-});
-/// Words that are only polite.
-pub(super) static COURTESY: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|sure|ok(?:ay)?|(?:can|could|would) you (?:please )?(?:help|assist)(?: me)?(?: with (?:that|this|it|these|those))?(?: please)?\?|i can (?:help|assist)(?: you)? with (?:that|this)|(?:now )?i (?:now )?have (?:a |the )?(?:clear|good|full|complete|better|whole)(?: and [a-z]+)? (?:picture|understanding|view|idea)(?: of [^.]*)?|you['’]re (?:absolutely |completely )?right|got it|good (?:question|point|catch|idea|call)|no response requested|done|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
-    )
-});
-/// Names, paths, numbers and text in backticks.
-pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"`[^`]+`|[A-Za-z_][A-Za-z0-9_-]*[._/][A-Za-z0-9_./-]+|[a-z]+[A-Z][A-Za-z0-9]+|[A-Za-z]+_[A-Za-z0-9_]+|\b[0-9][0-9A-Za-z.:-]*",
-    )
-});
+static RULE: LazyLock<Matcher> = LazyLock::new(|| matcher("rule"));
+static WHY: LazyLock<Matcher> = LazyLock::new(|| matcher("why"));
+static SETTLED: LazyLock<Matcher> = LazyLock::new(|| matcher("settled"));
+static FINDING: LazyLock<Matcher> = LazyLock::new(|| matcher("finding"));
+static PROMISE: LazyLock<Matcher> = LazyLock::new(|| matcher("promise"));
+static OFFER: LazyLock<Matcher> = LazyLock::new(|| matcher("offer"));
+static COURTESY: LazyLock<Matcher> = LazyLock::new(|| matcher("courtesy"));
+static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern("named"));
+static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| matcher("code line"));
+static LISTED: LazyLock<Matcher> = LazyLock::new(|| matcher("listed"));
 
-/// A line of a program, possibly with its line number in a listing.
-pub(super) static CODE_LINE: LazyLock<Matcher> = LazyLock::new(|| {
-    Matcher::new(
-        r"^(?:[0-9]+[ \t]*[→:|]?)?[ \t]*(?:(?:from \S+ )?import |(?:return|raise|assert|yield|await)\b|(?:if|elif|for|while|with|except|try|else|case|switch|match)\b.*[:{]$|else\b|@\w)",
-    )
-});
+static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
-/// A line of a listing with its number before it, `12:    let x = f(y)`, that is not a comment.
-pub(super) static LISTED: LazyLock<Matcher> =
-    LazyLock::new(|| Matcher::new(r"^[0-9]+:[ \t]+[^#/*\s-]"));
+fn matcher(list: &str) -> Matcher {
+    Matcher::new(&LISTS.pattern(list))
+}
 
-/// Compiles a pattern with the word boundaries of ASCII, so that a word ends where Chinese begins.
-pub(super) fn pattern(text: &str) -> Regex {
-    regex(&with_ascii_boundaries(text))
+/// Compiles a list with the word boundaries of ASCII, so that a word ends where Chinese begins.
+pub(super) fn pattern(list: &str) -> Regex {
+    regex(&with_ascii_boundaries(&LISTS.pattern(list)))
 }
 
 /// Pasted text says less than the words of the user who pasted it.

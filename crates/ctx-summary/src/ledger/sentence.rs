@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use ctx_text::{ascii_regex, bytes_regex, plain_line};
 use regex::{Regex, bytes};
 
+use crate::ledger::LISTS;
+
 /// Tracks the blocks of a text that its writer did not say: code, and text in tags.
 #[derive(Default)]
 pub(crate) struct Blocks {
@@ -78,11 +80,7 @@ fn end_of_tag(line: &str) -> Option<String> {
 /// Returns whether a line begins with a marker such as `- `, `1. `, `[x] ` or `（1）`, and the line
 /// without the marker.
 pub fn without_marker(line: &str) -> (bool, &str) {
-    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-        let bullet = r"(?:[-*+] |• )\s*(?:\[[ xX]\] )?";
-        let number = r"(?:（|\(?)[0-9]{1,3}(?:[.)] |、|）)|\([0-9]{1,3}\)|（[0-9]{1,3}\)";
-        ascii_regex(&format!("^(?:{bullet}|{number})"))
-    });
+    static MARKER: LazyLock<Regex> = LazyLock::new(|| ascii_regex(&LISTS.pattern("list marker")));
     match MARKER.find(line) {
         Some(marker) => (true, line[marker.end()..].trim_start()),
         None => (false, line),
@@ -134,36 +132,10 @@ fn paragraphs(text: &str) -> Vec<String> {
     found
 }
 
-/// Matches lines that are not prose.
-pub(crate) static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
-    let forms = [
-        // Headings, quotes, tables, shell prompts, diffs, rules.
-        r"^(?:#+ |>|\||\$ |% |@@|\+\+\+|---|===|diff --git)",
-        // Stack frames.
-        r#"^(?:File "|Traceback \(|at .*:.*\)$)"#,
-        // Logs: a level, a time or a date, possibly in brackets.
-        r"^[\[(]*(?:(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?:[:\] \t]|ING)|[0-9]{2}:[0-9])",
-        r"^[\[(]*[0-9]{4}-[\x00-\x7f]{5}(?:T|\s*[0-9])",
-        // `[+] done`: one character in brackets. A checkbox has a list marker before it.
-        r"^\[(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]{1,3})\]",
-        // Progress of package managers and compilers.
-        r"^(?:Requirement already satisfied|Collecting |Downloading |Installing |Successfully )",
-        r"^(?:Using cached |Preparing |Building wheel|Building editable|Compiling |Fetching |Get:)",
-        r"^(?:Hit:|Unpacking |Setting up |Cloning into|remote: |Receiving objects)",
-        // Listings with line numbers, and messages of compilers.
-        r"^[0-9]+:|^[^ \t]*:[0-9]+:(?:[ \t]|$)",
-        // Lines in brackets, in which programs report on themselves; JSON; code.
-        r#"^\[.*\]$|^\(.*\)$|^\{"|[{}]$|\);$"#,
-    ];
-    bytes_regex(&forms.join("|"))
-});
+pub(crate) static NO_PROSE: LazyLock<bytes::Regex> =
+    LazyLock::new(|| bytes_regex(&LISTS.pattern("not prose")));
 
-/// Words whose full stop does not end a sentence.
-const ABBREVIATIONS: &[&str] = &[
-    "e.g", "i.e", "etc", "vs", "cf", "approx", "mr", "mrs", "ms", "dr", "prof", "st", "no", "fig",
-    "al", "inc", "ltd", "co", "resp", "incl", "esp", "dept", "est", "jan", "feb", "mar", "apr",
-    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
-];
+static ABBREVIATIONS: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("abbreviations"));
 
 /// Splits a paragraph into sentences. A sentence ends after 。！？； and after . ! ? at the end of a
 /// word.
@@ -231,7 +203,7 @@ fn is_abbreviation(before: &str) -> bool {
     let word = word.last().map_or("", |(start, _)| &before[start..]);
     // Initials: "J. Smith".
     let initial = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_uppercase() && c != 'I');
-    initial || ABBREVIATIONS.contains(&word.to_ascii_lowercase().as_str())
+    initial || ABBREVIATIONS.contains(&word.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use ctx_text::regex;
 use regex::Regex;
 
+use crate::ledger::LISTS;
 use crate::ledger::identifier::{DIGIT, LOWER, UPPER, class, class_at, run};
 
 /// Calls `found` for each name or figure in prose, ordered by where they end.
@@ -112,11 +113,8 @@ fn word_end(text: &str, at: usize) -> Option<usize> {
     ends.then_some(end)
 }
 
-/// Matches the endings of names of places, buildings and companies.
-static ENDING: LazyLock<Regex> = LazyLock::new(|| {
-    let endings = "酒店|饭店|宾馆|餐厅|餐馆|公寓|旅馆|客栈|公园|博物馆|纪念馆|美术馆|图书馆|体育馆|大学|学院|中学|小学|医院|银行|公司|集团|广场|市场|商场|大厦|中心|机场|车站|地铁站|剧院|影院|景区|长城|小区|街道|大街|胡同|大道|古镇|寺|宫|庙|路|街|店";
-    regex(&format!("(?:{endings})$"))
-});
+static ENDING: LazyLock<Regex> =
+    LazyLock::new(|| regex(&format!("(?:{})$", LISTS.pattern("name endings"))));
 /// Characters that precede a name and are not part of it.
 const BEFORE: &str = "的了是在去到有我你他她它们这那吗呢吧啊呀哦和与或跟及请想要个家就也都还能会可以从给把被让对很最好吃找住看知道叫为您推荐附近周边离距麻烦帮说问先再用得地着过里外上下么什哪谁些每各另其并而但若如果因此所之于等又不没别只才已经将由向往比";
 /// The fewest and the most characters of a place name, with its ending.

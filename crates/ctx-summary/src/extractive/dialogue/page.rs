@@ -103,31 +103,11 @@ impl Page<'_> {
 /// A longer statement, in bytes, is more than a date.
 const LONGEST_DATE: usize = 60;
 
-/// Matches a date or a time before the words, usually in brackets.
-static STAMP: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:\[([^\[\]\n]{4,60})\]|([0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?))[ \t,]*",
-    )
-});
-/// Matches a name before the words, possibly with a date: `Ann: `, `Ann (8 May): `, `王芳：`.
-static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^([^\W\d_][\w .'’-]{0,23}?)[ \t]?(?:[(（]([^()（）\n]*[0-9][^()（）\n]*)[)）])?([:：][ \t]*)",
-    )
-});
-/// Matches words before a date.
-static DATE_LEADS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^[\[(#*=_ -]*(?:date|session|conversation|日期|时间|会话|[\[(#*=-])")
-});
-/// Matches parts of a date.
-static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:date|session|conversation|time|day|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|am|pm|on|at|of|the)\b|(?:st|nd|rd|th)\b|日期|时间|会话|星期[一二三四五六日天]|周[一二三四五六日]|[年月日号时分点]|[0-9]+",
-    )
-});
-/// Matches a time, which does not change the date.
-static HOUR: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]\.?m\b\.?)?"));
+static STAMP: LazyLock<Regex> = LazyLock::new(|| pattern("stamp"));
+static NAME: LazyLock<Regex> = LazyLock::new(|| pattern("name"));
+static DATE_LEADS: LazyLock<Regex> = LazyLock::new(|| pattern("before a date"));
+static DATE_PARTS: LazyLock<Regex> = LazyLock::new(|| pattern("date"));
+static HOUR: LazyLock<Regex> = LazyLock::new(|| pattern("time"));
 
 /// The date and the name before the words of a message.
 pub(super) struct Prefix<'t> {

@@ -197,15 +197,8 @@ fn names(index: &Index) -> Vec<&str> {
 /// for Chinese, where two characters form a word.
 const SHORT: (usize, usize) = (4, 8);
 
-/// Matches the beginning of a statement that refers to earlier words.
-static REFERS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:and|but|so) )?(?:it|it['’]s|that|that['’]s|this|these|those|they|they['’]re|he|he['’]s|she|she['’]s|the one|one|which|there)\b|^(?:他|她|它|这|那|其中|所以|但是|不过|而且)",
-    )
-});
-/// Matches the beginning of an answer that needs its question.
-static ANSWERS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^(?:yes|yeah|yep|no|nope|sure|just|because|about)\b"));
+static REFERS: LazyLock<Regex> = LazyLock::new(|| pattern("refers"));
+static ANSWERS: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
 
 /// For each statement, the one that it needs.
 pub(super) fn needs(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
