@@ -15,12 +15,14 @@ use ctx_summary::ledger::rules::{MemoryKind, Sentence, quote};
 use ctx_summary::ledger::runtime;
 use ctx_summary::ledger::sentence::sentences;
 use ctx_summary::ledger::{OpenCalls, Speech, own_words, speech, users_words};
-use ctx_text::{head_and_tail, plain_line};
+use ctx_text::{Lists, head_and_tail, plain_line};
 
 use crate::MemoryItem;
 use offers::Offers;
 pub use reconcile::reconcile;
 use standalone::{Lines, is_vague_consent, reason, scope, standalone};
+
+static LISTS: Lists = Lists::new(include_str!("lists.txt"));
 
 /// The kinds that are found in sentences.
 const SENTENCE_KINDS: [MemoryKind; 3] =

@@ -6,6 +6,7 @@ use ctx_summary::ledger::sentence::without_marker;
 use ctx_text::{plain_line, regex, shorten};
 use regex::Regex;
 
+use super::LISTS;
 use super::reconcile::bare;
 
 /// Longest quote of an option, in characters.
@@ -15,35 +16,14 @@ const TITLE: usize = 40;
 /// More numbered lines are steps or findings, not options.
 const MOST: usize = 9;
 
-/// The words for an option, as alternatives of a pattern.
-macro_rules! option_words {
-    () => {
-        "option|approach|plan|variant|alternative|solution|choice"
-    };
+static OFFER: LazyLock<Regex> = LazyLock::new(|| pattern("offer"));
+static LABEL: LazyLock<Regex> = LazyLock::new(|| pattern("label"));
+static REFERENCE: LazyLock<Regex> = LazyLock::new(|| pattern("reference"));
+static ANSWER: LazyLock<Regex> = LazyLock::new(|| pattern("answer"));
+
+fn pattern(list: &str) -> Regex {
+    regex(&LISTS.pattern(list).replace("OPTION", &LISTS.pattern("option words")))
 }
-
-static OFFER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(concat!(
-        r"(?i)^\s*(?:[-*#]+\s+)?(?:\*\*)?(?:(?:",
-        option_words!(),
-        r"|方案|选项)\s*([1-9A-F一二三四])\b?|([1-9]))(?:\*\*)?\s*[.):：、–—-]+(?:\*\*)?\s*(.*)$",
-    ))
-});
-
-static LABEL: LazyLock<Regex> =
-    LazyLock::new(|| regex(concat!(r"(?i)^\**(?:", option_words!(), r")\s*[1-9A-F]\b[*:：\s]*")));
-
-static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
-    regex(concat!(
-        r"(?i)\b(?:",
-        option_words!(),
-        r") (?:#|number |no\. ?)?([1-9A-F]|one|two|three|four)\b|(?:方案|选项)([一二三四1-9A-F])",
-    ))
-});
-
-/// A whole message that is a label, or begins with one: `1`, `2. but keep the name`.
-static ANSWER: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)^\s*([1-9A-F])(?:[.)、,:]\s*[^\n]{0,120})?\s*$"));
 
 /// The options of the last text that offered some.
 #[derive(Debug, Default)]

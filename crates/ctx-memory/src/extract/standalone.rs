@@ -1,5 +1,6 @@
 //! Makes a quoted sentence understandable without the session around it.
 
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::Lines as TextLines;
 use std::sync::LazyLock;
@@ -9,6 +10,8 @@ use ctx_summary::ledger::rules::{MemoryKind, Sentence};
 use ctx_summary::ledger::sentence::{sentences, without_marker};
 use ctx_text::{plain_line, regex, shorten};
 use regex::Regex;
+
+use super::LISTS;
 
 /// A longer line is a paragraph, which is never quoted whole.
 const LONGEST_LINE: usize = 4 * QUOTE_MAX;
@@ -91,11 +94,7 @@ impl<'t> Lines<'t> {
 /// The line without the sentences that ask, announce a step or introduce what follows. `quoted`
 /// always stays.
 fn without_lead_ins(line: &str, quoted: &str) -> String {
-    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)[?？:：][*_]*$|^(?:now,? )?(?:let me|I'll|I will|want me|moving (?:to|on)|would you|can you|could you|please confirm|let's (?:see|check|run|try)|here's|found it|fixed|done|ah|great|good)\b[^,]{0,60}$|^(?:let me|moving (?:to|on)|please confirm|want me|can you|could you)\b",
-        )
-    });
+    static LEAD_IN: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("lead-in")));
     let mut kept = sentences(line);
     kept.retain(|it| it.contains(quoted) || quoted.contains(it.as_str()) || !LEAD_IN.is_match(it));
     let kept = kept.join(" ");
@@ -104,31 +103,19 @@ fn without_lead_ins(line: &str, quoted: &str) -> String {
 
 /// The text without an interjection at its start: `Ah! The port is 80`.
 fn without_interjection(text: &str) -> &str {
-    static INTERJECTION: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)^(?:(?:ah|oh|good|great|perfect|excellent|hm+|exactly)(?:[!,.]| [-–—]) |you're (?:absolutely )?right[!,.]? (?:[-–—] )?)+",
-        )
-    });
+    static INTERJECTION: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("interjection")));
     &text[INTERJECTION.find(text).map_or(0, |found| found.end())..]
 }
 
 /// Whether a sentence says how a problem was solved that the list entry above it names.
 fn is_remedy(text: &str) -> bool {
-    static REMEDY: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)^[*_]*(?:fixed|resolved|solved|addressed|handled)[*_]* (?:by|to|with|using|in)\b",
-        )
-    });
+    static REMEDY: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("remedy")));
     REMEDY.is_match(text)
 }
 
 /// The problem and its remedy. `None` if the entry above is only the title of a section.
 fn joined(problem: &str, remedy: &str) -> Option<String> {
-    static TITLE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)^[*_\d. ]*(?:errors?|fix(?:es)?|problems?|issues?|changes|files|solutions?|key|current|pending|next|all)(?: \w+){0,4}[*_:]*$",
-        )
-    });
+    static TITLE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("title")));
     if TITLE.is_match(problem) {
         return None;
     }
@@ -140,38 +127,19 @@ fn joined(problem: &str, remedy: &str) -> Option<String> {
 
 /// Whether a sentence consents without naming to what: "Yes, please proceed with the change."
 pub(super) fn is_vague_consent(text: &str) -> bool {
-    static CONSENT: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)^(?:(?:yes|ok|okay|sure|alright|great|perfect|then|in that case|thank you|thanks|I confirm(?: that)?)[,.!]? )*(?:please |let's |I'd |I would |like to |I'll |just |that I |go ahead and )*(?:proceed|go|continue|stick|book|use|cancel)(?: ahead)?(?: with)?\b(.*)$",
-        )
-    });
+    static VAGUE: LazyLock<HashSet<String>> = LazyLock::new(|| LISTS.words("vague"));
+    static CONSENT: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("consent")));
     let plain = text.replace('’', "'");
     let Some(consent) = CONSENT.captures(&plain) else {
         return false;
     };
     let mut words = consent[1].split(|c: char| !c.is_alphanumeric());
-    words.all(|word| {
-        let word = word.to_lowercase();
-        word.is_empty() || VAGUE.split(' ').any(|vague| vague == word)
-    })
+    words.all(|word| word.is_empty() || VAGUE.contains(&word.to_lowercase()))
 }
-
-/// Words that refer to something said before.
-const VAGUE: &str = "\
-    a all amount an and any approach arrangement as be book booking bookings both cancel \
-    canceling cancellation cancellations cancelling change changes changing choice confirm \
-    current d flight flights following for from get go i idea in is it itinerary like ll make \
-    making me method methods my new now of on one option options payment plan please proceed \
-    receive refund request reservation reservations rest step steps suggestion that the them \
-    then these this those to transaction update upgrade upgrades upgrading with yes your";
 
 /// The reason that a sentence gives: what follows `because`.
 pub(super) fn reason(text: &str) -> Option<String> {
-    static REASON: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)(?:\b(?:because|since|so that|to avoid)\b|因为|因為|由于|由於)[，,:： ]*(.{6,})",
-        )
-    });
+    static REASON: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("reason")));
     let reason = REASON.captures(text)?;
     Some(reason[1].trim_end_matches(['.', '。', '!', '！', ' ', '*']).to_owned())
 }
@@ -179,14 +147,7 @@ pub(super) fn reason(text: &str) -> Option<String> {
 /// The words of a rule that limit when or where it applies: `from now on`, `` in `tests/` ``,
 /// `before you commit`.
 pub(super) fn scope(rule: &str) -> Option<&str> {
-    static SCOPE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(concat!(
-            r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future|in general|by default|everywhere|every time|always|never|for now|for the moment|this time|just this once|today|for the rest of (?:this|the) \w+|(?:in|for|on) (?:this|our|the whole|the entire|all|any|every|each) (?:[\w-]+ )?(?:project|repo|repository|codebase|branch|pr|release|session|task|trip|booking|reservation|file|folder|package|crate|module|tests?))\b",
-            r"|\b(?:in|under|within|inside|outside) (?:`[^`]+`|[\w.~-]*/[\w./~*-]+|[\w-]+\.[a-z]{1,5}\b)",
-            r"|\b(?:when(?:ever)?|while|if|unless|until|before|after|once|except) [^,.;:!?]{4,60}",
-            r"|永远|总是|始终|一律|以后|今后|每次|从现在起|默认|暂时|目前|这次|本次|總是|永遠|從現在起|以後|今後|這次|暫時|(?:在|对|對|当|當|如果)[^，。；：]{2,20}(?:里|裡|中|时|時|之前|之后|之後|来说|來說)",
-        ))
-    });
+    static SCOPE: LazyLock<Regex> = LazyLock::new(|| regex(&LISTS.pattern("scope")));
     SCOPE.find(rule).map(|found| found.as_str().trim_end())
 }
 
