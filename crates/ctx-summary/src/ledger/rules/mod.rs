@@ -31,6 +31,8 @@ use ctx_text::{Matcher, ascii_regex, plain_line, shorten};
 use regex::Regex;
 use serde::Serialize;
 
+use crate::ledger::LISTS;
+
 /// The kinds of statements worth remembering; each has a memory file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -255,19 +257,12 @@ fn without_code(sentence: &str) -> Cow<'_, str> {
     plain + rest
 }
 
-/// Traditional characters in the words of the patterns, each followed by the simplified one.
-const TRADITIONAL: &str = "\
-決决擇择選选確确歡欢慣惯習习傾倾願愿寧宁為为設设換换這这們们個个後后還还會会結结論论項项庫库團团隊队戶户終终於于綜综暫暂\
-時时據据統统採采棄弃請请麼么樣样辦办讓让幫帮無无沒没難难誰谁嗎吗來来開开從从總总絕绝對对應应該该務务須须許许準准過过別别\
-風风語语編编碼码愛爱區区預预認认環环變变倉仓號号徑径錄录負负責责監监聽听讀读寫写義义運运層层參参數数啟启關关閉闭將将標标\
-誌志並并實实現现當当發发佈布帶带記记錯错誤误規规則则儘尽維维護护師师學学醫医電电話话郵邮創创經经帳帐職职";
-
 /// Returns the text in simplified characters, in which the patterns are written. Each character is
 /// replaced by one character.
 pub(crate) fn simplified(text: &str) -> Cow<'_, str> {
     static SIMPLIFIED: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
-        let simple = TRADITIONAL.chars().skip(1).step_by(2);
-        TRADITIONAL.chars().step_by(2).zip(simple).collect()
+        let pairs: Vec<char> = LISTS.entries("simplified").concat().chars().collect();
+        pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
     });
     if text.is_ascii() || !text.chars().any(|c| SIMPLIFIED.contains_key(&c)) {
         return text.into();
