@@ -132,7 +132,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// How the scan treats a byte.
+/// The step of the scan at a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// Here no secret begins, and nothing announces a secret.

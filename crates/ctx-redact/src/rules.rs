@@ -51,7 +51,7 @@ pub(super) struct Name {
     pub(super) kind: SecretKind,
 }
 
-/// What a name says about its value.
+/// The kind of value that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecretKind {
     /// Chosen by people, so it may be a word.
@@ -75,7 +75,7 @@ pub(super) struct Flag {
     pub(super) value: FlagValue,
 }
 
-/// How the value is attached to a flag.
+/// The form in which a value follows its flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagValue {
     /// `-pVALUE`

@@ -261,7 +261,7 @@ fn is_pair(text: &str) -> bool {
         && value.contains(char::is_alphanumeric)
 }
 
-/// Returns true if the summary names all files that a text names, if by other paths.
+/// Returns true if the summary names all files that a text names, even if by other paths.
 fn names_known_files(text: &str, summary: &str) -> bool {
     let is_end =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';');

@@ -16,7 +16,7 @@ use ctx_llm::{Completion, LlmError, Question};
 /// The model may write a fifth more than requested, because models cannot count.
 pub const USUAL_PERCENT: u64 = 120;
 
-/// What to summarize, and how.
+/// The material for a summary and its settings.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The prompt.
@@ -28,7 +28,7 @@ pub struct Job<'a> {
     /// Items that a summary must contain, found by code. They are only sent if the record is
     /// incomplete.
     pub reminder: &'a str,
-    /// What the user wants emphasized.
+    /// The points that the user wants to emphasize.
     pub instructions: &'a str,
     /// The requested length of the summary, in tokens.
     pub target: u64,
@@ -65,7 +65,7 @@ const SMALLEST_INPUT: u64 = 200;
 /// The greatest number of parts. Each takes a model some seconds, and that many parts have millions
 /// of tokens.
 const MOST_PARTS: usize = 96;
-/// The characters of one message if there are too many, at first and at the least.
+/// The first and the smallest limit on the characters of a message if there are too many messages.
 const THINNED_CHARS: usize = 16_000;
 const THINNEST_CHARS: usize = 200;
 /// The tokens of the line that says which part a text is.

@@ -9,7 +9,7 @@ use crate::Language;
 pub struct Filling<'a> {
     /// The length of the summary in tokens.
     pub target: u64,
-    /// What the user wants emphasized.
+    /// The points that the user wants to emphasize.
     pub instructions: &'a str,
     /// The summary of earlier messages.
     pub earlier: &'a str,

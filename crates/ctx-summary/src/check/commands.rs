@@ -16,7 +16,7 @@ use super::words::{lower, pieces, words};
 use super::{Area, LISTS};
 use ctx_text::regex;
 
-/// What happens to an unsupported command.
+/// The treatment of an unsupported command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommandVerdict {
     Gone,

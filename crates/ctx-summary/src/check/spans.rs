@@ -205,7 +205,7 @@ fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
     line.len() - rest.trim_start_matches(['`', '"', '”', '*', ')', '」']).len()
 }
 
-/// How a quote compares with the record.
+/// The result of comparing a quote with the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quoted<'s> {
     /// The record has it.

@@ -12,8 +12,8 @@ use super::terms::Terms;
 use super::worth::{has_files, later_words, prose_worths, worths};
 use crate::ledger::{Index, Origin, SegmentKind};
 
-/// The part of an identifier's worth that counts: for nothing, for the identifier without context,
-/// with one of the words around it, and with enough of them.
+/// The part of an identifier's worth that counts: if the text does not have it, has it without
+/// context, with one of the words around it, and with enough of them.
 const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
 const LEAST_CHANCE: f64 = 0.0005;

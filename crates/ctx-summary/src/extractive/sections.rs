@@ -306,7 +306,7 @@ mod tests {
         assert!(counter().count(&short) < 20);
         let words = short.strip_suffix(" …").expect("a mark");
         assert!(words.ends_with("word"), "{short}");
-        // Nothing may fit.
+        // The text is empty if nothing fits.
         assert!(shortened("- 很长的一句话没有空格", 0, counter()).ends_with('…'));
     }
 }

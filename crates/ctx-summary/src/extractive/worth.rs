@@ -212,7 +212,8 @@ const CODE: f64 = 0.5;
 /// The result of a change repeats the change.
 const ECHO: f64 = 0.3;
 
-/// How well each candidate reads: 1 for a line that is clear together with the segment above it.
+/// The readability of each candidate: 1 for a line that is clear together with the segment above
+/// it.
 pub(super) fn prose_worths(index: &Index, candidates: &[bool]) -> Vec<f64> {
     let is_echo = |segment: &Segment| {
         segment.origin == Origin::Result

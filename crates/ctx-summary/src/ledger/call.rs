@@ -138,7 +138,7 @@ fn exit_code(line: &str) -> Option<i64> {
 /// Longest error, in characters.
 const ERROR_CHARS: usize = 240;
 
-/// What a call does.
+/// The action of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Action {
     /// The id of the call.
@@ -150,7 +150,7 @@ pub(crate) struct Action {
     pub(crate) tasks: Option<Vec<Item>>,
 }
 
-/// What a call acts on.
+/// The file or command of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     File { path: String, is_changed: bool },
@@ -178,7 +178,7 @@ impl Action {
     }
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The id of the call.

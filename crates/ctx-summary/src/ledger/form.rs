@@ -164,7 +164,7 @@ pub enum Line<'t> {
     LeftOut(Vec<(ItemKind, usize)>),
 }
 
-/// What a section contains, by its heading.
+/// The content of a section, by its heading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     /// Statements, and the output of tools.

@@ -219,7 +219,7 @@ impl OpenCalls {
     }
 }
 
-/// Who speaks in a text of a user's message.
+/// The speaker of a text in a user's message, with the words.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Speech<'t> {
     /// The user's words, without what the program wrote around them.

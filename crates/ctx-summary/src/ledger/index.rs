@@ -23,8 +23,8 @@ pub struct Index {
     pub(crate) known: Vec<Entry>,
     /// The names of all identifiers.
     pub(crate) names: String,
-    /// How well the kept texts cover each identifier: 0 if they do not have it, else one more than
-    /// the number of words around it.
+    /// The coverage of each identifier by the kept texts: 0 if they do not have it, else one more
+    /// than the number of words around it.
     pub(crate) told: Vec<u8>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
@@ -268,8 +268,8 @@ impl Index {
         self.find(hash(identifier), identifier).is_some()
     }
 
-    /// How well the kept texts cover each identifier: 0 if they do not have it, else one more than
-    /// the number of words around it, up to two words.
+    /// The coverage of each identifier by the kept texts: 0 if they do not have it, else one more
+    /// than the number of words around it, up to two words.
     pub fn told(&self) -> &[u8] {
         &self.told
     }

@@ -143,7 +143,7 @@ fn cut(text: &str, mut range: Range<usize>, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// How good a place is for a cut.
+/// The quality of a place for a cut, the worst first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cut {
     Anywhere,

@@ -13,8 +13,8 @@ use crate::{LISTS, is_shell};
 
 /// A text with fewer characters is an outcome and is never cut.
 const SHORT: usize = 600;
-/// The fewest characters to which a text of the usual worth is cut. Below that, more questions are
-/// better.
+/// The fewest characters to which a text of the usual worth is cut. With fewer, it is better to ask
+/// more questions.
 const LEAST: usize = 1_000;
 /// The tokens of the note that something was left out.
 const MARK: u64 = 12;

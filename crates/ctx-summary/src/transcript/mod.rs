@@ -62,7 +62,7 @@ enum ToolText {
     Result,
 }
 
-/// What the result of a call needs to know about the call.
+/// The facts about a call that its result needs.
 #[derive(Debug)]
 struct Made {
     digest: String,

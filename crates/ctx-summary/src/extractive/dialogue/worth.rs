@@ -107,7 +107,7 @@ fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     worth * of_help(talk, statement)
 }
 
-/// How much more a statement is worth if its speaker has no name and is helped.
+/// The factor for a statement of a speaker who has no name and is helped.
 fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
     let said = &talk.said[statement.said];
     let text = statement.text;

@@ -52,9 +52,9 @@ pub(crate) enum Event {
     /// A stated item, and whether it may supersede an earlier one. It has its own line if it comes
     /// from an earlier summary.
     Item(Item, bool),
-    /// A call and the quote of it.
+    /// A call and its quote.
     Call(Action, Option<usize>),
-    /// A result and the quotes from it.
+    /// A result and its quotes.
     Result(Outcome, Range<usize>),
     /// The number of items that an earlier summary left out.
     LeftOut(Vec<(ItemKind, usize)>),
@@ -98,7 +98,7 @@ pub(crate) struct Mention {
     pub(crate) shape: Shape,
     /// The origins of the texts that contain it; empty if it is only covered.
     pub(crate) origins: Origins,
-    /// How well the message covers it, if the message is kept: 0 if not at all, else one more than
+    /// The coverage of it by the message, if the message is kept: 0 for none, else one more than
     /// the number of words around it.
     pub(crate) told: u8,
 }

@@ -89,7 +89,7 @@ impl Scorer {
     /// Adds a text that the new session refers to and that is stored elsewhere.
     pub fn add_referred(&mut self, text: &str) {
         add(&mut self.referred, text);
-        // The text's line in the old session counts as referred to as well.
+        // The line of the old session that has this text then counts as referred to.
         self.handles.insert((ShortHash::of(text), text.len() as u64));
     }
 

@@ -20,7 +20,7 @@ const LONGEST_VALUE: usize = 60;
 /// Arguments with more spaces are texts as well.
 const MOST_BLANKS: usize = 5;
 
-/// What is removed from a text before its words are searched, in this order.
+/// The values that are removed from a text before its words are searched, in this order.
 static WHOLE: LazyLock<[Regex; 3]> = LazyLock::new(|| {
     let extensions = LISTS.pattern("extensions");
     [
