@@ -64,7 +64,7 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Quote {
     pub(crate) hash: u64,
-    /// Its range in [`Mentions::text`].
+    /// Its range in the text of [`Mentions`].
     pub(crate) text: Range<usize>,
     pub(crate) origin: Origin,
     pub(crate) kind: SegmentKind,
