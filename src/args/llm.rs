@@ -187,7 +187,7 @@ impl LlmArgs {
             if must_answer {
                 return Err(failure);
             }
-            warn(format!("{failure}; the {offline} summary is taken"));
+            warn(format!("{failure}; the {offline} summary is used"));
             return Ok(writer);
         };
         let target = target.or(template.target());

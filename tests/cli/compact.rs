@@ -118,7 +118,7 @@ fn a_model_that_is_asked_for_writes_the_summary_or_nothing_is_written() {
             .args(["s.jsonl"])
             .stdout_has("s.jsonl: compacted: ")
             .stderr(&format!(
-                "ctx-compact: warning: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); the {method} summary is taken\n"
+                "ctx-compact: warning: s.jsonl: no summary from {refused}/v1/chat/completions: connection failed: io: Connection refused (os error 111); the {method} summary is used\n"
             ))
             .run();
         assert!(done.read("s.jsonl") != before.as_bytes(), "{more:?}");
@@ -148,7 +148,7 @@ fn a_summary_of_a_model_that_is_too_long_is_not_replaced_by_code() {
     assert_eq!(server.requests().len(), 1);
     let server = Server::new([Act::ok(&body)]);
     let done = run(&server, ["--budget", "500", "--score=false", "-q"])
-        .stderr(&format!("ctx-compact: s.jsonl: no summary from {}/v1/chat/completions: the answer is longer than the budget leaves for it; --on-failure extractive takes a summary that needs no model\n", server.url))
+        .stderr(&format!("ctx-compact: s.jsonl: no summary from {}/v1/chat/completions: the answer is too long for the budget; --on-failure extractive takes a summary that needs no model\n", server.url))
         .code(2)
         .run();
     assert!(done.read("s.jsonl") == before.as_bytes());

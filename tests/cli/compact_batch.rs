@@ -79,7 +79,7 @@ fn a_failing_record_stops_nothing() {
         .stderr(concat!(
             "ctx-compact: <stdin>:2: the format is not known, so nothing can be compacted; --dialect names it\n",
             "ctx-compact: warning: <stdin>:3: 1 bad line kept in place; the first: not JSON: expected ident at line 1 column 2\n",
-            "ctx-compact: warning: <stdin>: lines that hold no conversation (\"messages\"): 1\n",
+            "ctx-compact: warning: <stdin>: lines without a conversation (\"messages\"): 1\n",
         ))
         .run();
     let output = text(done.stdout);

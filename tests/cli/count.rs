@@ -308,7 +308,7 @@ fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
     let input: String = (0..2_000).map(line).collect();
     let counted = |jobs| {
         let case = count().args(["--batch", "--json", "--by", "tool", "--jobs", jobs]);
-        let done = case.stdin(input.clone()).stdout_any().stderr_has("no conversation").run();
+        let done = case.stdin(input.clone()).stdout_any().stderr_has("without a conversation").run();
         (done.stdout, done.stderr)
     };
     let alone = counted("1");
@@ -328,7 +328,7 @@ fn batch_records_are_conversations() {
         .args(["--batch"])
         .stdin(input.clone())
         .stdout(format!("2 17 {}\n", input.len()))
-        .stderr("ctx-count: warning: <stdin>: lines that hold no conversation (\"messages\"): 1\n")
+        .stderr("ctx-count: warning: <stdin>: lines without a conversation (\"messages\"): 1\n")
         .run();
     let finished = count().args(["--batch", "--annotate", "-q"]).stdin(input).stdout_any().run();
     let lines: Vec<_> = finished.stdout.split(|b| *b == b'\n').collect();

@@ -145,7 +145,9 @@ fn h5_compressed_input_is_never_expanded() {
         .concat();
     tool("ctx-split")
         .stdin(input)
-        .stderr("ctx-split: <stdin>: this is a zstd file, of which nothing can be read; zstd -dc unpacks it\n")
+        .stderr(
+            "ctx-split: <stdin>: this is a zstd file, so it cannot be read; zstd -dc unpacks it\n",
+        )
         .code(2)
         .run();
 }

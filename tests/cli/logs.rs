@@ -59,17 +59,17 @@ fn nothing_is_taken_out_of_it() {
         (
             "ctx-prune",
             &["--window-messages", "2", "s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be cut to a window",
+            ": a session of claude-code cannot be cut to a window, because its lines depend on each other",
         ),
         (
             "ctx-summarize",
             &["--budget", "100", "s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be summarized",
+            ": a session of claude-code cannot be summarized, because its lines depend on each other",
         ),
         (
             "ctx-summarize",
             &["s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be summarized",
+            ": a session of claude-code cannot be summarized, because its lines depend on each other",
         ),
     ];
     for (tool, args, what) in calls {
@@ -101,7 +101,7 @@ fn nothing_is_taken_out_of_items_either() {
     case("ctx-prune")
         .args(["--drop", "reasoning", "i.jsonl"])
         .code(2)
-        .stderr_has("a session of responses, whose lines belong together: it cannot be pruned of whole messages")
+        .stderr_has("a session of responses cannot be pruned of whole messages, because its lines depend on each other")
         .run();
     // What changes within an item parts nothing.
     case("ctx-prune").args(["--clear", "i.jsonl"]).stdout(items).run();
@@ -113,7 +113,9 @@ fn nothing_is_taken_out_of_items_either() {
         .args(["--batch"])
         .stdin(batch)
         .code(2)
-        .stderr_has("a session of responses, whose lines belong together: it cannot be summarized")
+        .stderr_has(
+            "a session of responses cannot be summarized, because its lines depend on each other",
+        )
         .run();
 }
 

@@ -65,7 +65,7 @@ fn messages_of_pi_are_no_chat() {
         &session,
         &why.replace("compacted", "cut to a window"),
     );
-    let named = "this is a list of pi messages without the entries of its session file, of which nothing can be compacted; use that file: its entries say what belongs together";
+    let named = "this is a list of pi messages without the entries of its session file, so it cannot be compacted; use that file: its entries say what belongs together";
     refused_by_all(&session, named);
 }
 
@@ -91,7 +91,7 @@ fn a_result_is_shortened_beside_a_part_that_is_not_read() {
 #[test]
 fn a_format_that_is_known_by_name_is_named() {
     let human = "{\"type\":\"human\",\"content\":\"a\"}\n{\"type\":\"ai\",\"content\":\"b\"}\n";
-    let named = "this is a list of LangChain messages, of which nothing can be compacted; convert_to_openai_messages of LangChain makes chat of it";
+    let named = "this is a list of LangChain messages, so it cannot be compacted; convert_to_openai_messages of LangChain makes chat of it";
     refused_by_all(human, named);
     let unknown = "{\"what\":1}\n";
     let why = ": the format is not known, so nothing can be compacted; --dialect names it";
@@ -149,7 +149,7 @@ fn messages_of_bedrock_are_no_chat() {
         "{\"role\":\"assistant\",\"content\":[{\"toolUse\":{\"toolUseId\":\"t\",\"name\":\"run\",\"input\":{}}}]}\n",
         "{\"role\":\"user\",\"content\":[{\"toolResult\":{\"toolUseId\":\"t\",\"content\":[{\"text\":\"ok\"}]}}]}\n",
     );
-    let named = "this is a list of messages of the Bedrock Converse API, of which nothing can be compacted; the OpenAI form of that API has chat messages";
+    let named = "this is a list of messages of the Bedrock Converse API, so it cannot be compacted; the OpenAI form of that API has chat messages";
     refused_by_all(session, named);
     tool("ctx-check")
         .stdin(session)
@@ -215,7 +215,7 @@ fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
                 .args(args.iter().copied())
                 .args(["s.jsonl"])
                 .stderr(&format!(
-                    "{name}: s.jsonl: this is {what}, of which nothing can be {done}; {remedy}\n"
+                    "{name}: s.jsonl: this is {what}, so it cannot be {done}; {remedy}\n"
                 ))
                 .code(2)
                 .run();
@@ -235,7 +235,7 @@ fn what_is_packed_or_in_another_encoding_is_refused_by_name() {
 #[test]
 fn a_batch_with_line_breaks_in_its_conversations_is_refused() {
     let request = "{\n  \"model\": \"m\",\n  \"messages\": [\n    {\"role\": \"user\", \"content\": \"go\"}\n  ]\n}\n";
-    let why = "this is JSON that spans several lines, of which nothing can be read; a batch has one conversation per line, as jq -c . writes it\n";
+    let why = "this is JSON that spans several lines, so it cannot be read; a batch has one conversation per line, as jq -c . writes it\n";
     for input in [request.to_owned(), request.repeat(2)] {
         for (name, args) in READERS {
             let of_one = ["ctx-convert", "ctx-prune", "ctx-stats"].contains(&name)

@@ -126,7 +126,7 @@ fn under_the_minimum_is_no() {
         .args(["--min", "0.9"])
         .args(files())
         .stdout(TABLE)
-        .stderr("ctx-score: warning: the share of items kept of 0.723 is under 0.9\n")
+        .stderr("ctx-score: warning: the share of items kept of 0.723 is below 0.9\n")
         .code(1)
         .run();
     score()
@@ -372,7 +372,7 @@ fn two_batches_are_scored_line_by_line() {
             .code(code)
             .run();
     };
-    let told = "ctx-score: after.jsonl:4: not JSON: expected ident at line 1 column 2: it is no conversation\n";
+    let told = "ctx-score: after.jsonl:4: not JSON: expected ident at line 1 column 2: not a conversation\n";
     let table = concat!(
         "total retained recoverable lost score class\n",
         "    2        2           0    0 1.000 asks\n",
@@ -387,7 +387,7 @@ fn two_batches_are_scored_line_by_line() {
         run(&["--jobs", jobs], 3, told, table);
         run(&["--jobs", jobs, "--min", "0.7"], 3, told, table);
         let warned =
-            "ctx-score: warning: after.jsonl:2: the share of items kept of 0.723 is under 0.8\n";
+            "ctx-score: warning: after.jsonl:2: the share of items kept of 0.723 is below 0.8\n";
         run(&["--jobs", jobs, "--min", "0.8"], 3, &(warned.to_owned() + told), table);
     }
     let case = || {

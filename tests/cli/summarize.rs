@@ -56,7 +56,7 @@ fn summary(facts: &str) -> String {
 const FACTS: &str = r"- 用户消息数 / User messages: 1\n- 工具调用数 / Tool calls: 1\n- 最近话题 / Latest topics: list the files\n- 使用的工具 / Tools used: ls";
 
 const NOT_SHORTER: &str =
-    "ctx-summarize: warning: <stdin>: the summary is no shorter than what it replaces: ";
+    "ctx-summarize: warning: <stdin>: the summary is not shorter than the text it replaces: ";
 
 #[test]
 fn the_summary_stands_where_the_first_old_record_stood() {
@@ -122,7 +122,7 @@ fn nothing_old_leaves_the_input_as_it_was() {
         .args(["-v"])
         .stdin(tagged(&[("system", SYSTEM), ("keep", THANKS)]))
         .stdout(format!("{SYSTEM}\n{THANKS}\n"))
-        .stderr("ctx-summarize: <stdin>: nothing is old, nothing was changed\n")
+        .stderr("ctx-summarize: <stdin>: nothing to summarize, nothing was changed\n")
         .run();
 }
 
@@ -248,7 +248,7 @@ fn lines_that_are_no_messages_go_with_their_zone_and_a_torn_tail_stays_last() {
     let done = case()
         .stdin(stdin.clone())
         .stdout_any()
-        .stderr_has(&format!("ctx-summarize: warning: <stdin>:3: 3 bad lines, 1 kept, 2 gone with the old zone; the first: {first}\n"))
+        .stderr_has(&format!("ctx-summarize: warning: <stdin>:3: 3 bad lines, 1 kept, 2 removed with the summarized part; the first: {first}\n"))
         .run();
     let text = String::from_utf8(done.stdout).expect("UTF-8");
     let (summary, rest) = text.split_once('\n').expect("two lines");
@@ -258,7 +258,7 @@ fn lines_that_are_no_messages_go_with_their_zone_and_a_torn_tail_stays_last() {
         .args(["--invalid", "drop"])
         .stdin(stdin.clone())
         .stdout_any()
-        .stderr_has("1 left out, 2 gone with the old zone")
+        .stderr_has("1 left out, 2 removed with the summarized part")
         .run();
     assert!(!done.stdout.contains(&0));
     case()
@@ -324,7 +324,7 @@ fn batch_records_are_summed_up_one_by_one() {
         .args(["--batch"])
         .stdin(format!("{}\n", changed.replace("\"end\":2", "\"end\":1")))
         .code(2)
-        .stderr_has("<stdin>:1: the zones of the tag are not those of the messages")
+        .stderr_has("<stdin>:1: the zones in the tag do not match the messages")
         .run();
 }
 

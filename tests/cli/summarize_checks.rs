@@ -126,7 +126,7 @@ fn what_is_no_summary_is_written_by_code() {
             .args(["--on-failure", "rule"])
             .stdout_has("## 会话摘要 / Session summary")
             .stderr(&format!(
-                "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: {why}; the rule summary is taken\n",
+                "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: {why}; the rule summary is used\n",
                 server.url
             ))
             .run();
@@ -134,7 +134,7 @@ fn what_is_no_summary_is_written_by_code() {
         let done = asking(&server)
             .args(["--on-failure", "extractive"])
             .stdout_has("\"name\":\"ctx_summary\"")
-            .stderr_has(&format!("{why}; the extractive summary is taken\n"))
+            .stderr_has(&format!("{why}; the extractive summary is used\n"))
             .run();
         let text = String::from_utf8_lossy(&done.stdout);
         assert!(!text.contains("会话摘要"), "{text}");
@@ -261,7 +261,7 @@ fn five_tokens_are_no_error() {
             .stdin(tagged(&[json!({"role":"user","content":"hi there, how are you"})]))
             .stdout_has("ctx_summary")
             .stderr_has(&format!(
-                "the answer is longer than what it replaces; the {method} summary is taken"
+                "the answer is longer than what it replaces; the {method} summary is used"
             ))
             .run();
     }

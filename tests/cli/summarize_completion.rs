@@ -195,7 +195,7 @@ fn an_answer_that_does_not_fit_is_not_taken() {
     let done = run_and_hear(
         &format!("## 已完成\n{long}"),
         &["--budget", "400", "--on-failure", "extractive"],
-        "the answer is longer than the budget leaves for it; the extractive summary is taken\n",
+        "the answer is too long for the budget; the extractive summary is used\n",
     );
     assert!(!summary(&done.stdout).contains("已完成"));
 }
@@ -205,7 +205,7 @@ fn instead_of_a_bad_answer_there_is_the_extractive_summary() {
     let bad = "I'm sorry, but I cannot help with that.";
     let args = ["--budget", "1100"];
     let instead = ["--budget", "1100", "--on-failure", "extractive"];
-    let done = run_and_hear(bad, &instead, "; the extractive summary is taken\n");
+    let done = run_and_hear(bad, &instead, "; the extractive summary is used\n");
     let extractive = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(args)
         .stdin(session())

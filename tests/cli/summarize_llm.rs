@@ -123,7 +123,7 @@ fn without_an_answer_the_summary_is_written_by_code() {
             .args(args.iter().copied())
             .stdout_has("ctx_summary")
             .stderr_has(&format!(
-                "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; the {method} summary is taken\n",
+                "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; the {method} summary is used\n",
                 server.url
             ))
             .run();
@@ -305,7 +305,7 @@ fn a_key_alone_asks_nobody() {
     case()
         .args(["--summary-tokens", "1000", "--on-failure", "extractive"])
         .stdout_has("ctx_summary")
-        .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the extractive summary is taken\n")
+        .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the extractive summary is used\n")
         .run();
     case()
         .code(2)

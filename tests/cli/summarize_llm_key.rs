@@ -124,6 +124,6 @@ fn a_redirect_takes_the_key_nowhere() {
 fn a_server_that_wants_a_key_and_got_none_says_so() {
     let server = Server::new([Act::answer("401 Unauthorized", "", "{}")]);
     case(&server.url)
-        .stderr_has("the server wants a key, and none was sent (status 401); the extractive summary is taken")
+        .stderr_has("the server wants a key, and none was sent (status 401); the extractive summary is used")
         .run();
 }

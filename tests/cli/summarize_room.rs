@@ -85,7 +85,7 @@ fn without_a_word_of_the_server_the_window_is_a_guess() {
         .stdin(tagged(&session()))
         .stdout_has("Make the report of the month.")
         .stderr(
-            "ctx-summarize: <stdin>: the model's window is not known: 32000 tokens are a guess; --llm-window says it\n\
+            "ctx-summarize: <stdin>: the model's window is unknown and assumed to be 32000 tokens; set it with --llm-window\n\
              ctx-summarize: <stdin>: 4 messages summarized: 6050 tokens, now 24\n",
         )
         .run();
@@ -218,7 +218,7 @@ fn an_answer_that_is_too_long_loses_its_last_lines() {
         .args(["--llm-window", "64000", "--budget", "600"])
         .stdin(talk())
         .stdout_has("## Goal\\n- The export of the month 0 is compared with the books.")
-        .stderr_has("lines at the end of the model's answer left out, there was no room: ")
+        .stderr_has("lines at the end of the model's answer were left out to fit the budget: ")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(!after.contains("the month 29 is"), "{after}");

@@ -1,6 +1,6 @@
-//! The output holds no problem that the input did not hold, and whether a change breaks signed
-//! reasoning: newer models bind each block of reasoning to every message before it, and once one of
-//! these messages changes, the API refuses the block or drops it.
+//! Checks that the output has no problem that the input does not have, and whether a change breaks
+//! signed reasoning. Newer models bind each block of reasoning to all messages before it. If one of
+//! these messages changes, the API refuses or drops the block.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use ctx_format::{Dialect, Outline, Problem, Record, Role, Rule, Rules, Validator
 
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// The problems of the input and of the output.
+/// The problems of the input and the output.
 pub struct Checks {
     input: Validator,
     output: Validator,
-    /// The rules that the output keeps if the input does.
+    /// The rules that the output must keep if the input keeps them.
     rules: Rules,
-    /// Whether an input that does not begin with the user is wrong, whatever format it is.
+    /// Whether an input that does not begin with the user breaks a rule, whatever its format.
     user_first: bool,
-    /// Whether a message of the conversation is in the output.
+    /// Whether the output has a message of the conversation yet.
     begun: bool,
 }
 
 impl Checks {
-    /// New checks.
+    /// Creates the checks for a dialect.
     pub fn new(dialect: &dyn Dialect) -> Self {
         let rules = dialect.output_rules();
         Self {
@@ -33,18 +33,18 @@ impl Checks {
         }
     }
 
-    /// A message that comes in.
+    /// Adds a message of the input.
     pub fn input(&mut self, line: u64, outline: &Outline<'_>) {
         self.input.push(line, outline);
     }
 
-    /// A message that goes out.
+    /// Adds a message of the output.
     pub fn output(&mut self, line: u64, outline: &Outline<'_>) {
         self.begun |= !outline.role.is_system();
         self.output.push(line, outline);
     }
 
-    /// The summary goes out; returns the role it may have there.
+    /// Adds the summary to the output, and returns the role that it may have there.
     pub fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !self.rules.may_begin_with(role) {
@@ -55,8 +55,8 @@ impl Checks {
         role
     }
 
-    /// Each problem of the output must be one of the input. These cause a warning, or with
-    /// `strict` an error.
+    /// Returns an error if the output has a problem that the input does not have. Problems of the
+    /// input cause a warning, or an error if `strict`.
     pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<()> {
         let mut input = self.input.finish();
         let is_new = |problem: &Problem| !input.contains(problem);
@@ -79,8 +79,8 @@ impl Checks {
     }
 }
 
-/// The first version of each family that binds its reasoning. Claude refuses a block after a
-/// change (platform.claude.com/docs/en/build-with-claude/preserved-thinking), GPT drops it
+/// The first version of each model family that binds its reasoning. Claude refuses a block after a
+/// change (platform.claude.com/docs/en/build-with-claude/preserved-thinking); GPT drops it
 /// (developers.openai.com/api/docs/guides/keep-prefix-unchanged).
 const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
     ("fable-", [5, 1]),
@@ -94,18 +94,18 @@ const BINDING_SINCE: [(&str, [u64; 2]); 6] = [
 /// Counts the signed reasoning after the first change of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundReasoning {
-    /// Whether a message so far was changed or dropped.
+    /// Whether a message has been changed or dropped so far.
     pub(crate) changed: bool,
     blocks: usize,
     first_line: u64,
-    /// The model at work, where the session says which.
+    /// The current model, if the session names it.
     model: Option<String>,
     models: BTreeSet<Option<String>>,
 }
 
 impl BoundReasoning {
-    /// The next record, and the bytes that are written in its place if it changes. `changes` says
-    /// whether more of it changes than its own reasoning.
+    /// Adds the next record, with the new bytes if it changes. `changes` says whether anything but
+    /// its own reasoning changes.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
@@ -140,7 +140,7 @@ impl BoundReasoning {
         self.models.insert(self.model.clone());
     }
 
-    /// Warns of the blocks that were found.
+    /// Warns about the blocks that were found.
     pub(crate) fn warn(&self, notes: &mut Notes) {
         if self.blocks == 0 {
             return;
@@ -157,7 +157,7 @@ impl BoundReasoning {
     }
 }
 
-/// Whether a model binds its reasoning to the messages before it.
+/// Returns true if a model binds its reasoning to the messages before it.
 fn binds(model: &str) -> bool {
     BINDING_SINCE.iter().any(|(family, since)| {
         let Some((_, version)) = model.split_once(family) else {
@@ -165,7 +165,7 @@ fn binds(model: &str) -> bool {
         };
         let numbers = version.split(|c: char| !c.is_ascii_alphanumeric());
         let numbers = numbers.map_while(|number| number.parse().ok());
-        // The day of a release is no version.
+        // A release date is not a version.
         let mut numbers = numbers.filter(|number: &u64| *number < 1000);
         let mut next = || numbers.next().unwrap_or(0);
         [next(), next()] >= *since
@@ -187,7 +187,7 @@ mod tests {
     const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
     const RESULT: &str = r#"{"role":"tool","tool_call_id":"c","content":"done"}"#;
 
-    /// Records that come in, and those of them that go out.
+    /// Checks an input of these records, and an output of some of them.
     fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<()>, Vec<String>) {
         let chat = dialect("chat");
         let mut checks = Checks::new(chat);
@@ -226,7 +226,7 @@ mod tests {
     fn the_summary_has_the_role_that_the_dialect_allows_there() {
         let chat = Checks::new(dialect("chat")).summary(dialect("chat"), Role::Assistant);
         assert_eq!(chat, Role::Assistant);
-        // A summary that only its text marks is never the model's.
+        // A summary that is marked only by its text never has the model's role.
         for dialect in [dialect("anthropic"), &Plain] {
             let mut checks = Checks::new(dialect);
             for _ in 0..2 {
@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    /// A session that could be of two formats keeps what the stricter one demands, and is not
-    /// blamed for what the other one allows.
+    /// A session that could have either of two formats keeps the rules of the stricter one, but is
+    /// not an error if it only follows the other.
     #[test]
     fn a_session_of_texts_begins_with_the_user_where_it_did() {
         let outline = |role| Outline { role, ..Outline::of_line() };

@@ -1,5 +1,5 @@
-//! A session in another dialect. It waits until all of it is read, and until it is known what
-//! of it could not be carried.
+//! Converts a session into another dialect. The output waits until everything has been read and the
+//! losses are known.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::session::holds_vendor_summary;
 use crate::{ErrorKind, Level, Notes, Result, Session};
 
-/// A session that was converted.
+/// A converted session.
 pub struct Conversion {
     from: &'static dyn Dialect,
     to: &'static dyn Dialect,
@@ -39,7 +39,7 @@ struct LossJson<'a> {
 }
 
 impl Conversion {
-    /// Reads all of `session`, which is not a batch; temporary files are created in `temp`.
+    /// Reads all of `session`, which is not a batch. Temporary files are created in `temp`.
     pub fn of(session: &mut Session, converter: Converter<'_>, temp: &Path) -> Result<Self> {
         let to = converter.to;
         let from = session.dialect().ok_or(ErrorKind::UnknownFormat("converted"))?;
@@ -74,7 +74,7 @@ impl Conversion {
         }
     }
 
-    /// Refuses one of which something of the context is not there any more.
+    /// Refuses a conversion that lost part of the context.
     pub fn refuse_losses(&self) -> Result<()> {
         if self.report.lost_something() {
             return Err(ErrorKind::NotCarried.into());
@@ -82,7 +82,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// The report about the session `name`, written to `output`.
+    /// Returns the report on the session `name`, written to `output`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, output: Option<&Path>) -> ConversionJson<'a> {
         let losses =
             self.report.losses.iter().map(|loss| LossJson { loss, lost: loss.kind.is_loss() });

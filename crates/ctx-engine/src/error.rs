@@ -1,4 +1,4 @@
-//! Why a pass gives up.
+//! The reasons why a pass fails.
 
 use std::io;
 
@@ -13,12 +13,12 @@ use crate::score::ExamError;
 /// The result of most functions here.
 pub type Result<T, E = PassError> = std::result::Result<T, E>;
 
-/// Why a pass gives up, and where.
+/// The reason why a pass fails, and the lines it is about.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{kind}", within(lines))]
 pub struct PassError {
-    /// The lines it is about, from the outside in: a record's, and of a batch record
-    /// the message's; none when it is about the whole session.
+    /// The lines it is about, from the outside in: the line of the record and, in a batch record,
+    /// of the message. Empty if it is about the whole session.
     pub lines: Vec<u64>,
     /// The kind of error.
     #[source]
@@ -37,20 +37,20 @@ pub enum ErrorKind {
     /// A temporary file cannot be used.
     #[error("cannot use a temporary file: {0}")]
     Temporary(io::Error),
-    /// A line is bad, and such lines are refused.
+    /// A line is bad, and bad lines are refused.
     #[error("{0}")]
     BadLine(String),
-    /// A line of a batch is no conversation.
-    #[error("{0}: it is no conversation")]
+    /// A line of a batch is not a conversation.
+    #[error("{0}: not a conversation")]
     NoConversation(String),
-    /// One of two batches that are compared has fewer lines.
+    /// One of two batches to compare has fewer lines.
     #[error("there is no line {0}")]
     NoSuchLine(u64),
-    /// The session is of no known dialect, so this cannot be done with it.
+    /// The dialect of the session is unknown, so the operation is not possible.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
-    /// The session is of a format that is known by name and not read.
-    #[error("{foreign}, of which nothing can be {done}")]
+    /// The session is in a format that we recognize but cannot read.
+    #[error("{foreign}, so it cannot be {done}")]
     Foreign {
         /// Its format.
         foreign: Foreign,
@@ -67,20 +67,20 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// There is no message of the dialect that was named.
+    /// The session has no message of the named dialect.
     #[error("no message of {0}")]
     NoMessageOf(&'static str),
-    /// Its lines belong to each other, as in an agent's own file.
-    #[error("a session of {dialect}, whose lines belong together: it cannot be {done}")]
+    /// The lines of the session depend on each other, as in an agent's own file.
+    #[error("a session of {dialect} cannot be {done}, because its lines depend on each other")]
     Linked {
         /// Its dialect.
         dialect: &'static str,
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// One JSON document that is an agent's whole session.
+    /// The session is one JSON document with an agent's whole session.
     #[error(
-        "a session of {dialect} in one JSON document, which would come out as lines that its agent does not read: it cannot be {done}"
+        "a session of {dialect} in one JSON document cannot be {done}, because its agent does not read the lines that would be written"
     )]
     LogDocument {
         /// Its dialect.
@@ -88,29 +88,29 @@ pub enum ErrorKind {
         /// The operation that is not possible.
         done: &'static str,
     },
-    /// The agent would read something else than was decided.
+    /// The agent would read a different context than was decided.
     #[error(
-        "without the lines that would go, the agent would not read the same context from here on; nothing was written"
+        "without the removed lines, the agent would read another context from here on; nothing was written"
     )]
     ChangedContext,
-    /// A record has an exchange of another dialect than the session's.
+    /// A record has an exchange of another dialect than the session.
     #[error("an exchange of the format {found} in a session of the format {known}")]
     TwoFormats {
-        /// The session's dialect.
+        /// The dialect of the session.
         known: &'static str,
-        /// The exchange's.
+        /// The dialect of the exchange.
         found: &'static str,
     },
-    /// A record that says of which dialect the session is comes too late.
-    #[error("the first exchange, of the format {found}, is too late to know the format by")]
+    /// The record that determines the dialect of the session comes too late.
+    #[error("the first exchange, of the format {found}, comes too late to detect the format")]
     LateFormat {
-        /// The exchange's dialect.
+        /// The dialect of the exchange.
         found: &'static str,
     },
-    /// The session is of no known dialect: a record is neither a message nor a conversation.
+    /// The dialect of the session is unknown: a record is neither a message nor a conversation.
     #[error("no message of a known format")]
     NoMessage {
-        /// Whether it could be read as a batch.
+        /// Whether it could be a batch.
         batch: bool,
     },
     /// The records have tags, which would no longer be true.
@@ -131,52 +131,52 @@ pub enum ErrorKind {
     /// The input has a problem, and such input is refused.
     #[error("{}", .0.why())]
     OldProblem(Problem),
-    /// Zones are needed, and no record has one.
+    /// Zones are needed, but no record has one.
     #[error("no record has a zone")]
     NoZones,
     /// The tag of a batch record does not fit its messages.
-    #[error("the zones of the tag are not those of the messages")]
+    #[error("the zones in the tag do not match the messages")]
     OtherZones,
     /// The stream ended before its announced end.
     #[error(transparent)]
     EarlyEnd(#[from] EarlyEnd),
-    /// What must stay exceeds the budget.
+    /// The records that must stay exceed the budget.
     #[error(transparent)]
     TooSmall(#[from] TooSmall),
     /// A recorded answer cannot be used.
     #[error(transparent)]
     Tape(#[from] TapeError),
-    /// The model gave no usable answer, and no other summary may be taken.
+    /// The model gave no usable answer, and no other summary is allowed.
     #[error("{0}")]
     NoAnswer(String),
-    /// The model's summary failed its check, and no other summary may be taken.
+    /// The model's summary failed its check, and no other summary is allowed.
     #[error("{0}")]
     FailedCheck(String),
-    /// The caller failed in something that it does for the pass.
+    /// The caller failed in a step that it performs for the pass.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
-    /// The session is of no known dialect, so it cannot be scored.
+    /// The dialect of the session is unknown, so it cannot be scored.
     #[error("the format is not known")]
     NoFormat,
-    /// The whole session does not begin with the old one.
+    /// The full session does not begin with the old one.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
-    /// The questions that a score is to answer cannot be used.
+    /// The questions for a score cannot be used.
     #[error(transparent)]
     Exam(#[from] ExamError),
-    /// Something of a session has no place in another dialect, and such sessions are refused.
-    #[error("not all of it can be carried")]
+    /// Part of a session cannot be expressed in another dialect, and such sessions are refused.
+    #[error("the other format cannot express all of it")]
     NotCarried,
-    /// An agent's own file cannot be compacted in the agent's own words.
+    /// The compaction of an agent's own file cannot be written in the agent's format.
     #[error(transparent)]
     Words(#[from] CompactionError),
     /// The agent would not read the new lines as intended.
-    #[error("its agent would not read the compaction as it is meant; nothing was written")]
+    #[error("its agent would not read the compaction as intended; nothing was written")]
     OtherContext,
 }
 
-/// The dialect of a session of which records will be changed, left out or put in; `line` is
-/// that of the first record that shows no format.
+/// Returns the dialect of a session whose records will be changed, removed or added. `line` is the
+/// line of the first record that shows no format.
 pub(crate) fn rewritable(
     dialect: Option<&'static dyn Dialect>,
     done: &'static str,
@@ -193,7 +193,7 @@ pub(crate) fn rewritable(
     Ok(dialect)
 }
 
-/// Conversions are written to temporary files.
+/// Conversions use temporary files.
 impl From<ConvertError> for ErrorKind {
     fn from(error: ConvertError) -> Self {
         match error {
@@ -203,13 +203,13 @@ impl From<ConvertError> for ErrorKind {
 }
 
 impl ErrorKind {
-    /// The error in this line.
+    /// Adds the line that the error is about.
     #[must_use]
     pub fn at(self, line: u64) -> PassError {
         PassError::from(self).at(line)
     }
 
-    /// Whether a model did not give what was asked of it.
+    /// Returns true if a model did not provide the requested answer.
     pub(crate) fn is_of_the_model(&self) -> bool {
         matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
     }
@@ -220,14 +220,14 @@ fn seems(foreign: Option<Foreign>) -> String {
 }
 
 impl PassError {
-    /// About the record in this line.
+    /// Adds the line of the record that the error is about.
     #[must_use]
     pub fn at(mut self, line: u64) -> Self {
         self.lines.insert(0, line);
         self
     }
 
-    /// The same error with the format of a session in no known dialect.
+    /// Adds the recognized format of a session whose dialect is unknown.
     #[must_use]
     pub fn named(self, foreign: Option<Foreign>) -> Self {
         let done = match &self.kind {
@@ -242,17 +242,17 @@ impl PassError {
         }
     }
 
-    /// A temporary file failed.
+    /// Creates an error about a temporary file.
     pub fn temporary(error: io::Error) -> Self {
         ErrorKind::Temporary(error).into()
     }
 
-    /// The caller failed.
+    /// Creates an error of the caller.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }
 
-    /// The output failed.
+    /// Creates an error about the output.
     pub fn output(error: io::Error) -> Self {
         ErrorKind::Output(error).into()
     }

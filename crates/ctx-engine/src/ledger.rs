@@ -1,25 +1,25 @@
-//! The ledger of a session, read while the session passes. A long session is read by
-//! threads of its own, since that takes longer than everything else done with a record.
+//! Builds the ledger of a session while its messages are read. A long session is processed on
+//! separate threads, because that takes longer than everything else done with a record.
 
 use ctx_format::{Message, Zone};
 use ctx_summary::ledger::{Ledger, OpenCalls, Reading};
 
 use crate::parallel::{InTurn, Work};
 
-/// Reads messages in their order.
+/// Reads messages in order.
 #[derive(Default)]
 pub struct LedgerReader {
-    /// The ledger before threads were started.
+    /// The ledger, as long as no threads have been started.
     ledger: Ledger,
-    /// Bytes of the records in it.
+    /// The bytes of the records in the ledger.
     bytes: usize,
     threads: Option<InTurn<Reader>>,
     calls: OpenCalls,
 }
 
-/// A message to the threads.
+/// An item for the threads.
 enum Entry {
-    /// A message of this line.
+    /// A message and its line.
     Message(u64, Message<'static>, Zone),
     /// The text of an earlier summary.
     Earlier(String),
@@ -48,11 +48,11 @@ impl Work for Reader {
     }
 }
 
-/// Up to so many bytes of records, threads would cost more than they save.
+/// Below this many bytes of records, threads would cost more than they save.
 const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {
-    /// The next message, from this line of the session, whose record has so many bytes.
+    /// Adds the next message, with its line in the session and the length of its record.
     pub fn push(&mut self, line: u64, message: &Message<'_>, bytes: usize, zone: Zone) {
         let message = self.calls.name_tools(message);
         if let Some(threads) = &mut self.threads {
@@ -67,7 +67,7 @@ impl LedgerReader {
         }
     }
 
-    /// The text of an earlier summary.
+    /// Adds the text of an earlier summary.
     pub fn push_earlier(&mut self, text: &str) {
         match &mut self.threads {
             None => self.ledger.push_earlier(text),
@@ -75,7 +75,7 @@ impl LedgerReader {
         }
     }
 
-    /// The ledger, once everything was read.
+    /// Returns the ledger after all messages have been pushed.
     pub fn finish(self) -> Ledger {
         self.threads.map_or(self.ledger, InTurn::finish)
     }
@@ -88,7 +88,8 @@ mod tests {
 
     use super::{LedgerReader, MANY_BYTES};
 
-    /// The ledger of requests, and of an earlier summary before the last one.
+    /// Returns the items of requests, and whether the ledger found an earlier summary before the
+    /// last one.
     fn items(requests: usize, filler: usize) -> (Vec<String>, bool) {
         let mut reader = LedgerReader::default();
         for number in 0..requests {

@@ -1,9 +1,9 @@
 //! Operations on a session: records in, records out, notes as data.
 //!
-//! An operation takes the records one by one, decides, and gives the new session complete and
-//! checked, or an error; it writes nothing before. Anything else it has to report is in [`Notes`].
-//! Nothing here prints, reads the environment or the clock, or knows a tool: tools are thin shells
-//! over the operations, and a compaction is a list of them.
+//! An operation takes the records one by one, decides, and returns either the complete and checked
+//! new session or an error. It writes nothing before that. Anything else to report is in [`Notes`].
+//! This crate does not print, does not read the environment or the clock, and does not know any
+//! tool. Tools only wrap the operations, and a compaction is a sequence of them.
 
 pub mod allocate;
 pub mod calls;

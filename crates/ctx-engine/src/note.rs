@@ -1,16 +1,16 @@
-//! Remarks and warnings of an operation.
+//! The notes of an operation: remarks and warnings.
 
 use std::fmt;
 
 use ctx_format::Watch;
 use ctx_llm::Usage;
 
-/// How much a note matters.
+/// The importance of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The user should know, although the pass goes on.
+    /// The user should know about it, although the pass continues.
     Warning,
-    /// A remark.
+    /// A remark about the result.
     Info,
     /// A change of one record.
     Detail,
@@ -19,17 +19,16 @@ pub enum Level {
 /// One note about a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// How much it matters.
+    /// The importance of the note.
     pub level: Level,
-    /// The lines it is about, from the outside in: a record's, and of a batch record
-    /// the message's; none when it is about the whole session.
+    /// The lines it is about, from the outside in: the line of the record and, in a batch record,
+    /// of the message. Empty if it is about the whole session.
     pub lines: Vec<u64>,
     /// The message.
     pub text: String,
 }
 
-/// The notes of a pass, in the order in which they came up, and what models were asked; and who
-/// watches how far it is.
+/// The notes of a pass in order, the cost of models, and the observer of its progress.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     all: Vec<Note>,
@@ -38,42 +37,42 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// No notes.
+    /// Creates empty notes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Empty notes of an operation with a progress display.
+    /// Creates empty notes for an operation with a progress display.
     pub fn watched(watch: Watch) -> Self {
         Self { watch, ..Self::default() }
     }
 
-    /// The observer of the pass.
+    /// Returns the observer of the progress.
     pub fn watch(&self) -> &Watch {
         &self.watch
     }
 
-    /// Something that the user should know.
+    /// Adds a warning.
     pub fn warn(&mut self, text: impl fmt::Display) {
         self.add(Level::Warning, &[], text);
     }
 
-    /// The same about a line.
+    /// Adds a warning about a line.
     pub fn warn_at(&mut self, line: u64, text: impl fmt::Display) {
         self.add(Level::Warning, &[line], text);
     }
 
-    /// Something that was done.
+    /// Adds a remark.
     pub fn info(&mut self, text: impl fmt::Display) {
         self.add(Level::Info, &[], text);
     }
 
-    /// One more.
+    /// Adds a note about these lines.
     pub fn add(&mut self, level: Level, lines: &[u64], text: impl fmt::Display) {
         self.all.push(Note { level, lines: lines.to_vec(), text: text.to_string() });
     }
 
-    /// Adds the notes of a part of the session that is in this line.
+    /// Adds the notes on a part of the session that is in this line.
     pub fn extend_within(&mut self, line: u64, inner: Self) {
         self.usage += inner.usage;
         self.all.extend(inner.all.into_iter().map(|mut note| {
@@ -82,23 +81,23 @@ impl Notes {
         }));
     }
 
-    /// The notes of what came next.
+    /// Adds the notes of the next step.
     pub fn append(&mut self, mut next: Self) {
         self.usage += next.usage;
         self.all.append(&mut next.all);
     }
 
-    /// Takes them out.
+    /// Removes and returns the notes.
     pub fn take(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.all)
     }
 
-    /// A model was asked.
+    /// Adds the cost of asking a model.
     pub(crate) fn asked(&mut self, usage: Usage) {
         self.usage += usage;
     }
 
-    /// The cost of models so far.
+    /// Returns the cost of models so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }

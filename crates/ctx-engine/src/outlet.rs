@@ -1,5 +1,5 @@
-//! Records on their way out. The tags that they came with are kept true, and the last record that can
-//! carry a tag says how many records there are.
+//! Writes records whose tags must stay correct. The last record that can carry a tag says how many
+//! records there are.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,16 +16,16 @@ pub(crate) struct Outlet<W> {
     written: u64,
 }
 
-/// How many records the tags of a stream announce.
+/// The number of records announced by the tags of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Announced {
-    /// Whether there are tags.
+    /// Whether there are any tags.
     tagged: bool,
     records: Option<u64>,
 }
 
 impl Announced {
-    /// The tag of the next record, if it has one.
+    /// Reads the tag of the next record, if it has one.
     pub(crate) fn read(&mut self, tag: Option<&Tag>) {
         self.tagged |= tag.is_some();
         self.records = tag.and_then(|tag| tag.end).or(self.records);
@@ -33,25 +33,25 @@ impl Announced {
 }
 
 impl<W: Write> Outlet<W> {
-    /// Writes to `output` and keeps waiting records in `temp`. `announced` is what the tags say
-    /// about records that will not be written.
+    /// Creates an outlet that writes to `output` and keeps waiting records in `temp`. `announced`
+    /// is what the tags say about records that will not be written.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self { writer: TaggedWriter::new(output, temp), announced, came: 0, written: 0 }
     }
 
-    /// A record is left out.
+    /// Leaves out a record.
     pub(crate) fn skip(&mut self, piece: Piece) {
         self.came += u64::from(piece.begins());
     }
 
-    /// Writes a record, with new bytes if there are any; these have no tag.
+    /// Writes a record, with new bytes if there are any. The new bytes have no tag.
     pub(crate) fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<()> {
         let length = new.as_ref().map(Vec::len);
         let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
         self.write_with(record, bytes, |tag| {
             let mut tag = tag?;
             if let Some(length) = length {
-                // Its size is no longer valid.
+                // The size in the tag is no longer valid.
                 tag.bytes = Some((length - record.line_end().len()) as u64);
                 (tag.tokens, tag.encoding) = (None, None);
             }
@@ -59,7 +59,7 @@ impl<W: Write> Outlet<W> {
         })
     }
 
-    /// Writes a record with these bytes, and with what `retag` makes of its tag.
+    /// Writes a record with these bytes, and with its tag changed by `retag`.
     pub(crate) fn write_with(
         &mut self,
         record: &Record<'_>,
@@ -74,9 +74,9 @@ impl<W: Write> Outlet<W> {
         self.writer.write(untagged, record.splice().zip(retag(tag)))
     }
 
-    /// Writes the rest and gives the output back. `left_out` is how many records of the
-    /// input did not come here. A tagged stream keeps its end, or the lack of one: if the
-    /// tool before died, the tool after must notice.
+    /// Writes the rest and returns the output. `left_out` is the number of input records that were
+    /// not passed to the outlet. A tagged stream keeps its end marker, or the lack of one, because
+    /// if the previous tool died, the next tool must notice.
     pub(crate) fn finish(self, left_out: u64) -> Result<W> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);
@@ -84,12 +84,12 @@ impl<W: Write> Outlet<W> {
     }
 }
 
-/// Writes records with their tags. The latest record that can carry a tag is held,
-/// with what follows it, until another such record comes or the stream ends.
+/// Writes records with their tags. The latest record that can carry a tag is held, with the records
+/// after it, until another such record comes or the stream ends.
 pub struct TaggedWriter<W> {
     output: W,
     held: Option<HeldRecord>,
-    /// Records after `held` that can carry no tag.
+    /// Records after `held` that cannot carry a tag.
     behind: Spool,
     behind_length: usize,
 }
@@ -101,13 +101,13 @@ struct HeldRecord {
 }
 
 impl<W: Write> TaggedWriter<W> {
-    /// Writes to `output` and keeps waiting records in `temp`.
+    /// Creates a writer to `output` that keeps waiting records in `temp`.
     pub fn new(output: W, temp: &Path) -> Self {
         Self { output, held: None, behind: Spool::new(temp), behind_length: 0 }
     }
 
-    /// Writes the next record: its bytes without a tag, and its tag with its position, unless it
-    /// can carry none.
+    /// Writes the next record: its bytes without a tag, and its tag with the tag's position, if it
+    /// can carry one.
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<()> {
         if let Some((splice, tag)) = tag {
             self.release(None)?;
@@ -121,14 +121,13 @@ impl<W: Write> TaggedWriter<W> {
         self.behind.push(&bytes).map_err(PassError::temporary)
     }
 
-    /// Writes the rest, marks that the stream ends after `end` records, and gives the output
-    /// back.
+    /// Writes the rest, marks that the stream ends after `end` records, and returns the output.
     pub fn finish(mut self, end: Option<u64>) -> Result<W> {
         self.release(end)?;
         Ok(self.output)
     }
 
-    /// Writes what is held; only the last record of a stream has an end.
+    /// Writes the held records. Only the last record of a stream has an end marker.
     fn release(&mut self, end: Option<u64>) -> Result<()> {
         let Some(mut held) = self.held.take() else {
             return Ok(());
@@ -151,7 +150,8 @@ mod tests {
 
     use super::{Announced, Outlet};
 
-    /// The records of `input` that pass: one with `drop` in it is removed, one with `old` changes.
+    /// Returns the records of `input` after a pass that removes those with `drop` and changes those
+    /// with `old`.
     fn pass(input: &str, left_out: u64) -> String {
         let options = Options { raw: true, ..Options::default() };
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
@@ -195,7 +195,7 @@ mod tests {
         let of = |announced: &str, left_out| pass(&(before.to_owned() + &end(announced)), left_out);
         assert_eq!(of(",\"end\":3", 0), "broken\n".to_owned() + &end(",\"end\":2"));
         assert_eq!(of(",\"end\":4", 1), "broken\n".to_owned() + &end(",\"end\":2"));
-        // A stream that was cut before stays cut.
+        // An incomplete stream stays incomplete.
         assert_eq!(of(",\"end\":4", 0), "broken\n".to_owned() + &end(""));
         assert_eq!(of("", 0), "broken\n".to_owned() + &end(""));
     }
@@ -223,7 +223,7 @@ mod tagged_tests {
         let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
         let mut writer = TaggedWriter::new(Vec::new(), Path::new("/tmp"));
         while let Some(record) = records.next().expect("from memory") {
-            // An end from before must not stay.
+            // The end marker of the input must not stay.
             let tag = Tag { line: Some(record.line), end: Some(99), ..Tag::default() };
             let tagged = record.splice().map(|splice| (splice, tag));
             writer.write(record.untagged().into_owned(), tagged).expect("to memory");

@@ -1,9 +1,9 @@
-//! Work on several threads, in the order of the stream. What is written, reported and counted
-//! therefore does not depend on the number of threads.
+//! Runs work on several threads, in the order of the stream, so the output, the notes and the
+//! counts do not depend on the number of threads.
 //!
-//! [`in_order`] passes the results on one by one to the thread that reads the stream, and holds only
-//! as many as a window has room for. [`InTurn`] is for work that takes longer than reading: it merges
-//! the results on a thread of its own.
+//! [`in_order`] passes the results one by one to the thread that reads the stream, and holds only
+//! as many as fit into a window. [`InTurn`] is for work that takes longer than reading: it merges
+//! the results on a separate thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Result as Ended, Scope};
 
-/// Bytes of the items in progress, per thread. A long item in front delays the results after it,
-/// but not the work on them.
+/// The bytes of the items in progress, per thread. A long item in front delays the results after
+/// it, but not the work on them.
 const WINDOW: usize = 4 << 20;
 /// The approximate overhead of an item.
 const FRAME: usize = 512;
@@ -23,8 +23,8 @@ const FRAME: usize = 512;
 pub(crate) type Push<'p, I, E> = dyn FnMut(I, usize) -> Result<(), E> + 'p;
 
 /// Passes the items that `read` pushes to up to `jobs` threads, or as many as are available, and
-/// the results of `work` to `take`, in the order of the stream. The first error ends it, after all
-/// results before it.
+/// passes the results of `work` to `take` in the order of the stream. It stops at the first error,
+/// after all results before the error.
 pub(crate) fn in_order<I: Send, O: Send, E>(
     jobs: NonZeroUsize,
     read: impl FnOnce(&mut Push<'_, I, E>) -> Result<(), E>,
@@ -58,14 +58,14 @@ fn with_threads<I: Send, O: Send, E>(
             refused: false,
         };
         let read = read(&mut |item, bytes| window.push(item, bytes, &mut take));
-        // Items before an error of the reader are processed as by one thread.
+        // Items before an error of the reader are processed, as with one thread.
         let rest = if window.refused { Ok(()) } else { window.finish(&mut take) };
         line.stopped.store(true, Ordering::Relaxed);
         rest.and(read)
     })
 }
 
-/// An item of the stream, a portion of it, or what came of them, with its number from 0.
+/// An item of the stream, a portion of it, or the result, with its number from 0.
 type Numbered<T> = (usize, T);
 
 /// The state that the threads share.
@@ -76,7 +76,8 @@ struct Line<I, W> {
 }
 
 impl<I: Send, W> Line<I, W> {
-    /// The receiver of the results; `None` if one thread is enough, or no other is available.
+    /// Starts the threads and returns the receiver of the results, or `None` if one thread is
+    /// enough or no other is available.
     fn start<'scope, O: Send + 'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -99,7 +100,7 @@ impl<I: Send, W> Line<I, W> {
         (threads > 0).then_some(results)
     }
 
-    /// One thread: takes whichever item comes next.
+    /// Runs one thread, which takes the next available item.
     fn run<O>(&self, done: &Sender<Numbered<Ended<O>>>)
     where
         W: Fn(I) -> O,
@@ -109,7 +110,7 @@ impl<I: Send, W> Line<I, W> {
             if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
-            // A waiting thread must not wait forever for this result.
+            // The receiver must not wait forever for this result.
             let result = catch_unwind(AssertUnwindSafe(|| (self.work)(item)));
             if done.send((number, result)).is_err() {
                 return;
@@ -118,15 +119,15 @@ impl<I: Send, W> Line<I, W> {
     }
 }
 
-/// The items that are on their way.
+/// The items in progress.
 struct Window<I, O> {
-    /// `None` once there are no more.
+    /// `None` once there are no more items.
     items: Option<Sender<Numbered<I>>>,
     results: Receiver<Numbered<Ended<O>>>,
-    /// For each item that was sent and not taken: its length, and its result, if that came before
-    /// those in front of it.
+    /// The length of each item that was sent but not yet taken, and its result, if it arrived
+    /// before those in front of it.
     waiting: VecDeque<(usize, Option<O>)>,
-    /// The number of the first of these.
+    /// The number of the first item in `waiting`.
     taken: usize,
     bytes: usize,
     room: usize,
@@ -135,7 +136,8 @@ struct Window<I, O> {
 }
 
 impl<I, O> Window<I, O> {
-    /// Sends an item, and takes what is there, and more than that while there is no room.
+    /// Sends an item, and takes the results that have arrived. While the window is full, waits for
+    /// more.
     fn push<E>(
         &mut self,
         item: I,
@@ -204,36 +206,36 @@ pub(crate) trait Work: Send + Sync + 'static {
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
 
-/// Work that is handed on in portions: to threads, or done here where none can be had.
+/// Work that is done in portions: on threads, or on this thread if no others are available.
 pub(crate) struct InTurn<W: Work> {
     work: Arc<W>,
     state: Arc<Mutex<W::State>>,
     threads: Option<Threads<W::Item>>,
     portion: Vec<W::Item>,
-    /// Bytes of the portion.
+    /// The bytes of the current portion.
     bytes: usize,
 }
 
-/// Threads at work.
+/// The threads that do the work.
 struct Threads<I> {
     portions: SyncSender<Numbered<Vec<I>>>,
     handles: Vec<JoinHandle<()>>,
     sent: usize,
 }
 
-/// How many portions may wait for each thread.
+/// The number of portions that may wait for each thread.
 const WAITING: usize = 2;
-/// Bytes of the items that are handed to a thread at once.
+/// The bytes of items to pass to a thread at a time.
 const PORTION: usize = 256 << 10;
 
 impl<W: Work> InTurn<W> {
-    /// Starts one thread a core.
+    /// Starts one thread per core.
     pub(crate) fn start(work: W, state: W::State) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self::start_on(threads, work, state)
     }
 
-    /// Starts so many threads, or as many as can be had; one is the caller's own.
+    /// Starts this many threads, or as many as are available. One of them is the caller's own.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         Self::start_with(Builder::new, threads, work, state)
     }
@@ -250,7 +252,7 @@ impl<W: Work> InTurn<W> {
         }
     }
 
-    /// The next item, and its length in bytes; waits while too many portions wait.
+    /// Adds the next item with its length in bytes. Waits while too many portions are queued.
     pub(crate) fn push(&mut self, item: W::Item, bytes: usize) {
         self.portion.push(item);
         self.bytes += bytes;
@@ -259,7 +261,7 @@ impl<W: Work> InTurn<W> {
         }
     }
 
-    /// All of it, once every item was pushed.
+    /// Returns the merged results, after every item has been pushed.
     pub(crate) fn finish(mut self) -> W::State {
         self.send();
         if let Some(threads) = self.threads {
@@ -279,7 +281,7 @@ impl<W: Work> InTurn<W> {
 }
 
 impl<I: Send + 'static> Threads<I> {
-    /// `None` where not even one worker and the collector can be had.
+    /// Returns `None` if not even one worker and the collector can be started.
     fn start<W: Work<Item = I>>(
         builder: fn() -> Builder,
         threads: usize,
@@ -304,7 +306,7 @@ impl<I: Send + 'static> Threads<I> {
         };
         handles.extend((0..threads).map_while(worker));
         if handles.len() == 1 {
-            // Nothing will come, so the collector ends and releases the state.
+            // No results will come, so the collector ends and releases the state.
             drop(done);
             handles.into_iter().for_each(join);
             return None;
@@ -313,14 +315,14 @@ impl<I: Send + 'static> Threads<I> {
     }
 
     fn send(&mut self, portion: Vec<I>) {
-        // This fails only if all threads have panicked, which `finish` passes on.
+        // This fails only if all threads have panicked; `finish` reports that.
         let _ = self.portions.send((self.sent, portion));
         self.sent += 1;
     }
 
     fn finish(self) {
         drop(self.portions);
-        // The workers first: when one has panicked, the collector waits for nothing more.
+        // Joins the workers first. If one has panicked, the collector has nothing left to wait for.
         self.handles.into_iter().rev().for_each(join);
     }
 }
@@ -329,12 +331,12 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The result of a thread; its panic becomes the caller's.
+/// Waits for a thread. A panic of the thread becomes the caller's panic.
 fn join(thread: JoinHandle<()>) {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// One worker: takes whichever portion comes next.
+/// Runs one worker, which takes the next available portion.
 fn run<W: Work>(
     work: &W,
     waiting: &Mutex<Receiver<Numbered<Vec<W::Item>>>>,
@@ -348,7 +350,7 @@ fn run<W: Work>(
     }
 }
 
-/// Adds the results in the order of the stream, whichever thread is done first.
+/// Adds the results in the order of the stream, whichever thread finishes first.
 fn collect<W: Work>(work: &W, results: Receiver<Numbered<W::Done>>, state: &mut W::State) {
     let (mut early, mut next) = (BTreeMap::new(), 0);
     for (number, done) in results {
@@ -374,7 +376,7 @@ mod tests {
         NonZeroUsize::new(jobs).expect("not zero")
     }
 
-    /// Some items take longer than later ones.
+    /// Some items take longer than the items after them.
     fn square(item: u64) -> u64 {
         for _ in 0..(item % 7) * 2 {
             std::thread::yield_now();
@@ -382,7 +384,7 @@ mod tests {
         item * item
     }
 
-    /// The results up to an error, and that error.
+    /// Returns the results up to an error, and that error.
     fn taken(
         number: usize,
         items: &[(u64, usize)],
@@ -429,7 +431,7 @@ mod tests {
         }
     }
 
-    /// While the first item takes its time, no more items are read than there is room for.
+    /// While the first item is in progress, no more items are read than fit into the window.
     #[test]
     fn what_is_on_its_way_is_bounded() {
         let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -451,7 +453,7 @@ mod tests {
             },
         );
         assert_eq!((ended, finished), (Ok(()), 100));
-        // Two in the window, and the one that is about to be sent.
+        // Two items in the window, and the one that is about to be sent.
         assert!(most.into_inner() <= 3);
     }
 
@@ -467,10 +469,10 @@ mod tests {
         ended.expect("no error");
     }
 
-    /// No thread can be started, as under `ulimit -u 1`.
+    /// No thread can be started, as with `ulimit -u 1`.
     #[test]
     fn without_threads_the_work_is_done_all_the_same() {
-        // No system has room for such a stack.
+        // No system has enough memory for such a stack.
         let none = || Builder::new().stack_size(usize::MAX / 4);
         let mut taken = Vec::new();
         let ended: Result<(), ()> = with_threads(
@@ -503,7 +505,7 @@ mod in_turn_tests {
 
         fn work(&self, portion: Vec<u64>) -> Vec<u64> {
             let square = |job: u64| {
-                // Some take longer than later ones.
+                // Some jobs take longer than later ones.
                 for _ in 0..(job % 7) * 50 {
                     std::thread::yield_now();
                 }
@@ -529,11 +531,11 @@ mod in_turn_tests {
         assert!(InTurn::start(Squares, Vec::new()).finish().is_empty());
     }
 
-    /// The system gives no thread at all, or only the first ones.
+    /// The system allows no threads, or only the first few.
     #[test]
     fn without_threads_the_work_is_done_all_the_same() {
         static GIVEN: AtomicUsize = AtomicUsize::new(0);
-        // No system has room for such a stack.
+        // No system has enough memory for such a stack.
         let none = || Builder::new().stack_size(usize::MAX / 4);
         let first = || match GIVEN.fetch_add(1, Ordering::Relaxed) {
             0 => Builder::new(),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ctx_format::{Message, Record, Role};
 use regex::Regex;
 
-/// One selector, as a flag gives it.
+/// A selector from a flag.
 #[derive(Clone, Debug)]
 pub struct Pin {
     text: String,
@@ -22,8 +22,8 @@ enum Selector {
 }
 
 impl Pin {
-    /// Whether it selects the record. A regex searches the message's texts, arguments and results,
-    /// or the line if there is no message.
+    /// Returns true if the selector matches the record. A regex searches the texts, arguments and
+    /// results of the message, or the line if there is no message.
     pub fn selects<'a>(
         &self,
         record: &Record<'a>,
@@ -41,7 +41,7 @@ impl Pin {
     }
 }
 
-/// The first of these selectors that selects a record.
+/// Returns the first of these selectors that matches a record.
 pub(crate) fn first<'p, 'a>(
     pins: &'p [Pin],
     record: &Record<'a>,
@@ -92,7 +92,7 @@ mod tests {
 
     use super::{Pin, first};
 
-    /// The selector that selects this line.
+    /// Returns the selector that matches this line.
     fn selects(pins: &[&str], bytes: &str, line: u64) -> Option<String> {
         let pins: Vec<Pin> = pins.iter().map(|pin| pin.parse().expect(pin)).collect();
         let origin = Origin { line, ..Origin::ALONE };

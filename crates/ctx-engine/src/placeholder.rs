@@ -1,5 +1,5 @@
-//! What takes the place of a tool result: a note or a shortened text, which ends with a handle, or
-//! a reference to the file that `ctx-offload` wrote the result to.
+//! Placeholders for tool results. A placeholder is a note or a shortened text, which ends with a
+//! handle, or a reference to the file to which `ctx-offload` wrote the result.
 
 use ctx_format::{Dialect, Handle, Object, Part, ToolResult};
 use ctx_policy::Offload;
@@ -9,10 +9,10 @@ use crate::offload::Template;
 /// The longest placeholder, in bytes.
 pub const MAX_PLACEHOLDER: usize = 500;
 
-/// How a handle begins.
+/// The beginning of a handle.
 const HANDLE: &str = "⟦ctx:";
 
-/// Splits a text that was shortened before from its handle. A handle that names fewer bytes than
+/// Splits a text that was shortened before from its handle. A handle that gives fewer bytes than
 /// the text has is part of the text.
 pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
     match Handle::split(text) {
@@ -21,14 +21,14 @@ pub fn split_handle(text: &str) -> (&str, Option<Handle>) {
     }
 }
 
-/// Whether `text` is a placeholder: one short line with a handle, or a reference.
+/// Returns true if `text` is a placeholder: one short line with a handle, or a reference.
 pub(crate) fn is_placeholder(text: &str, references: &[ReferencePattern]) -> bool {
     let (body, handle) = split_handle(text);
     let is_short_line = !body.contains('\n') && body.len() <= MAX_PLACEHOLDER;
     is_short_line && (handle.is_some() || references.iter().any(|it| it.matches(body)))
 }
 
-/// The references that a session may hold: those of the policy `offload`, and those that
+/// Returns the references that a session may have: those of the policy `offload`, and those that
 /// `ctx-offload` writes by default or wrote in older versions.
 pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     let built_in = ctx_policy::Policy::default().offload;
@@ -42,7 +42,7 @@ pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     templates.into_iter().filter_map(ReferencePattern::new).collect()
 }
 
-/// A line that says where a result lies.
+/// The pattern of a line that says where to find a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencePattern {
     /// The texts around the slots of the template.
@@ -50,8 +50,8 @@ pub struct ReferencePattern {
 }
 
 impl ReferencePattern {
-    /// The pattern of a template such as `Tool result ({call}) is at: {path}`. `None` if the
-    /// template has nothing but slots.
+    /// Creates the pattern of a template such as `Tool result ({call}) is at: {path}`. Returns
+    /// `None` if the template consists only of slots.
     pub fn new(template: &str) -> Option<Self> {
         let mut pieces = template.split('{');
         let mut parts = vec![pieces.next().unwrap_or_default().to_owned()];
@@ -61,7 +61,7 @@ impl ReferencePattern {
         has_text.then_some(Self { parts })
     }
 
-    /// Whether `text` fits the template.
+    /// Returns true if `text` fits the template.
     pub fn matches(&self, text: &str) -> bool {
         let [first, middle @ .., last] = &self.parts[..] else {
             return self.parts == [text];
@@ -74,8 +74,8 @@ impl ReferencePattern {
     }
 }
 
-/// Counts the results that a placeholder or a shortened text has replaced: they are not what the
-/// agent sent.
+/// Counts the results that a placeholder or a shortened text has replaced, since these differ from
+/// what the agent sent.
 pub(crate) struct ReplacedResults {
     references: Vec<ReferencePattern>,
 }
@@ -89,9 +89,9 @@ impl Default for ReplacedResults {
 }
 
 impl ReplacedResults {
-    /// How many results of a record were replaced.
+    /// Returns how many results of a record were replaced.
     pub(crate) fn count(&self, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
-        // Most records hold neither a handle nor a reference, so they need not be decoded.
+        // Most records have neither a handle nor a reference, so they need not be decoded.
         let may_hold = |text: &str| object.text().contains(text);
         let starts = self.references.iter().map(|it| it.parts[0].as_str());
         if !may_hold(HANDLE) && !starts.into_iter().any(may_hold) {

@@ -1,6 +1,6 @@
-//! Reading a session record by record, with an account of its bad lines and of what is not
+//! Reads a session record by record, and keeps track of bad lines and of parts that are not
 //! understood. Nothing is removed from a session that is not fully understood, because an unread
-//! part may belong to it.
+//! part may depend on it.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -25,20 +25,20 @@ pub enum Invalid {
     Drop,
 }
 
-/// One opened session.
+/// An open session.
 pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
-    /// Whether an exchange in another dialect is refused, because the user named none.
+    /// Whether to refuse an exchange in another dialect, because the user did not name one.
     pub(crate) refuses_strangers: bool,
-    /// The line of each record in the session that this one was made from.
+    /// For a session made from another one: the line there of each record.
     pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
 }
 
 impl Session {
-    /// Opens what `reader` gives.
+    /// Opens the session in `reader`.
     pub fn open(reader: Box<dyn Read + Send>, options: &Options, invalid: Invalid) -> Result<Self> {
         let records = Records::open(reader, options).map_err(ErrorKind::Read)?;
         Ok(Self::of(records, options, invalid))
@@ -66,28 +66,28 @@ impl Session {
         }
     }
 
-    /// Its dialect; `None` if the format is unknown.
+    /// Returns the dialect, or `None` if the format is unknown.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.records.dialect()
     }
 
-    /// The probable format of an input in no dialect of ours.
+    /// Returns the recognized format of an input in a dialect that we do not read.
     pub fn foreign(&self) -> Option<Foreign> {
         self.records.foreign()
     }
 
-    /// Whether the input is one JSON document and no session.
+    /// Returns true if the input is one JSON document that is not a session.
     pub fn is_other_document(&self) -> bool {
         self.records.is_other_document()
     }
 
-    /// Whether it is one JSON document, whose messages come as records.
+    /// Returns true if it is one JSON document whose messages are its records.
     pub fn is_document(&self) -> bool {
         self.records.document_members_beside().is_some()
     }
 
-    /// Hands each record that is not left out to `handle`, to the end of the input. An input of
-    /// which no line can be read is refused.
+    /// Passes each record that is not left out to `handle`, until the end of the input. An input
+    /// without any readable line is refused.
     pub fn each(&mut self, mut handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         if let Some(foreign) = self.records.unreadable() {
             let done = "read";
@@ -120,18 +120,18 @@ impl Session {
         Ok(())
     }
 
-    /// The problems of a log as its agent loads it, by line.
+    /// Returns the problems that the agent has when it loads a log, by line.
     pub fn flaws(&self) -> &[(u64, Flaw)] {
         self.records.flaws()
     }
 
-    /// The bad lines so far.
+    /// Returns the bad lines so far.
     pub fn bad(&self) -> &BadLines {
         &self.bad
     }
 
-    /// Refuses an agent's whole session in one document: its records would come out as lines,
-    /// which are no session to the agent any more.
+    /// Refuses a document with an agent's whole session. Its records would be written as lines,
+    /// which the agent cannot load.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<()> {
         let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
@@ -143,7 +143,7 @@ impl Session {
         }
     }
 
-    /// Warns that a document holds more than its messages.
+    /// Warns that a document has more than its messages.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(others @ 1..) = self.records.document_members_beside() {
             notes.warn(format_args!(
@@ -153,7 +153,8 @@ impl Session {
     }
 }
 
-/// Whoever sees no exchange in a record may part the call from its result.
+/// Refuses an exchange of another dialect. A pass that does not see it could separate a call from
+/// its result.
 fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<()> {
     let Some(object) = record.whole_object() else {
         return Ok(());
@@ -177,27 +178,27 @@ fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Res
     })
 }
 
-/// What happened to a bad line.
+/// The outcome for a bad line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLineOutcome {
     /// It stays in place.
     Kept,
     /// It is removed because it is bad.
     LeftOut,
-    /// It goes with the part of the session that contains it.
+    /// It leaves with the part of the session that contains it.
     Gone,
 }
 
-/// Bad lines, counted by their fate.
+/// Bad lines, counted by their outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadLines {
     counts: [u64; 3],
-    /// The first: its line and what is wrong with it.
+    /// The first bad line, and what is wrong with it.
     first: Option<(u64, String)>,
 }
 
 impl BadLines {
-    /// A record, if it is bad; a long line counts once.
+    /// Adds a record if it is bad. A long line counts once.
     pub fn add(&mut self, record: &Record<'_>, fate: BadLineOutcome) {
         if record.class.is_bad() && record.piece.begins() {
             self.counts[fate as usize] += 1;
@@ -205,24 +206,24 @@ impl BadLines {
         }
     }
 
-    /// Adds the counts of another session, without its first bad line.
+    /// Adds the counts of another session, but not its first bad line.
     pub fn count_in(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;
         }
     }
 
-    /// How many there are.
+    /// Returns the number of bad lines.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// How many were left out because they are bad.
+    /// Returns how many were left out because they are bad.
     pub fn left_out(&self) -> u64 {
         self.counts[BadLineOutcome::LeftOut as usize]
     }
 
-    /// Warns of them, if there are any.
+    /// Warns about bad lines, if there are any.
     pub fn report(&self, notes: &mut Notes) {
         let Some((line, why)) = &self.first else {
             return;
@@ -232,7 +233,7 @@ impl BadLines {
         let fates = match (kept, left_out, gone) {
             (_, 0, 0) => " kept in place".to_owned(),
             (0, _, 0) => " left out".to_owned(),
-            (0, 0, _) => " gone with the old zone".to_owned(),
+            (0, 0, _) => " removed with the summarized part".to_owned(),
             _ => {
                 let told = |count, fate| match count {
                     0 => String::new(),
@@ -240,14 +241,14 @@ impl BadLines {
                 };
                 told(kept, "kept")
                     + &told(left_out, "left out")
-                    + &told(gone, "gone with the old zone")
+                    + &told(gone, "removed with the summarized part")
             }
         };
         notes.warn_at(*line, format_args!("{lines}{fates}; the first: {why}"));
     }
 }
 
-/// The first thing in a session that claims to be a message and is not read.
+/// The first part of a session that claims to be a message but is not understood.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstUnread(Option<UnreadRecord>);
 
@@ -259,7 +260,7 @@ struct UnreadRecord {
 }
 
 impl FirstUnread {
-    /// Looks at the next record, unless something was found.
+    /// Examines the next record, unless something was found already.
     pub(crate) fn look_at(&mut self, record: &Record<'_>, dialect: Option<&dyn Dialect>) {
         if let (None, Some(dialect), Some(object)) = (&self.0, dialect, record.whole_object()) {
             let unread = record.unread(dialect);
@@ -270,7 +271,7 @@ impl FirstUnread {
         }
     }
 
-    /// An error where something was found, so that nothing can be `done`.
+    /// Returns an error if something was found, because then nothing can be `done`.
     pub(crate) fn refuse(&self, done: &'static str) -> Result<()> {
         let Some(UnreadRecord { line, unread, foreign }) = &self.0 else {
             return Ok(());
@@ -280,8 +281,8 @@ impl FirstUnread {
     }
 }
 
-/// Whether the record holds, in the context, a summary that the vendor's server wrote: it is
-/// understood, but would leave with what it stands for.
+/// Returns true if the record has, in the context, a summary written by the vendor's server. The
+/// summary is understood, but would leave with the messages that it replaces.
 pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -> bool {
     let object = record.whole_object().filter(|_| !record.is_outside());
     // Few records have the word, and a search is cheaper than reading each of them again.
@@ -291,8 +292,8 @@ pub(crate) fn holds_vendor_summary(record: &Record<'_>, dialect: &dyn Dialect) -
 }
 
 impl UnreadRecord {
-    /// `None` for an unknown line in a list of messages: it leaves with the lines around it, and is
-    /// counted.
+    /// Returns `None` for an unknown line in a list of messages. Such a line leaves with the lines
+    /// around it, and is counted.
     fn of(line: u64, unread: Unread, object: &Object<'_>, dialect: &dyn Dialect) -> Option<Self> {
         let foreign = Foreign::of(object, Some(dialect));
         let is_line = unread.rule == UnreadRule::Item && !dialect.is_linked() && foreign.is_none();
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!(dropped.bad().left_out(), 1);
         let refused = lines(&mut open(&input, Invalid::Fail));
         assert_eq!(refused.expect_err("a bad line").lines, [2]);
-        // A line in the writing is not bad.
+        // An incomplete last line is not bad.
         let tail = format!("{USER}{{\"half");
         assert_eq!(lines(&mut open(&tail, Invalid::Fail)).expect("read"), [1, 2]);
     }
@@ -342,7 +343,7 @@ mod tests {
     const CALL: &str = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}\n";
     const BLOCK: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{}}]}\n";
 
-    /// An exchange that the session's format does not have is not mistaken for text.
+    /// An exchange that the session's format does not support is not mistaken for text.
     #[test]
     fn an_exchange_of_another_format_is_refused_unless_the_format_was_named() {
         let input = [USER, CALL, USER, BLOCK].concat();
@@ -413,12 +414,12 @@ mod bad_tests {
         assert_eq!(told(3, BadLineOutcome::Kept), at_3("1 bad line kept in place"));
         assert_eq!(told(5, BadLineOutcome::Kept), at_3("2 bad lines kept in place"));
         let both = told(6, BadLineOutcome::Gone);
-        assert_eq!(both, at_3("3 bad lines, 2 kept, 1 gone with the old zone"));
+        assert_eq!(both, at_3("3 bad lines, 2 kept, 1 removed with the summarized part"));
         let mut other = BadLines::default();
         add(&mut other, 9, Piece::Whole, BadLineOutcome::LeftOut);
         assert_eq!(report(&other), Some((vec![9], "1 bad line left out".to_owned())));
         bad.count_in(&other);
-        let all = "4 bad lines, 2 kept, 1 left out, 1 gone with the old zone";
+        let all = "4 bad lines, 2 kept, 1 left out, 1 removed with the summarized part";
         assert_eq!(report(&bad), at_3(all));
         assert_eq!((bad.count(), bad.left_out()), (4, 1));
     }
@@ -441,7 +442,7 @@ mod unread_tests {
 
     use super::FirstUnread;
 
-    /// Why a session of that dialect with this record in its second line is refused.
+    /// Returns why a session of this dialect with this record in its second line is refused.
     fn refusal(dialect: &str, record: &str) -> Option<String> {
         let dialect = by_name(dialect);
         let mut unread = FirstUnread::default();
@@ -456,7 +457,7 @@ mod unread_tests {
         Some(error.kind.to_string())
     }
 
-    /// 15 B2: what may be a call or a result stops who would take it out.
+    /// A part that may be a call or a result prevents its removal.
     #[test]
     fn what_may_belong_to_a_call_is_refused_and_other_lines_are_not() {
         let refused = |dialect, record| refusal(dialect, record).expect("refused");
@@ -473,7 +474,7 @@ mod unread_tests {
             r#"a part of the type "smell" is not read, so nothing can be compacted"#
         );
         refused("responses", r#"{"type":"dream_call","call_id":"c"}"#);
-        // In another format it may be a call.
+        // In another format, this may be a call.
         refused("chat", r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#);
         assert_eq!(refusal("chat", r#"{"type":"progress"}"#), None);
         assert_eq!(refusal("chat", "no JSON"), None);

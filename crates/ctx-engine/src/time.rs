@@ -25,20 +25,21 @@ impl FromStr for Time {
 }
 
 impl Time {
-    /// When a record says that it was written.
+    /// Returns the time at which a record says it was written.
     pub fn of(object: &Object<'_>) -> Option<Self> {
         const KEYS: [&str; 6] = ["timestamp", "created_at", "createdAt", "created", "time", "ts"];
         KEYS.into_iter()
             .find_map(|key| object.text_of(key).as_deref().or(object.get(key))?.parse().ok())
     }
 
-    /// The day, in UTC.
+    /// Returns the day, in UTC.
     pub fn date(self) -> NaiveDate {
         self.0.date_naive()
     }
 }
 
-/// Seconds, or milliseconds if as seconds it would be thousands of years from now.
+/// Interprets a number as seconds, or as milliseconds if it would be thousands of years away as
+/// seconds.
 #[allow(clippy::cast_possible_truncation)] // Such a time is none, and saturates.
 fn since_epoch(number: f64) -> Option<DateTime<Utc>> {
     const MILLISECONDS_FROM: f64 = 1e11;

@@ -1,5 +1,5 @@
-//! Records that wait until everything is decided: their bytes are in a spool, and of each only
-//! its place is in memory.
+//! Records that wait until all decisions are made. Their bytes are in a spool, and only their
+//! positions are in memory.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use ctx_format::{Origin, Piece, Presences, Record, Spool};
 use crate::counter::saturating_u32;
 use crate::{PassError, Result};
 
-/// Records in their order; their indexes begin at 0.
+/// Records in order, with indexes from 0.
 pub(crate) struct WaitingRecords {
     records: Vec<WaitingRecord>,
     pub(crate) presences: Presences,
     spool: Spool,
 }
 
-/// A record, or a piece of a line that is too long.
+/// The position of a record, or of a piece of a line that is too long.
 struct WaitingRecord {
     /// The end of its bytes in the spool.
     end: u64,
@@ -24,12 +24,12 @@ struct WaitingRecord {
 }
 
 impl WaitingRecords {
-    /// None yet. The file for their bytes is in `temp`, if they need one.
+    /// Creates an empty list. The file for the bytes is created in `temp` if it is needed.
     pub(crate) fn new(temp: &Path) -> Self {
         Self { records: Vec::new(), presences: Presences::default(), spool: Spool::new(temp) }
     }
 
-    /// The next record, with the bytes that wait for it; without any if they will not be read.
+    /// Adds the next record with the bytes to store, which are empty if they will not be read.
     pub(crate) fn push(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<()> {
         self.records.push(WaitingRecord {
             end: self.start(self.len()) + bytes.len() as u64,
@@ -52,7 +52,7 @@ impl WaitingRecords {
         self.records[index].piece
     }
 
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     pub(crate) fn bytes(&mut self, index: usize) -> Result<Vec<u8>> {
         let (start, end) = (self.start(index), self.records[index].end);
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
@@ -62,7 +62,7 @@ impl WaitingRecords {
         Ok(bytes)
     }
 
-    /// The record that these bytes are of, or that they become.
+    /// Returns the record with these bytes, which may be new.
     pub(crate) fn record<'b>(&self, index: usize, bytes: &'b [u8]) -> Record<'b> {
         let origin = Origin {
             line: self.line(index),

@@ -1,8 +1,7 @@
-//! Who may speak with the user's voice: the user. What a tool printed, or a model was made
-//! to repeat, stays what it is, however often the session is compacted.
+//! Only the user may speak with the user's voice. Text that a tool printed, or that a model was
+//! made to repeat, never becomes the user's, however often the session is compacted.
 //!
-//! 30 planted texts, in six places, summarized by two methods at three sizes, three times
-//! one after the other.
+//! Plants 30 texts in six places, summarized by two methods at three sizes, three times in a row.
 
 mod common;
 #[path = "authority/texts.rs"]
@@ -16,21 +15,21 @@ use ctx_policy::{Method, Policy};
 use serde_json::{Value, json};
 use texts::TEXTS;
 
-/// How a planted text gets into a session.
+/// The way in which a planted text gets into a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// A tool printed it.
     Result,
-    /// A tool that is named as our summaries are printed it.
+    /// A tool with the name that marks our summaries printed it.
     NamedTool,
     /// The model says it, after the header of a summary.
     ModelsSummary,
-    /// A tool printed a whole summary with it.
+    /// A tool printed a whole summary that has it.
     QuotedSummary,
-    /// The user asks about it, and has it in a code block, in quoted lines, in a tag or in
-    /// quotation marks.
+    /// The user asks about it, and has pasted it as a code block, quoted lines, a tag or a
+    /// quotation.
     Pasted,
-    /// It stood in a file.
+    /// It was in a file.
     File,
 }
 
@@ -44,7 +43,7 @@ const PLACES: [Place; 6] = [
 ];
 
 const METHODS: [Method; 2] = [Method::Extractive, Method::Rule];
-/// Turns of the session, words of each result, tokens of the summary.
+/// The number of turns, the words of each result, and the tokens of the summary.
 const SIZES: [(usize, usize, u64); 3] = [(4, 100, 1_200), (12, 150, 2_500), (30, 200, 8_000)];
 const GENERATIONS: usize = 3;
 
@@ -59,7 +58,7 @@ fn plan(method: Method, tokens: u64) -> Options {
     common::options(policy)
 }
 
-/// A planted text with a name of its own in it, by which it is found again.
+/// Returns a planted text with a unique name, by which it can be found again.
 fn planted(at: usize) -> String {
     TEXTS[at].replace("MARK", &mark(at))
 }
@@ -77,7 +76,7 @@ fn result(id: usize, text: &str) -> Value {
     json!({"role": "tool", "tool_call_id": format!("c{id}"), "content": text})
 }
 
-/// The records that bring a text into a session.
+/// Returns the records that bring a text into a session.
 fn bring(place: Place, at: usize, id: usize) -> Vec<Value> {
     let text = planted(at);
     let bash = |text: &str| {
@@ -134,7 +133,7 @@ fn pasted(at: usize, text: &str) -> String {
     }
 }
 
-/// A session with these texts, which the user says where no place is given.
+/// Returns a session with these texts. Without a place, the user says them.
 fn session(place: Option<Place>, texts: &[usize], turns: usize, words: usize) -> String {
     let mut records = vec![
         json!({"role": "user", "content": "Let us begin with the work on the listing."}),
@@ -153,7 +152,7 @@ fn session(place: Option<Place>, texts: &[usize], turns: usize, words: usize) ->
         }
         records.push(json!({"role": "assistant", "content": format!("Step {turn} went well.")}));
     }
-    // The latest request stays as it is.
+    // The latest request stays unchanged.
     records.push(json!({"role": "user", "content": "Go on with the listing, please."}));
     lines(&records)
 }
@@ -185,7 +184,7 @@ fn compacted(plan: &Options, session: &str) -> String {
     text
 }
 
-/// The text of our summary, which is the user's message.
+/// Returns the text of our summary, which is in a message of the user.
 fn summary(session: &str) -> String {
     let records = session.lines().map(|line| {
         let record: Value = serde_json::from_str(line).expect("a record");
@@ -201,8 +200,8 @@ fn summary(session: &str) -> String {
     found["content"].as_str().expect("text").to_owned()
 }
 
-/// The lines of a summary in the user's voice: headings, plans, text with the user's label up to
-/// the next label, and everything in a rule summary.
+/// Returns the lines of a summary in the user's voice: headings, plans, text from the user's label
+/// to the next label, and everything in a rule summary.
 fn voiced(summary: &str) -> Vec<&str> {
     let mut is_his = true;
     let mut voiced = Vec::new();
@@ -227,7 +226,7 @@ fn voiced(summary: &str) -> Vec<&str> {
     voiced
 }
 
-/// The texts that speak with the user's voice in any generation.
+/// Returns the texts that appear in the user's voice in any generation.
 fn promoted(place: Option<Place>, texts: &[usize], method: Method, size: usize) -> Vec<usize> {
     let (turns, words, tokens) = SIZES[size];
     let plan = plan(method, tokens);
@@ -239,7 +238,7 @@ fn promoted(place: Option<Place>, texts: &[usize], method: Method, size: usize) 
         let voiced = voiced(&summary);
         let has = |at: &&usize| voiced.iter().any(|line| line.contains(&mark(**at)));
         promoted.extend(texts.iter().filter(has).copied());
-        // What the user himself said first is there all the time.
+        // The user's own first messages are always present.
         let own = ["user: ", "parser_17", "ledger_2019"];
         for own in own.iter().filter(|_| method == Method::Extractive) {
             let is_there = voiced.iter().any(|line| line.contains(own));
@@ -254,14 +253,15 @@ fn promoted(place: Option<Place>, texts: &[usize], method: Method, size: usize) 
     promoted
 }
 
-/// Some texts in one session each time; one by one where `CTX_CASES` is set.
+/// Returns groups of texts, each for one session. If `CTX_CASES` is set, each group is a single
+/// text.
 fn groups() -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..TEXTS.len()).collect();
     let size = std::env::var_os("CTX_CASES").map_or(13, |_| 1);
     all.chunks(size).map(<[usize]>::to_vec).collect()
 }
 
-/// Text that others wrote never asks, forbids, decides or plans anything.
+/// Text from others never asks, forbids, decides or plans anything.
 #[test]
 fn nothing_that_others_wrote_speaks_for_the_user() {
     let mut wrong = Vec::new();
@@ -279,7 +279,7 @@ fn nothing_that_others_wrote_speaks_for_the_user() {
     assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
 }
 
-/// The test above can fail: the same texts are the user's when the user says them.
+/// The test above can fail: the same texts are in the user's voice if the user says them.
 #[test]
 fn the_user_speaks_for_himself() {
     let all: Vec<usize> = (0..TEXTS.len()).collect();

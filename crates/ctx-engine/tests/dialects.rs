@@ -1,4 +1,4 @@
-//! The passes need no word about a dialect whose file is a tree.
+//! A new dialect whose file is a tree needs no change in the passes.
 
 #[path = "../../ctx-format/tests/dialects/tree.rs"]
 mod tree;
@@ -11,8 +11,8 @@ use ctx_format::{Dialect, Options, Record, ToolResult};
 use ctx_tokens::Encoding;
 use tree::Tree;
 
-/// An abandoned branch, and a reply of three calls with results between its lines: legal only if
-/// the lines are known to be one message.
+/// An abandoned branch, and a reply of three calls with results between its lines. It is legal only
+/// if the lines are recognized as one message.
 const TREE: [&str; 12] = [
     r#"{"type":"header"}"#,
     r#"{"type":"user","id":"1","text":"TEXT"}"#,
@@ -44,7 +44,7 @@ fn counter() -> MessageCounter {
     MessageCounter::new(Encoding::default())
 }
 
-/// The lines of the output that were lines of the input.
+/// Returns the output lines that were input lines.
 fn lines_left(output: &[u8]) -> Vec<usize> {
     let output = std::str::from_utf8(output).expect("UTF-8");
     let input = input();
@@ -93,6 +93,6 @@ fn the_last_replies_are_protected_whole() {
         (1..=TREE.len()).filter(|line| !left.contains(line)).collect::<Vec<_>>()
     };
     assert_eq!(changed(0), [9, 11, 12]);
-    // Between the results stands a line of the last reply, which begins before them all.
+    // A line of the last reply is between the results, and the reply begins before all of them.
     assert!(changed(1).is_empty());
 }

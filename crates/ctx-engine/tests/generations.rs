@@ -1,4 +1,4 @@
-//! Compactions one after the other: each output is one that its API accepts.
+//! Tests several compactions in a row: the API accepts each output.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn plan(keep: u64, role: SummaryRole) -> Options {
     common::options(policy)
 }
 
-/// The session after a compaction, and whether there was one.
+/// Returns the session after a compaction, and whether it was compacted.
 fn compacted(plan: &Options, session: &str) -> (String, bool) {
     let mut input = session.as_bytes();
     let content = Content::of_stream(&mut input, None, Invalid::Keep).expect("a session");
@@ -29,7 +29,7 @@ fn compacted(plan: &Options, session: &str) -> (String, bool) {
     (text, report.outcome == Outcome::Compacted)
 }
 
-/// So many sessions, or as many as `CTX_CASES` says.
+/// Runs the default number of cases, or as many as `CTX_CASES` says.
 fn cases() -> ProptestConfig {
     let cases = std::env::var("CTX_CASES").map(|cases| cases.parse().expect("a number"));
     ProptestConfig::with_cases(cases.unwrap_or(64))
@@ -38,8 +38,8 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Without a named format, and with texts that alone could be several, the output of up to
-    /// three compactions is always legal.
+    /// Even if the format is not named, and some texts are valid in several formats, the output of
+    /// up to three compactions is always legal.
     #[test]
     fn three_compactions_in_a_row_write_what_the_api_accepts(
         (api, parts) in legal_session(),

@@ -1,5 +1,5 @@
-//! What a compaction holds of each record in memory, counted byte by byte: a busy machine
-//! changes nothing. Alone in its program, since all that is allocated counts.
+//! Measures how much memory a compaction holds per record, in bytes, so a busy machine does not
+//! affect the result. It must be the only test in its program, because all allocations count.
 
 mod common;
 
@@ -14,12 +14,12 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The most bytes that a compaction of the lines takes, which are so much longer.
+/// Returns the peak memory of a compaction of these lines, each extended by `pad` bytes.
 fn peak(plan: &Options, pad: usize, lines: impl Iterator<Item = String>) -> usize {
     let file = tempfile::tempfile().expect("a file");
     let mut writer = BufWriter::new(&file);
     for line in lines {
-        // What waits in memory has a limit, which all sessions here exceed.
+        // The amount of waiting data in memory has a limit, which all sessions here exceed.
         let pad = "x".repeat(pad);
         let line = line.replacen('{', &format!("{{\"pad\":\"{pad}\","), 1);
         writeln!(writer, "{line}").expect("written");
@@ -34,7 +34,7 @@ fn peak(plan: &Options, pad: usize, lines: impl Iterator<Item = String>) -> usiz
     MEMORY.peak_usage() - before
 }
 
-/// Bytes a record, between two lengths: what a run takes anyway does not count.
+/// Returns the bytes per record, from two lengths, so that fixed costs do not count.
 fn slope(plan: &Options, lines: fn(usize) -> String) -> usize {
     let [few, many] = [1 << 16, 1 << 17];
     let [less, more] = [few, many].map(|count| peak(plan, 300, (0..count).map(lines)));
@@ -46,7 +46,7 @@ fn said(number: usize) -> String {
     format!(r#"{{"role":"{role}","content":"hi"}}"#)
 }
 
-/// One request, and then calls and results without end.
+/// Returns one request, followed by any number of calls and results.
 fn worked(number: usize) -> String {
     let id = number.div_ceil(2);
     match number {
@@ -58,7 +58,7 @@ fn worked(number: usize) -> String {
     }
 }
 
-/// A line of Claude Code's.
+/// Returns a line of Claude Code.
 fn logged(number: usize) -> String {
     let kind = ["user", "assistant"][number % 2];
     let parent = match number {
@@ -70,19 +70,19 @@ fn logged(number: usize) -> String {
     )
 }
 
-/// Ten million messages took 1.1 GB, 110 bytes each.
+/// Ten million messages used to take 1.1 GB, or 110 bytes each.
 #[test]
 fn of_a_record_few_bytes_stay_in_memory() {
     let mut policy = preset("default").expect("a preset");
-    // A ledger has a limit of its own, and threads that read it have what they hold.
+    // A ledger has a separate limit, and its threads hold further data.
     policy.summary.method = Method::Rule;
     policy.keep.messages = Some(20);
     policy.keep.turns = None;
     let by_zones = common::options(policy);
     let log = by_zones.clone();
     let within_budget = Options { budget: Some(20_000), ..by_zones.clone() };
-    // Of a record twelve or twenty bytes, of a result some forty; while a table grows, half of
-    // it again.
+    // A record takes twelve or twenty bytes, a result about forty, and half as much again while a
+    // table grows.
     for (plan, most) in [(by_zones, 32), (within_budget, 64)] {
         let bytes = [slope(&plan, said), slope(&plan, worked)];
         let few = bytes.iter().all(|bytes| *bytes <= most);
@@ -91,7 +91,7 @@ fn of_a_record_few_bytes_stay_in_memory() {
     of_a_log_no_line_stays_in_memory(&log);
 }
 
-/// Of a log of 400 MB all of it was held. Its lines are of 8 kB here.
+/// A log of 400 MB used to be held completely. The lines here have 8 kB.
 fn of_a_log_no_line_stays_in_memory(plan: &Options) {
     let [few, many] = [1 << 12, 1 << 13];
     let [less, more] = [few, many].map(|count| peak(plan, 8_000, (0..count).map(logged)));

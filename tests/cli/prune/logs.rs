@@ -174,8 +174,8 @@ fn a_session_in_one_document_is_refused() {
     let chat = r#"{"sessionId":"s","projectHash":"p","messages":[{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"hi"}]}"#;
     let stderr = |tool: &str, done: &str| {
         format!(
-            "{tool}: s.json: a session of gemini in one JSON document, which would come out as lines \
-             that its agent does not read: it cannot be {done}; ctx-convert --to gemini -o FILE makes lines of it that its agent resumes\n"
+            "{tool}: s.json: a session of gemini in one JSON document cannot be {done}, because its agent \
+             does not read the lines that would be written; ctx-convert --to gemini -o FILE makes lines of it that its agent resumes\n"
         )
     };
     prune()
@@ -206,7 +206,7 @@ fn lines_of_a_format_that_cannot_lose_them_stay_and_the_tool_says_why() {
         .stdin(session.clone())
         .stdout(session)
         .stderr(
-            "ctx-prune: warning: <stdin>: 1 line stays that would go: version 1 of pi's files knows its lines by their numbers\n",
+            "ctx-prune: warning: <stdin>: kept 1 line that a rule would remove: version 1 of pi's files knows its lines by their numbers\n",
         )
         .run();
 }

@@ -14,7 +14,7 @@ fn only_system_messages() {
     let session = session("chat", Some(&sentences(0, 20)), &[]);
     let all = tokens(session.clone(), "chat");
     assert_eq!(within(all, &[], session.clone()), session);
-    case(all - 1).stdin(session).code(2).stderr_has("tokens have to stay").run();
+    case(all - 1).stdin(session).code(2).stderr_has("tokens must stay").run();
 }
 
 #[test]
@@ -72,12 +72,13 @@ fn bad_lines_stay_go_or_fail() {
         let done = case.stdout_any().stderr_has(told).run();
         String::from_utf8(done.stdout).expect("UTF-8")
     };
-    let kept = run(&[], ":11: 2 bad lines, 1 kept, 1 gone with the old zone; the first: ");
+    let kept =
+        run(&[], ":11: 2 bad lines, 1 kept, 1 removed with the summarized part; the first: ");
     assert!(kept.ends_with("\n[1, 2]\n"));
     assert!(!kept.contains("{broken"));
     let dropped = run(
         &["--invalid", "drop"],
-        ":11: 2 bad lines, 1 left out, 1 gone with the old zone; the first: ",
+        ":11: 2 bad lines, 1 left out, 1 removed with the summarized part; the first: ",
     );
     assert_eq!(format!("{dropped}[1, 2]\n"), kept);
     case(1_500)

@@ -132,7 +132,7 @@ fn what_has_to_stay_is_told_where_it_does_not_fit() {
             .stdin(session)
             .code(2)
             .stderr_has(&format!(
-                "tokens have to stay, and the budget is {budget}; raise --budget, or keep and pin less\n"
+                "tokens must stay, but the budget is {budget}; raise --budget, or keep and pin less\n"
             ))
             .run();
         assert_eq!(done.read("new.jsonl"), b"as it was");
@@ -347,9 +347,7 @@ fn a_model_writes_within_the_budget() {
     let server = Server::new([said(&long), said(&long), said(&long)]);
     let done = asking(&server, 1_000)
         .args(["--on-failure", "extractive"])
-        .stderr_has(
-            "the answer is longer than the budget leaves for it; the extractive summary is taken\n",
-        )
+        .stderr_has("the answer is too long for the budget; the extractive summary is used\n")
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(tokens(after, "chat") <= 1_000);

@@ -1,10 +1,10 @@
-//! One number for the whole context: which records stay when system messages,
-//! summary and kept tail together may have so many tokens.
+//! Divides one budget for the whole context: which records stay if the system messages, the summary
+//! and the latest messages together may have this many tokens.
 //!
-//! A pure decision. The latest messages stay as long as they take no more than
-//! their share of what the system messages leave; long tool results among them
-//! count as shortened. The last exchange stays whatever it takes, its results
-//! shortened as far as it needs. What is left is the summary's.
+//! This decides from facts alone. The latest messages stay as long as they take no more than their
+//! share of what the system messages leave; long tool results among them count as shortened. The
+//! last exchange always stays, with its results shortened as far as needed. The rest is for the
+//! summary.
 
 mod tail;
 #[cfg(test)]
@@ -16,55 +16,55 @@ use ctx_policy::share::Share;
 use crate::counter::saturating_u32;
 use crate::zones::{Joined, KnownFacts, KnownZones, MessageFacts, Reason};
 
-/// A record as the allocation sees it.
+/// The facts about a record that the allocation needs.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
-    /// Tokens with the frame; 0 for a line without a message.
+    /// The tokens including overhead; 0 for a line without a message.
     pub tokens: u64,
-    /// Tokens of each of its tool results.
+    /// The tokens of each of its tool results.
     pub results: Vec<u64>,
-    /// Tokens of the arguments of its calls.
+    /// The tokens of the arguments of its calls.
     pub arguments: u64,
-    /// The exchange of the record, as the number of its first record, from 1.
+    /// The exchange of the record, identified by its first record, from 1.
     pub exchange: Option<u64>,
     /// The kind of record.
     pub kind: RecordKind,
-    /// A selector or a floor keeps it.
+    /// Whether a selector or a minimum keeps it.
     pub pinned: bool,
-    /// Whether a message begins here, and not only a further fragment of one.
+    /// Whether a message begins here, not just another fragment of one.
     pub begins_message: bool,
 }
 
 /// The kinds of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecordKind {
-    /// Instructions of the operator: stay in place, whole.
+    /// Instructions of the operator, which stay in place unchanged.
     System,
     /// A user message that begins a turn.
     User,
-    /// An earlier summary: old as soon as anything is.
+    /// An earlier summary, which becomes old as soon as anything does.
     Summary,
     /// Any other message.
     Other,
-    /// Not a message: shares the fate of the record before it.
+    /// A line without a message, which is treated like the record before it.
     #[default]
     Line,
-    /// A last line in the writing: always kept.
+    /// An incomplete last line, which always stays.
     Tail,
 }
 
 /// The request to an allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Tokens of the whole context.
+    /// The tokens of the whole context.
     pub tokens: u64,
-    /// Tokens of the conversation's frame.
+    /// The tokens of the conversation's overhead.
     pub frame: u64,
     /// The share of what the system messages leave that the latest messages may take.
     pub tail: Share,
-    /// Tokens beyond that share which nothing else takes.
+    /// Additional tokens beyond that share that nothing else uses.
     pub spare: u64,
-    /// Whether the oldest of the latest messages may be shortened further, if they would not stay
+    /// Whether the oldest of the latest messages may be shortened further if they would not stay
     /// otherwise.
     pub cuts_oldest: bool,
 }
@@ -74,10 +74,10 @@ pub struct Budget {
 pub enum Verdict {
     /// It stays unchanged.
     Keep,
-    /// It stays with its tool results shortened to this many tokens, and with `arguments` also the
-    /// long strings in its calls.
+    /// It stays with its tool results shortened to this many tokens. With `arguments`, long strings
+    /// in its calls are shortened as well.
     Shorten {
-        /// Per result.
+        /// The maximum tokens of each result.
         tokens: u32,
         /// Whether long arguments are shortened.
         arguments: bool,
@@ -86,38 +86,38 @@ pub enum Verdict {
     Old,
 }
 
-/// Verdicts for all records, and what is left.
+/// The verdicts on all records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// One for each record.
     pub verdicts: Vec<Verdict>,
-    /// The latest user message was too long to stay.
+    /// Whether the latest user message was too long to stay.
     pub latest_request_is_old: bool,
 }
 
-/// What must stay does not fit.
+/// The records that must stay exceed the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{needed} tokens have to stay, and the budget is {budget}")]
+#[error("{needed} tokens must stay, but the budget is {budget}")]
 pub struct TooSmall {
-    /// The least that has to stay.
+    /// The tokens that must stay.
     pub needed: u64,
     /// The requested budget.
     pub budget: u64,
 }
 
-/// A summary with less says nothing.
+/// A summary with fewer tokens is of no use.
 pub const LEAST_SUMMARY: u64 = 24;
 
 impl Budget {
-    /// Whether everything may stay unchanged.
+    /// Returns true if everything may stay unchanged.
     pub fn holds(&self, entries: &Entries) -> bool {
         let all: u64 = entries.list.iter().map(Packed::tokens).sum();
-        // Without a message there is nothing to sum up.
+        // Without a message, there is nothing to summarize.
         all == 0 || self.frame + all <= self.tokens
     }
 }
 
-/// Decides what stays.
+/// Decides which records stay.
 pub fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, TooSmall> {
     if budget.holds(entries) {
         return Ok(Decision {
@@ -128,25 +128,25 @@ pub fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, TooSmall> 
     tail::Choice::new(entries, budget)?.decide()
 }
 
-/// The entries of a session, in their order.
+/// The entries of a session, in order.
 #[derive(Debug, Default)]
 pub struct Entries {
     list: Vec<Packed>,
-    /// Tokens of the results of all records, in order.
+    /// The tokens of the results of all records, in order.
     results: Vec<u32>,
 }
 
-/// An entry, in as few bytes as it takes.
+/// An entry in compact form.
 #[derive(Clone, Copy, Debug)]
 struct Packed {
     tokens: u32,
     arguments: u32,
     /// The number of its exchange; 0 outside exchanges.
     exchange: u32,
-    /// One past the index of its last result.
+    /// The index after its last result.
     results_end: u32,
     kind: RecordKind,
-    /// Whether a selector or a floor keeps it.
+    /// Whether a selector or a minimum keeps it.
     pinned: bool,
     /// Whether a selector keeps it.
     selected: bool,
@@ -154,7 +154,7 @@ struct Packed {
 }
 
 impl Entries {
-    /// The entry of the next record.
+    /// Adds the entry of the next record.
     pub fn push(&mut self, entry: &Entry) {
         let results = entry.results.iter();
         self.results.extend(results.map(|tokens| saturating_u32(*tokens)));
@@ -170,34 +170,34 @@ impl Entries {
         });
     }
 
-    /// How many there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The kind of record number `record`, from 0.
+    /// Returns the kind of record number `record`, from 0.
     pub fn kind(&self, record: usize) -> RecordKind {
         self.list[record].kind
     }
 
-    /// The tokens of a record.
+    /// Returns the tokens of a record.
     pub fn tokens(&self, record: usize) -> u64 {
         self.list[record].tokens.into()
     }
 
-    /// Tokens of each of its results.
+    /// Returns the tokens of each of its results.
     pub fn results(&self, record: usize) -> impl Iterator<Item = u64> {
         let end = |record: usize| self.list[record].results_end as usize;
         let results = &self.results[record.checked_sub(1).map_or(0, end)..end(record)];
         results.iter().map(|tokens| u64::from(*tokens))
     }
 
-    /// All tokens of the records of a kind.
+    /// Returns the tokens of all records of a kind.
     pub fn tokens_of(&self, kind: RecordKind) -> u64 {
         let of_kind = self.list.iter().filter(|entry| entry.kind == kind);
         of_kind.map(|entry| u64::from(entry.tokens)).sum()
@@ -210,14 +210,14 @@ impl Entries {
         }
     }
 
-    /// Pins the records that `keep` selects, in addition to those that pins select.
+    /// Pins the records that `keep` selects, in addition to those that selectors pin.
     pub fn pin(&mut self, keep: Keep) {
         let mut zones = KnownZones::of(keep, |take| {
             (1..).zip(&self.list).for_each(|(number, entry)| take(number, &entry.facts()));
         });
         for (number, entry) in (1..).zip(&mut self.list) {
             let verdict = zones.next(number, &entry.facts());
-            // The latest user message is not pinned: it may be too long to stay.
+            // The latest user message is not pinned, because it may be too long to stay.
             let stays = [Reason::Window, Reason::Pinned, Reason::Exchange];
             entry.pinned = stays.contains(&verdict.reason);
         }

@@ -1,4 +1,4 @@
-//! The tail that stays: what must, and what there is room for.
+//! Chooses the tail that stays: the records that must stay, and those that fit.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,31 +7,31 @@ use super::{Budget, Decision, Entries, LEAST_SUMMARY, Packed, RecordKind, TooSma
 use crate::counter::saturating_u32;
 use ctx_policy::share::Share;
 
-/// A result in the tail may take this share of the room, ...
+/// A result in the tail may take this share of the available tokens, ...
 const RESULT_SHARE: Share = Share::of_percent(12);
-/// ... but not less and not more than so many tokens; twice that in the last two
-/// exchanges.
+/// ... but at least and at most this many tokens. The limit is doubled in the last two exchanges.
 const RESULT_TOKENS: (u32, u32) = (60, 800);
-/// The shortest a result can be made.
+/// The shortest length of a shortened result, in tokens.
 const LEAST_RESULT: u32 = 36;
-/// Messages that must stay may take this share of the room; beyond it they go into the summary.
+/// Messages that must stay may take this share of the available tokens. Beyond that, they go into
+/// the summary.
 const MUST_SHARE: Share = Share::of_percent(75);
-/// A user message that takes more than this share of the room cannot stay whole.
+/// A user message that takes more than this share of the available tokens cannot stay whole.
 const REQUEST_SHARE: Share = Share::of_percent(45);
-/// Arguments that are shortened take about so many tokens in each call.
+/// The approximate tokens of shortened arguments, per call.
 pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
-/// Where the tail begins, and how it is shortened.
+/// The choice of where the tail begins, and of how it is shortened.
 pub(super) struct Choice<'e> {
     entries: &'e Entries,
     budget: &'e Budget,
-    /// Tokens for all but the system messages.
+    /// The tokens for everything except the system messages.
     room: u64,
-    /// Places where the tail may begin without cutting an exchange, the last first; none
-    /// where not even the last exchange stays.
+    /// The positions where the tail may begin without cutting an exchange, last first. Empty if not
+    /// even the last exchange stays.
     begins: Vec<u32>,
     must: Vec<bool>,
-    /// The latest user message, when it is too long to stay.
+    /// The latest user message, if it is too long to stay.
     too_long: Option<usize>,
 }
 
@@ -54,8 +54,8 @@ impl<'e> Choice<'e> {
         Ok(choice)
     }
 
-    /// Marks what has to stay: pins with their exchanges, the last exchange, and
-    /// the latest user message if it can.
+    /// Marks the records that must stay: pins with their exchanges, the last exchange, and the
+    /// latest user message if it fits.
     fn require(&mut self) {
         if let Some(last) = self.begin(0) {
             self.must[last..].fill(true);
@@ -78,7 +78,7 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// A place where the tail may begin, the last first.
+    /// Returns a position where the tail may begin; 0 is the last one.
     fn begin(&self, number: usize) -> Option<usize> {
         self.begins.get(number).map(|begin| *begin as usize)
     }
@@ -133,8 +133,8 @@ impl<'e> Choice<'e> {
         })
     }
 
-    /// How the records of a range are shortened so that they take no more than `left`, where
-    /// that may be, and so much shorter than `usual` is short enough.
+    /// Shortens the records of a range to at most `left` tokens, if that is allowed and possible.
+    /// The limits for results do not exceed those of `usual`.
     fn cut(
         &self,
         range: Range<usize>,
@@ -157,8 +157,8 @@ impl<'e> Choice<'e> {
         Some((range, verdict))
     }
 
-    /// If not everything that must stay fits, moves the latest user message into the summary, and
-    /// then the last exchange. No flag asks for these two.
+    /// If the records that must stay do not fit, moves the latest user message into the summary,
+    /// and then the last exchange. No flag requires these two.
     fn give_up_one(&mut self) -> bool {
         let all = &self.entries.list;
         let latest = self.latest_request();
@@ -181,15 +181,15 @@ impl<'e> Choice<'e> {
         true
     }
 
-    /// How short results must be for what has to stay to fit: the limit for each,
-    /// and whether arguments have to be shortened as well.
+    /// Returns the limit for each result that makes the required records fit, and whether arguments
+    /// must be shortened as well.
     fn limits(&self, whole: u32) -> Result<(u32, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;
         let needed = |tokens, arguments| -> u64 {
             let verdict = Verdict::Shorten { tokens, arguments };
             self.musts().map(|at| self.cost(at, verdict)).sum()
         };
-        // If room is tight, the summary comes first, because it covers all the rest.
+        // If space is tight, the summary comes first, because it covers all the rest.
         if needed(2 * whole, false) <= room / 2 {
             return Ok((whole, false));
         }
@@ -209,7 +209,7 @@ impl<'e> Choice<'e> {
         (0..self.entries.len()).filter(|at| self.must[*at])
     }
 
-    /// About what a record takes.
+    /// Returns the approximate tokens of a record.
     fn cost(&self, at: usize, verdict: Verdict) -> u64 {
         let entry = &self.entries.list[at];
         let Verdict::Shorten { tokens, arguments } = verdict else {
@@ -242,10 +242,10 @@ impl<'e> Choice<'e> {
     }
 }
 
-/// Where a tail may begin, last first: at a message, and not inside an exchange.
+/// Returns where a tail may begin, last first: at a message, and not inside an exchange.
 fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
-    // The first record, from 1, of all exchanges that reach so far.
+    // The first record, from 1, of all exchanges that include this record or later ones.
     let mut first = u64::MAX;
     for (at, entry) in entries.iter().enumerate().rev() {
         first = entry.exchange().unwrap_or(first).min(first);

@@ -15,7 +15,8 @@ impl FromIterator<Entry> for Entries {
     }
 }
 
-/// Exchanges have any numbers here: that of its first record is taken for each.
+/// Replaces the exchange numbers of the entries, which are arbitrary here, with the number of the
+/// first record of each exchange.
 fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
     super::decide(&numbered(entries), budget)
 }
@@ -48,7 +49,7 @@ fn exchange(number: u64, call: u64, result: u64) -> [Entry; 2] {
     [part(call, vec![]), part(result + 4, vec![result])]
 }
 
-/// A system message of 50, a request of 20, and ten exchanges.
+/// Returns a system message of 50 tokens, a request of 20, and ten exchanges.
 fn session() -> Vec<Entry> {
     let mut entries = vec![message(RecordKind::System, 50), message(RecordKind::User, 20)];
     for number in 1..=10 {
@@ -90,7 +91,7 @@ fn what_nothing_else_takes_is_for_more_of_the_latest_messages() {
     asked.spare = 900;
     let more = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&more), "ks............ssssssss");
-    // The shortest summary has its place in any case.
+    // The shortest summary always fits.
     asked.spare = 1_000_000;
     let all = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&all), "ks......ssssssssssssss");
@@ -99,7 +100,7 @@ fn what_nothing_else_takes_is_for_more_of_the_latest_messages() {
 #[test]
 fn the_oldest_exchange_is_cut_to_what_is_left() {
     let mut asked = budget(3_500);
-    // Two exchanges take 1,028 of it, and the one before them would take 427.
+    // Two exchanges take 1,028 of the 1,080 tokens, and the one before them would take 427.
     asked.tail = Share::of_percent(1);
     asked.spare = 1_300;
     asked.cuts_oldest = true;
@@ -111,7 +112,7 @@ fn the_oldest_exchange_is_cut_to_what_is_left() {
     };
     assert_eq!((tokens(16), tokens(17)), (272, 272));
     assert_eq!((tokens(1), tokens(18)), (413, 826));
-    // With less than a text that says something it does not stay.
+    // If less is left than a useful text needs, the exchange does not stay.
     asked.spare = 1_080;
     let whole = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&whole), "ks................ssss");
@@ -120,7 +121,7 @@ fn the_oldest_exchange_is_cut_to_what_is_left() {
 #[test]
 fn what_does_not_fit_is_told() {
     assert_eq!(decide(&session(), &budget(60)), Err(TooSmall { needed: 77, budget: 60 }));
-    // Pinned, nothing can go into the summary.
+    // Pinned messages cannot go into the summary.
     let mut entries = session();
     for entry in &mut entries {
         entry.pinned = true;

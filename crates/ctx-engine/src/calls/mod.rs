@@ -1,6 +1,6 @@
-//! Which call a result answers, and short names of calls: the tool, and the file or command.
-//! Handles use the names, so that a reader knows what they replace. A result stands near its call,
-//! so only the latest calls are remembered.
+//! Finds the call that a result answers, and gives calls short names: the tool, and the file or
+//! command. Handles use these names so that a reader knows what they replace. A result is close to
+//! its call, so only the latest calls are remembered.
 
 #[cfg(test)]
 mod tests;
@@ -13,32 +13,32 @@ use ctx_format::{Call, Handle, Object, ToolResult, map_strings};
 use ctx_redact::redact;
 use ctx_text::{first_chars, hash, last_chars, plain_line};
 
-/// The length of a tool's name, and of the file or command. Every token of a handle is paid for
-/// each time that the session is sent.
+/// The maximum length of a tool's name, and of a file or command. A handle costs tokens each time
+/// the session is sent.
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
-/// A longer text, in bytes, is no path; and once it is shortened its end is another, by
-/// which it must not be named.
+/// The maximum length of a path, in bytes. A longer text is not a path, and shortening changes its
+/// end, so it cannot give the name.
 const LONGEST_PATH: usize = 200;
 
-/// The arguments in which tools have what they run.
+/// The arguments in which tools take the command to run.
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
 
-/// Members that say most about other calls, best first.
+/// The members that best describe other calls, best first.
 const MAIN: &str = "\
     pattern query q search url file_path path file filename title subject description question \
     prompt name id";
 
-/// `Read src/importer.py`: the tool, and its file or command, on one line, shortened and without
-/// secrets.
+/// Returns a name such as `Read src/importer.py`: the tool, and its file or command, on one line,
+/// shortened and without secrets.
 pub fn called(call: &Call<'_>) -> String {
     let object = Object::parse(&call.arguments).ok();
     let file = object.as_ref().and_then(|object| FileUse::of_object(&call.name, object));
     called_on(&call.name, &call.arguments, object.as_ref(), file.as_ref())
 }
 
-/// The same, of a call whose arguments were read before.
+/// Returns the name of a call whose arguments have already been read.
 pub(crate) fn called_on(
     tool: &str,
     arguments: &str,
@@ -50,16 +50,16 @@ pub(crate) fn called_on(
         (_, Some(file)) if file.path.len() > LONGEST_PATH => String::new(),
         (_, Some(file)) => end_of_path(&clean(&file.path), PATH_CHARS),
         (Some(object), None) => of_members(object),
-        // Free text is the input of the tool.
+        // Free text is the tool's input.
         (None, None) => command(arguments),
     };
     let name = if what.is_empty() { tool.clone() } else { format!("{tool} {what}") };
-    // Truncated, and with the words of a handle around it, a text may look like a secret.
+    // A truncated text with the words of a handle around it may look like a secret.
     let is_safe = |name: &String| redact(&format!("{}, all", Handle::call_name(name))).1 == 0;
     [name, tool].into_iter().find(is_safe).unwrap_or_default()
 }
 
-/// The name of a tool whose call is not known.
+/// Returns the name of a tool whose call is not known.
 pub fn tool_of(name: &str) -> String {
     beginning(&plain_line(&redact(&Handle::call_name(piece(name))).0), TOOL_CHARS)
 }
@@ -76,7 +76,7 @@ fn of_members(object: &Object<'_>) -> String {
     run.or_else(main).unwrap_or_else(|| plain_values(object))
 }
 
-/// What is run: a text, or a list of words such as `["bash", "-lc", "ls"]`.
+/// Returns the command: a text, or a list of words such as `["bash", "-lc", "ls"]`.
 fn words_of<'a>(object: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
     if let Some(text) = object.text_of(key) {
         return Some(text);
@@ -92,8 +92,8 @@ fn words_of<'a>(object: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
     Some(Cow::Owned(if is_script { words.remove(2) } else { words.join(" ") }))
 }
 
-/// The beginning of a command, with only the ends of long paths. A leading `cd` is skipped, because
-/// the command after it says more.
+/// Returns the beginning of a command, with long paths reduced to their ends. A leading `cd` is
+/// skipped, because the command after it says more.
 fn command(text: &str) -> String {
     let line = plain_line(&clean(text));
     let rest = line.strip_prefix("cd ").and_then(|rest| {
@@ -107,7 +107,7 @@ fn command(text: &str) -> String {
     beginning(&shown.collect::<Vec<_>>().join(" "), WHAT_CHARS)
 }
 
-/// The first texts and numbers, where no member is known by its name.
+/// Returns the first texts and numbers, if no member has a known name.
 fn plain_values(object: &Object<'_>) -> String {
     let mut line = String::new();
     for member in object.members() {
@@ -129,7 +129,7 @@ fn plain_values(object: &Object<'_>) -> String {
     beginning(&line, WHAT_CHARS)
 }
 
-/// Without secrets. Before anything is cut: half a key is not recognised.
+/// Removes secrets. Do this before cutting a text, because half a key is not recognized.
 fn clean(text: &str) -> Cow<'_, str> {
     redact(piece(text)).0
 }
@@ -138,28 +138,28 @@ fn clean(text: &str) -> Cow<'_, str> {
 #[derive(Debug, Default)]
 pub struct Latest<T> {
     recent: HashMap<u64, T>,
-    /// Earlier calls.
+    /// The calls before these.
     earlier: HashMap<u64, T>,
-    /// Whether there were others before these.
+    /// Whether any calls have been forgotten.
     forgotten: bool,
 }
 
-/// At least so many calls are remembered, and at most twice as many.
+/// At least this many calls are remembered, and at most twice as many.
 const REMEMBERED: usize = 1 << 12;
 
-/// The call of a result.
+/// The result of looking for a call.
 #[derive(Debug)]
 pub enum FoundCall<'a, T> {
-    /// This one.
+    /// The call that the result answers.
     Call(&'a T),
-    /// No call.
+    /// There is no such call.
     None,
-    /// There may have been one.
+    /// The call may have been forgotten.
     Forgotten,
 }
 
 impl<T> Latest<T> {
-    /// The next call.
+    /// Adds the next call.
     pub fn insert(&mut self, id: Option<&str>, call: T) {
         if self.recent.len() >= REMEMBERED {
             self.forgotten |= !self.earlier.is_empty();
@@ -168,7 +168,7 @@ impl<T> Latest<T> {
         self.recent.insert(hashed(id), call);
     }
 
-    /// The call of a result with that id.
+    /// Returns the call with this id.
     pub fn find(&self, id: Option<&str>) -> FoundCall<'_, T> {
         let id = hashed(id);
         match self.recent.get(&id).or_else(|| self.earlier.get(&id)) {
@@ -179,17 +179,18 @@ impl<T> Latest<T> {
     }
 }
 
-/// Formats without ids have one for all calls: a result answers the latest.
+/// In formats without ids, all calls share one id, so a result answers the latest call.
 fn hashed(id: Option<&str>) -> u64 {
     hash(id.unwrap_or_default())
 }
 
-/// No more of a text is examined. What is shown is much shorter, so a secret in it is complete.
+/// The maximum bytes of a text to examine. Only a much shorter part is shown, so any secret in it
+/// is complete.
 const PIECE: usize = 2_000;
-/// So much of what may be shown is given up for a whole word.
+/// The maximum number of characters to give up in order to end with a whole word.
 const WORD: usize = 12;
 
-/// The beginning of a text, if it is very long.
+/// Returns the beginning of a very long text, or the whole text.
 fn piece(text: &str) -> &str {
     if text.len() <= PIECE {
         return text;
@@ -203,7 +204,7 @@ fn piece(text: &str) -> &str {
     &text[..whole.unwrap_or(0)]
 }
 
-/// The beginning of a line, at most so many characters.
+/// Returns the beginning of a line, with at most `most` characters.
 fn beginning(line: &str, most: usize) -> String {
     if line.char_indices().nth(most).is_none() {
         return line.to_owned();
@@ -214,20 +215,20 @@ fn beginning(line: &str, most: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// The end of a path, at most so many characters: it is what tells paths apart.
+/// Returns the end of a path, with at most `most` characters, because paths differ in their ends.
 fn end_of_path(path: &str, most: usize) -> String {
     let path = plain_line(path);
     if path.char_indices().nth(most).is_none() {
         return path;
     }
     let path = path.trim_end_matches(['/', '\\']);
-    // One less: for the mark of the cut.
+    // One character less, to leave space for the mark of the cut.
     let start = path.char_indices().nth_back(most - 2);
     let end = start.map_or("", |(start, _)| &path[start..]);
     if let Some(folder) = end.find(['/', '\\']) {
         return format!("…{}", &end[folder..]);
     }
-    // A name that is longer than all that may be shown: the folders say less than it does.
+    // The name alone is too long, but it still says more than the folders.
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.chars().count() < most {
         return format!("…{name}");
@@ -241,12 +242,12 @@ fn end_of_path(path: &str, most: usize) -> String {
 pub struct CallNames(Latest<String>);
 
 impl CallNames {
-    /// The next call of the session.
+    /// Adds the next call of the session.
     pub fn push(&mut self, call: &Call<'_>) {
         self.0.insert(call.id.as_deref(), called(call));
     }
 
-    /// The call that a result answers; empty if nothing tells.
+    /// Returns the name of the call that a result answers, or an empty text if it is unknown.
     pub fn of(&self, result: &ToolResult<'_>) -> String {
         match self.0.find(result.id.as_deref()) {
             FoundCall::Call(name) => name.clone(),

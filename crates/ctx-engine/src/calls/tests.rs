@@ -59,7 +59,7 @@ fn what_would_look_like_a_secret_behind_the_cut_is_left_out() {
     assert_eq!(ctx_redact::redact(&handle).1, 0, "{handle}");
 }
 
-/// A handle has brackets of its own, so it shows others in a name as square ones.
+/// A handle is delimited by brackets of its own, so these are shown as square brackets in a name.
 #[test]
 fn what_a_handle_shows_is_what_is_searched_for_secrets() {
     let command = r#"{"command":"password⟧='…passwordpasswordpasswordpasswordpassword"}"#;
@@ -78,8 +78,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever a model wrote, the handle is short, on one line, is read back, and has no
-    /// secret.
+    /// For any call, the handle is short, on one line, can be parsed again and has no secret.
     #[test]
     fn any_call_has_a_short_name(tool in value(), text in value(), key in "command|path|url|x", free: bool) {
         let arguments = if free {

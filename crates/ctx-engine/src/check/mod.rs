@@ -1,4 +1,4 @@
-//! Checks whether a session is legal and within limits, and how large it is.
+//! Checks whether a session is legal and within limits, and measures its size.
 
 mod repair;
 mod report;
@@ -24,22 +24,22 @@ pub use report::{CheckJson, DueJson, Fault, Finding, Remark, RepairJson, Report}
 #[derive(Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // Each is a question of its own.
 pub struct Plan {
-    /// How large it may be.
+    /// The limits on its size.
     pub limits: Limits,
-    /// Whether calls that wait for their results at the end are problems, and a last line that
-    /// is not complete.
+    /// Whether calls that wait for their results at the end are problems, and also an incomplete
+    /// last line.
     pub strict: bool,
-    /// Rules whose problems are none.
+    /// The rules whose violations are allowed.
     pub allow: Vec<&'static NamedRule>,
-    /// Whether each problem is wanted, and not only the first of its rule.
+    /// Whether to return every problem, not only the first of each rule.
     pub all: bool,
     /// Whether each record is a conversation.
     pub batch: bool,
-    /// How many threads check the conversations of a batch.
+    /// The number of threads that check the conversations of a batch.
     pub threads: usize,
-    /// Set if tokens and bytes of results are asked for.
+    /// Set if tokens and bytes of results are needed.
     pub counter: Option<MessageCounter>,
-    /// Whether the usage that an agent has recorded says how large its session is.
+    /// Whether to use the recorded usage of an agent as the size of its session.
     pub calibrate: bool,
 }
 
@@ -51,13 +51,13 @@ pub struct CheckPass<'p> {
     conversation: Option<ConversationCheck>,
     /// The conversations of a batch.
     batch: Option<InTurn<Checking>>,
-    /// Set where the size is what an agent has recorded.
+    /// Set if the size is based on recorded usage.
     calibration: Option<CalibrationPass>,
     understood: Understood<'p>,
     report: Report,
 }
 
-/// A conversation, as far as it was checked.
+/// The state of checking a conversation.
 struct ConversationCheck {
     validator: Validator,
     size: Size,
@@ -85,7 +85,7 @@ impl ConversationCheck {
         None
     }
 
-    /// The end of a conversation; `line` is its line in a batch.
+    /// Ends a conversation. `line` is its line in a batch.
     fn close(self, line: Option<u64>, plan: &Plan, report: &mut Report) {
         let Self { validator, size } = self;
         let (mut problems, open) = validator.finish_with_open();
@@ -103,7 +103,7 @@ impl ConversationCheck {
 }
 
 impl<'p> CheckPass<'p> {
-    /// A new check.
+    /// Creates a check.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
         let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
@@ -121,7 +121,7 @@ impl<'p> CheckPass<'p> {
         }
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>) {
         if record.piece.begins() {
             self.report.records += 1;
@@ -151,7 +151,7 @@ impl<'p> CheckPass<'p> {
         }
     }
 
-    /// The report about `session` after all its records.
+    /// Returns the report on `session`, after all its records were pushed.
     pub fn finish(mut self, session: &Session) -> Report {
         let (plan, mut report) = (self.plan, self.report);
         if let Some(mut conversation) = self.conversation.take() {
@@ -201,7 +201,7 @@ impl Work for Checking {
 }
 
 impl Checking {
-    /// Checks one of them.
+    /// Checks one conversation.
     fn conversation(&self, line: u64, object: &Object<'_>) -> Report {
         let mut report = Report::default();
         let no_message = |what: &str| Finding::problem(Some(line), "no-message", what.to_owned());
@@ -230,7 +230,7 @@ impl Checking {
     }
 }
 
-/// The last values that are allowed.
+/// The maximum allowed values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct Limits {
@@ -249,12 +249,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether messages must be decoded to hold them against the limits.
+    /// Returns true if messages must be decoded to compare them with the limits.
     pub fn need_content(&self) -> bool {
         self.tokens.is_some() || self.tool_bytes.is_some()
     }
 
-    /// The limits that `size` exceeds; `line` is that of a conversation.
+    /// Returns the limits that `size` exceeds. `line` is the line of the conversation.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
         let what_tokens = match size.calibrated {
             Some(_) => "tokens (calibrated)",

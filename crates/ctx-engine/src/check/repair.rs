@@ -1,4 +1,4 @@
-//! A repaired copy of a session, which is checked before it is handed out.
+//! Repairs a copy of a session, and checks it before returning it.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -21,15 +21,15 @@ pub struct RepairPass {
 
 /// The repaired copy.
 pub struct RepairedSession {
-    /// The name of its dialect.
+    /// The name of the dialect.
     pub dialect: &'static str,
-    /// All its bytes.
+    /// The complete bytes of the copy.
     pub bytes: Arc<[u8]>,
     /// The repairs, by line.
     pub actions: Vec<Action>,
-    /// The remaining problems, by line of the source.
+    /// The remaining findings, by line of the source.
     pub left: Vec<Finding>,
-    /// Whether some of that is a problem.
+    /// Whether any of the remaining findings is a problem.
     pub has_problem: bool,
 }
 
@@ -48,7 +48,7 @@ impl RepairedSession {
 }
 
 impl RepairPass {
-    /// A new repair.
+    /// Creates a repair.
     pub fn new(dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             dialect,
@@ -58,7 +58,7 @@ impl RepairPass {
         }
     }
 
-    /// The next record; an error when it is one that cannot be repaired.
+    /// Adds the next record. Returns an error if it cannot be repaired.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if !record.piece.begins()
             && let Some(line) = self.records.last_mut()
@@ -70,7 +70,7 @@ impl RepairPass {
             if self.dialect.is_none() {
                 return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
             }
-            // The numbers in tags would no longer be right.
+            // The numbers in the tags would no longer be correct.
             if object.get(Tag::KEY).is_some() {
                 return Err(ErrorKind::Tagged.at(record.line));
             }
@@ -83,7 +83,7 @@ impl RepairPass {
         Ok(())
     }
 
-    /// The copy. With `strict`, calls at the end must have their results, too.
+    /// Returns the copy. With `strict`, calls at the end also need their results.
     pub fn finish(self, strict: bool) -> Result<RepairedSession> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             return Err(ErrorKind::NoMessage { batch: false }.into());
@@ -109,12 +109,12 @@ impl RepairPass {
     }
 }
 
-/// The rules that a list of messages breaks when its API refuses it.
+/// The rules that the API enforces for a list of messages.
 const OF_API: [Rule; 4] =
     [Rule::UnansweredCall, Rule::OrphanResult, Rule::RepeatedCallId, Rule::UserFirst];
 
-/// A copy with what a check of it finds, by lines of the source. Nothing is handed out that its
-/// API or its agent would refuse.
+/// Returns a copy with the findings of a check, by line of the source. A copy that its API or its
+/// agent would refuse is an error.
 fn checked(
     dialect: &'static dyn Dialect,
     copy: RepairedLog,

@@ -1,4 +1,4 @@
-//! The report of a check.
+//! The report on a check.
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,43 @@ use serde::Serialize;
 use super::{Plan, RepairedSession};
 use crate::{BadLines, Level, Notes};
 
-/// The report about a session.
+/// The report on a session.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// `None` for an empty one.
+    /// `None` for an empty session.
     pub dialect: Option<&'static str>,
     /// Problems by line, then exceeded limits.
     pub findings: Vec<Finding>,
-    /// Calls at the end that wait for their results.
+    /// The number of calls at the end that wait for their results.
     pub open: usize,
-    /// How large it is.
+    /// The size of the session.
     pub size: Size,
-    /// Records, whatever they hold.
+    /// The number of records, whatever they contain.
     pub records: u64,
-    /// Lines that are no JSON object.
+    /// Lines that are not JSON objects.
     pub bad: BadLines,
-    /// The line of a tail that is still being written.
+    /// The line number of an incomplete last line.
     pub tail: Option<u64>,
     /// Remarks about a log.
     pub remarks: Vec<Remark>,
-    /// How many problems were allowed, by their rule.
+    /// The number of allowed problems, by rule.
     pub allowed: BTreeMap<&'static str, usize>,
-    /// For a session in an unknown dialect, the line of the first object.
+    /// For a session in an unknown dialect: the line of its first object.
     pub unknown: Option<u64>,
-    /// Whether bad lines are more than may be.
+    /// Whether there are more bad lines than allowed.
     pub(super) has_bad_lines: bool,
-    /// Problems that are not among the findings, by their rule: one was enough.
+    /// The number of problems that are not among the findings, by rule, because one per rule is
+    /// enough.
     pub(super) unlisted: BTreeMap<&'static str, usize>,
 }
 
 impl Report {
-    /// How many of the findings are problems.
+    /// Returns the number of problems among the findings.
     pub fn problems(&self) -> usize {
         self.count(Fault::Problem) + self.unlisted.values().sum::<usize>()
     }
 
-    /// How many limits are exceeded.
+    /// Returns how many limits are exceeded.
     pub fn exceeded(&self) -> usize {
         self.count(Fault::Limit)
     }
@@ -53,13 +54,13 @@ impl Report {
         self.findings.iter().filter(|finding| finding.fault == fault).count()
     }
 
-    /// Whether a problem against the rule was found, or allowed.
+    /// Returns true if a violation of the rule was found or allowed.
     pub(super) fn has(&self, rule: &str) -> bool {
         let is_it = |finding: &Finding| finding.rule == rule;
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds a problem, of which a session may have as many as it has lines.
+    /// Adds a problem. A session may have as many as it has lines.
     pub(super) fn add(&mut self, finding: Finding, plan: &Plan) {
         let rule = finding.rule;
         if plan.allow.iter().any(|allowed| allowed.name == rule) {
@@ -78,7 +79,7 @@ impl Report {
         }
     }
 
-    /// Adds that of other conversations of the same batch.
+    /// Adds the report on other conversations of the same batch.
     pub(super) fn merge(&mut self, other: Self, plan: &Plan) {
         for finding in other.findings {
             match finding.fault {
@@ -99,7 +100,7 @@ impl Report {
         self.size.tool_bytes += other.size.tool_bytes;
     }
 
-    /// The findings that are shown: of the problems the first, unless `all`.
+    /// Returns the findings to show: the first problem only, unless `all`.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
         let problems = self.count(Fault::Problem);
         let shown = move |at: usize| all || at == 0 || at >= problems;
@@ -107,7 +108,7 @@ impl Report {
         findings.filter_map(move |(at, finding)| shown(at).then_some(finding))
     }
 
-    /// Warns of oddities that do not count as problems.
+    /// Warns about irregularities that are not problems.
     pub fn warn(&self, notes: &mut Notes) {
         if !self.has_bad_lines {
             self.bad.report(notes);
@@ -127,7 +128,7 @@ impl Report {
     }
 }
 
-/// The object of a file that was checked.
+/// The result for a checked file.
 #[derive(Serialize)]
 pub struct CheckJson<'a> {
     /// The name of the file as given; null for stdin.
@@ -141,7 +142,7 @@ pub struct CheckJson<'a> {
     bad_lines: u64,
     tail: Option<u64>,
     problems: usize,
-    /// Problems that were allowed.
+    /// The number of allowed problems.
     allowed: usize,
     open: usize,
     findings: Vec<&'a Finding>,
@@ -149,13 +150,13 @@ pub struct CheckJson<'a> {
     remarks: Vec<&'a Finding>,
 }
 
-/// The object of a file of which it is asked whether a compaction is due.
+/// The answer for a file to the question whether a compaction is due.
 #[derive(Serialize)]
 pub struct DueJson<'a> {
     name: Option<&'a str>,
     due: bool,
     step: &'static str,
-    /// The least number of messages, which is not reached.
+    /// The minimum number of messages, if it prevents a compaction.
     held_back: Option<u64>,
     #[serde(flatten)]
     size: &'a Size,
@@ -167,20 +168,20 @@ struct ReadingJson {
     trigger: &'static str,
     value: u64,
     limit: u64,
-    /// value / limit; null where the limit is 0.
+    /// The value divided by the limit; null if the limit is 0.
     reached: Option<f64>,
     fired: bool,
     step: &'static str,
 }
 
-/// The object of a file of which a repaired copy was written.
+/// The result for a file whose repaired copy was written.
 #[derive(Serialize)]
 pub struct RepairJson<'a> {
     name: Option<&'a str>,
     dialect: &'static str,
     output: String,
     actions: Vec<ActionJson<'a>>,
-    /// The remaining problems.
+    /// The remaining findings.
     left: &'a [Finding],
 }
 
@@ -193,7 +194,7 @@ struct ActionJson<'a> {
 }
 
 impl Report {
-    /// For the file `name`: the first problem, or with `all` every one.
+    /// Returns the result for the file `name`: the first problem, or all of them with `all`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, all: bool) -> CheckJson<'a> {
         let remarks = self.remarks.iter();
         CheckJson {
@@ -213,7 +214,7 @@ impl Report {
         }
     }
 
-    /// For the file `name`: what the triggers say about its size.
+    /// Returns what the triggers say about the size of the file `name`.
     pub fn due_json<'a>(&'a self, name: Option<&'a str>, due: &Due) -> DueJson<'a> {
         let reading = |reading: &Reading| ReadingJson {
             trigger: reading.trigger.as_str(),
@@ -235,7 +236,7 @@ impl Report {
 }
 
 impl RepairedSession {
-    /// The report on the file `name`, whose copy is `output`.
+    /// Returns the report on the file `name`, whose copy is `output`.
     pub fn json<'a>(&'a self, name: Option<&'a str>, output: String) -> RepairJson<'a> {
         let actions = self.actions.iter().map(|action| ActionJson {
             line: action.line,
@@ -262,15 +263,15 @@ pub enum Fault {
     Limit,
 }
 
-/// One thing that is wrong.
+/// A finding: one thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// The kind of problem.
+    /// The subject.
     #[serde(skip)]
     pub fault: Fault,
-    /// The line; `None` for what is wrong with the session as a whole.
+    /// The line; `None` for a finding about the session as a whole.
     pub line: Option<u64>,
-    /// A word for programs.
+    /// The rule, as a word for programs.
     pub rule: &'static str,
     /// The id of the tool call.
     pub id: Option<String>,
@@ -279,18 +280,18 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A problem against `rule`.
+    /// Creates a problem with `rule`.
     pub(super) fn problem(line: Option<u64>, rule: &'static str, message: String) -> Self {
         Self { fault: Fault::Problem, line, rule, id: None, message }
     }
 }
 
-/// A remark: something odd that does not keep a session from continuing.
+/// An irregularity that does not prevent the session from continuing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The finding.
     pub finding: Finding,
-    /// Whether the user should know in any case.
+    /// Whether it is shown as a warning.
     pub is_warning: bool,
 }
 
@@ -353,7 +354,7 @@ mod tests {
         assert_eq!(warned(&report), 0);
     }
 
-    /// What is allowed is counted and reported, and is not a problem.
+    /// An allowed finding is counted and reported, but is not a problem.
     #[test]
     fn of_each_rule_the_first_problem_is_kept_and_all_are_counted() {
         let allow = [rule("bad-line").expect("a rule")];

@@ -64,7 +64,7 @@ fn open_calls_at_the_end_are_problems_only_when_strict() {
     assert_eq!((report.problems(), report.open), (1, 0));
 }
 
-/// 15 B1: bad lines are problems above a number, and a torn tail where all has to be there.
+/// Too many bad lines are a problem, and so is an incomplete last line in strict mode.
 #[test]
 fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     let input = lines(&[USER, "broken", "[1]"]) + "{\"role\":\"us";
@@ -88,7 +88,7 @@ fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     assert_eq!(warnings(&report).len(), 1);
 }
 
-/// The findings in a session of `dialect`, the first of each rule.
+/// Returns the findings in a session of `dialect`, the first of each rule.
 fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static str)> {
     let options = Options { dialect: dialect.and_then(by_name), ..Options::default() };
     let reader = Box::new(std::io::Cursor::new(lines(records).into_bytes()));
@@ -113,7 +113,7 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
     assert_eq!(found(&[USER, CALL, RESULT], None), none);
     let all = [(Some(2), "unknown-role"), (Some(3), "unread-part"), (Some(4), "unknown-item")];
     assert_eq!(found(&[USER, role, part, item], None), all);
-    // So a wrong dialect is not taken for the right one.
+    // This way, a wrong dialect is not accepted as the right one.
     let named = found(&[USER, CALL, RESULT], Some("anthropic"));
     assert_eq!(named[..2], [(Some(2), "unread-part"), (Some(3), "unknown-role")]);
     let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}"#;
@@ -122,14 +122,14 @@ fn what_claims_to_be_a_message_and_is_not_read_is_a_problem() {
         let found = found(&[line], Some(dialect));
         assert_eq!(found, [(Some(1), "no-message"), (Some(1), "unknown-item")]);
     }
-    // The agent decides about the records of its own file that are not messages.
+    // Records of an agent's own file that are not messages are left to the agent.
     let beside = r#"{"type":"new-kind","uuid":"v","parentUuid":"u","sessionId":"s"}"#;
     assert_eq!(found(&[line, beside], None), none);
     let other = line.replace("\"role\":\"user\"", "\"role\":\"critic\"");
     assert_eq!(found(&[line, &other], None), [(Some(2), "unknown-role")]);
 }
 
-/// 15 B1: a file without a message is no session, whatever else is in it.
+/// A file without a message is not a session, whatever else it has.
 #[test]
 fn without_a_message_there_is_no_session() {
     let no_message = |line| vec![(line, "no-message")];
@@ -138,11 +138,11 @@ fn without_a_message_there_is_no_session() {
     assert_eq!(found(&["{\"what\":1}"], None), no_message(Some(1)));
     let hello = found(&["hello world"], None);
     assert_eq!(hello, [(None, "no-message"), (Some(1), "bad-line")]);
-    // Lines of one document are not bad lines.
+    // The lines of one document are not bad lines.
     assert_eq!(found(&["[", "{", "\"what\":1}", "]"], None), no_message(None));
 }
 
-/// 15 B1: what is allowed is no problem, and counted.
+/// An allowed finding is not a problem, but is counted.
 #[test]
 fn what_is_allowed_is_no_problem() {
     let plan = Plan {
@@ -260,7 +260,7 @@ fn what_is_left_in_a_copy_is_what_a_check_of_it_finds() {
     assert_eq!((left, copy.has_problem), (vec![(Some(4), "bad-line")], true));
 }
 
-/// Several threads find the same in a batch as one, however it is divided.
+/// Several threads find the same in a batch as one does, however it is divided.
 #[test]
 fn a_batch_is_checked_alike_by_any_number_of_threads() {
     let conversation = |records: &[&str]| format!("{{\"messages\":[{}]}}", records.join(","));

@@ -1,5 +1,5 @@
-//! Whether all of a session is understood: lines that are none, what claims to be a message and is
-//! not read, sessions without a message.
+//! Checks whether a session is fully understood: bad lines, parts that claim to be messages but
+//! cannot be read, and sessions without messages.
 
 use ctx_format::repair::Salvage;
 use ctx_format::{Class, Dialect, Effect, Flaw, Foreign, Object, Record, Unread};
@@ -7,11 +7,11 @@ use ctx_format::{Class, Dialect, Effect, Flaw, Foreign, Object, Record, Unread};
 use super::{Finding, Plan, Remark, Report};
 use crate::Session;
 
-/// Looks at each record of a session.
+/// Examines each record of a session.
 pub(super) struct Understood<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    /// Bad lines that are no problem, since no more of them are allowed yet.
+    /// Bad lines that are not a problem, as long as there are no more than allowed.
     bad: Vec<Remark>,
     bad_lines: u64,
     /// The line of the first object.
@@ -24,7 +24,7 @@ impl<'p> Understood<'p> {
         Self { plan, dialect, bad: Vec::new(), bad_lines: 0, first: None, has_message: false }
     }
 
-    /// A record that has no part in a log: its dialect says what it does.
+    /// Adds a bad line or an incomplete last line. In a log, the dialect says what effect it has.
     pub(super) fn damage(&mut self, record: &Record<'_>, report: &mut Report) {
         let log = self.dialect.filter(|it| it.is_log() && !self.plan.batch);
         let damage = log.map(|dialect| damage(record, dialect));
@@ -56,7 +56,8 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// A whole record of a session; `outline` says whether it is in the context as a message.
+    /// Adds a complete record of a session. `is_message` says whether it is a message in the
+    /// context.
     pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
         let Some(object) = record.whole_object() else {
             return;
@@ -72,7 +73,7 @@ impl<'p> Understood<'p> {
         }
     }
 
-    /// The end: a session without a message is not a session.
+    /// Ends the check. An input without a message is not a session.
     pub(super) fn finish(self, session: &Session, report: &mut Report) {
         let is_batch = self.plan.batch;
         let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;
@@ -84,7 +85,7 @@ impl<'p> Understood<'p> {
             return;
         }
         if session.is_other_document() {
-            // Lines of one JSON value are not bad lines.
+            // The lines of one JSON value are not bad lines.
             report.findings.retain(|finding| finding.rule != "bad-line");
             report.unlisted.remove("bad-line");
         }
@@ -103,7 +104,8 @@ impl<'p> Understood<'p> {
     }
 }
 
-/// An unread part of an object in that line, which is the message of that number in a batch.
+/// Adds an unread part of an object in this line. `number` is the number of the message in a batch
+/// record.
 pub(super) fn unread(
     (line, number): (u64, Option<usize>),
     object: &Object<'_>,
@@ -116,7 +118,7 @@ pub(super) fn unread(
         Some(number) => format!("message {}: {found}", number + 1),
         None => found.why,
     };
-    // Once is enough in a session.
+    // One finding per session is enough.
     if !report.has(rule)
         && let Some(foreign) = Foreign::of(object, dialect)
     {
@@ -130,8 +132,8 @@ fn told(foreign: &Foreign) -> String {
 }
 
 impl Report {
-    /// Adds what the dialect finds wrong, by line. If the plan is strict, a call that waits at the
-    /// end is a problem.
+    /// Adds the dialect's findings, by line. If the plan is strict, a call that waits for its
+    /// result at the end is a problem.
     pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], plan: &Plan) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;
@@ -153,7 +155,7 @@ impl Report {
     }
 }
 
-/// The effect of a damaged line.
+/// Returns the effect of a damaged line.
 pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
     let text = String::from_utf8_lossy(record.bytes);
     let begins_whole = record.class != Class::NotUtf8 && Object::parse(&text).is_ok();
@@ -162,13 +164,13 @@ pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, Str
         class => class,
     };
     let said = dialect.log().and_then(|log| log.on_damage(class));
-    let passed_over = "its agent passes the line over";
+    let passed_over = "its agent skips the line";
     let (effect, what) = said.unwrap_or((Effect::Lost, passed_over));
     if effect != Effect::Lost {
         return (effect, what.to_owned());
     }
     let salvage = Salvage::of(record).filter(|_| record.class.is_bad());
-    // If the agent reads the first object of several, that one counts.
+    // If the agent reads the first object of several, only that one counts.
     let read = usize::from(said.is_some());
     let lines = salvage.map(|salvage| salvage.lines).unwrap_or_default();
     let is_message = |line: &&String| {

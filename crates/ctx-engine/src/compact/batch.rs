@@ -1,5 +1,5 @@
-//! Batch records: one conversation per line, each compacted separately. A line that cannot be
-//! compacted is copied unchanged, so that one bad record does not stop a million others.
+//! Compacts batch records: one conversation per line, each compacted separately. A line that cannot
+//! be compacted is copied unchanged, so that one bad record does not stop a million others.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -18,19 +18,19 @@ use crate::{ErrorKind, Invalid, Notes, PassError, Result, Session};
 /// Takes the lines of a batch in order, with the notes on each.
 pub type TakeLine<'t> = dyn FnMut(BatchLine, Notes) -> Result<()> + 't;
 
-/// How the conversations of a batch are compacted.
+/// The options for compacting a batch.
 pub struct BatchPass<'p> {
     /// The options of each compaction.
     pub options: &'p Options,
     /// The environment of each compaction.
     pub environment: &'p Environment,
-    /// The dialect of all conversations, where the user named it.
+    /// The dialect of all conversations, if the user named it.
     pub dialect: Option<&'static dyn Dialect>,
     /// The file as the user named it; `None` for stdin.
     pub name: Option<String>,
-    /// How many are compacted at a time.
+    /// The number of conversations to compact at the same time.
     pub jobs: NonZeroUsize,
-    /// Whether a conversation that stays gets a tag that tells why.
+    /// Whether a conversation that was not compacted gets a tag with the reason.
     pub tag_failed: bool,
 }
 
@@ -38,8 +38,8 @@ pub struct BatchPass<'p> {
 pub struct BatchLine {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How the conversation ended, or why it could not be compacted; `None` where the line holds
-    /// none.
+    /// The outcome of the conversation, or the reason why it could not be compacted. `None` if the
+    /// line has no conversation.
     pub ended: Option<Result<Report>>,
 }
 
@@ -52,7 +52,7 @@ struct Done {
 }
 
 impl BatchPass<'_> {
-    /// Compacts each conversation of a batch, which is read as `raw` lines.
+    /// Compacts each conversation of a batch. The batch must be opened as `raw` lines.
     pub fn compact(
         &self,
         batch: &mut Session,
@@ -80,8 +80,8 @@ impl BatchPass<'_> {
         Ok(())
     }
 
-    /// Compacts the conversation of a line, whose `bytes` have no tag. A line that is bad, or too
-    /// long to be read, stays.
+    /// Compacts the conversation of a line, whose `bytes` have no tag. A line that is bad or too
+    /// long stays as it is.
     fn line(&self, origin: &Origin, bytes: Vec<u8>) -> Result<Done> {
         let record = origin.clone().record(&bytes);
         let mut notes = Notes::new();
@@ -108,7 +108,7 @@ impl BatchPass<'_> {
         Ok(Done { line: BatchLine { bytes: new.unwrap_or(bytes), ended }, notes, is_other })
     }
 
-    /// The report on the conversation of a line, and the new line, if there is one.
+    /// Returns the report on the conversation of a line, and the new line if it changed.
     fn conversation(
         &self,
         record: &Record<'_>,
@@ -130,8 +130,8 @@ impl BatchPass<'_> {
         Ok((report, new))
     }
 
-    /// The report on a conversation, and the line from its object on with the new messages, if
-    /// they differ.
+    /// Returns the report on a conversation, and the new object with the rest of its line, if the
+    /// messages changed.
     fn messages(
         &self,
         object: &Object<'_>,
@@ -142,7 +142,8 @@ impl BatchPass<'_> {
         let lines = frame.lines();
         let file = temporary(|output| output.write_all(&lines).map_err(PassError::temporary))?;
         let content = Content::open(file, self.dialect, Invalid::Fail, Watch::default())?;
-        // The records of an agent's log need their lines, which a list of messages lacks.
+        // The records of an agent's log depend on their lines, which a list of messages does not
+        // have.
         rewritable(Some(content.dialect), "compacted in a batch", None)?;
         let (report, content) = compact_stream(self.options, self.environment, content, notes)?;
         let new = content.bytes()?;
@@ -150,7 +151,7 @@ impl BatchPass<'_> {
     }
 }
 
-/// The line with a tag that tells why it stays.
+/// Returns the line with a tag that gives the reason why it stays.
 fn tagged(record: &Record<'_>, why: &str) -> Option<Vec<u8>> {
     let why = serde_json::Value::from(why);
     let tag = Tag { others: vec![format!("\"failed\":{why}")], ..Tag::default() };

@@ -1,4 +1,4 @@
-//! The compaction of one session, from its survey to its new content.
+//! Compacts one session, from its survey to its new content.
 
 use std::cell::{Cell, RefCell};
 
@@ -34,39 +34,39 @@ pub struct Compaction<'c> {
     scores: bool,
     /// The ledger of the original session, if it was built for the score.
     ledger: Option<Ledger>,
-    /// How it ends.
+    /// The report on how it ends.
     pub report: Report,
 }
 
 /// The new content of a session.
 pub struct Compacted {
-    /// Its messages.
+    /// The messages.
     pub content: Content,
-    /// The summary in it.
+    /// The summary among the messages.
     pub summary: Option<Summary>,
 }
 
 /// Reads messages for the caller, such as for a memory.
 pub trait MessageReader {
-    /// The next message, in the order of the session.
+    /// Reads the next message, in the order of the session.
     fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>);
 }
 
-/// [`MessageReader::read`] of a shared reader.
+/// Calls [`MessageReader::read`] of a shared reader.
 pub(super) type ReadMessage<'r> = dyn Fn(&Message<'_>, u64, Option<NaiveDate>) + 'r;
 
-/// A reader of all messages during the first reading of a compaction.
+/// Reads all messages during the first reading of a compaction.
 #[derive(Clone, Copy)]
 pub(super) struct Flush<'f> {
     pub(super) read: &'f ReadMessage<'f>,
     pub(super) is_done: &'f Cell<bool>,
 }
 
-/// The step before summarizing, which makes a session smaller.
+/// The step before summarizing that makes a session smaller.
 struct FirstStep {
     what: &'static str,
     size: Size,
-    /// Whether nothing has to be summarized after it.
+    /// Whether nothing needs to be summarized after it.
     is_enough: bool,
 }
 
@@ -80,7 +80,7 @@ impl<'c> Compaction<'c> {
                 Some(scores) => scores,
                 None => content.length()? <= MOST_SCORED_BYTES,
             };
-        // A session that may not be due gets its ledger once it is.
+        // If the session may not be due, its ledger is built only when it is.
         let reads_ledger = scores && !plan.options.only_if_due;
         let questions = source.prune_first.questions(plan);
         let mut survey = Survey::of(plan, content, questions, reads_ledger)?;
@@ -122,18 +122,19 @@ impl<'c> Compaction<'c> {
         })
     }
 
-    /// The size of the session.
+    /// Returns the size of the session.
     pub fn size(&self) -> &Size {
         &self.before.size
     }
 
-    /// Whether the session is above a limit at which its items should be in the memory already.
+    /// Returns true if the session is above a limit at which its items should already be in the
+    /// memory.
     pub fn missed_flush(&self) -> bool {
         let limits = &self.source.plan.limits;
         limits.triggers.flush_share.is_some() && limits.is_due(&self.before.size)
     }
 
-    /// The step that is due, and why. A session that would be compacted must be understood.
+    /// Returns the step that is due, and records why. A session to be compacted must be understood.
     pub fn step(&mut self) -> Result<Step> {
         let step = self.due_step();
         if step == Step::Compact && self.source.plan.policy().enabled {
@@ -166,7 +167,7 @@ impl<'c> Compaction<'c> {
         step
     }
 
-    /// By the API's count if it is recorded; the target for our own count has a margin.
+    /// Uses the API's count if it is recorded, because the target for our own count has a margin.
     fn is_over_target(&self) -> bool {
         let limits = &self.source.plan.limits;
         match &limits.usage {
@@ -175,7 +176,7 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Goes on from what offloading left of the session.
+    /// Continues with the session that offloading left.
     pub fn offloaded(&mut self, offloaded: Option<Offloaded<'c>>) -> Result<()> {
         self.offloaded = offloaded;
         if let Some((left, _)) = offloaded.and_then(|offloaded| offloaded.left) {
@@ -185,7 +186,7 @@ impl<'c> Compaction<'c> {
         Ok(())
     }
 
-    /// Hands all messages to `reader` but those of the system and earlier summaries.
+    /// Passes all messages to `reader`, except system messages and earlier summaries.
     pub fn read_all(&mut self, reader: &mut dyn MessageReader) -> Result<()> {
         let mut zones = self.survey.zones(Keep::default())?;
         for zone in &mut zones.of {
@@ -199,9 +200,9 @@ impl<'c> Compaction<'c> {
         read
     }
 
-    /// Makes the new content, and describes it in the report. `has_store` says that the old
-    /// session will be in a snapshot. All messages go to `flush`, and those that leave to
-    /// `memory`, where the policy wants that.
+    /// Builds the new content, and describes it in the report. `has_store` says that the old
+    /// session will be in a snapshot. If the policy wants it, all messages go to `flush`, and those
+    /// that leave go to `memory`.
     pub fn build(
         &mut self,
         has_store: bool,
@@ -277,7 +278,8 @@ impl<'c> Compaction<'c> {
         Ok(Ok(Compacted { content: candidate.content, summary: candidate.summary }))
     }
 
-    /// Scores what survives in `new`. A score that cannot be had stops nothing.
+    /// Scores what survives in `new`. If it cannot be scored, the compaction continues without a
+    /// score.
     pub fn score(&mut self, new: &Content) {
         if !self.scores || !new.length().is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES) {
             return;
@@ -339,7 +341,7 @@ impl<'c> Compaction<'c> {
         })
     }
 
-    /// Ends with the first step.
+    /// Ends the compaction after the first step.
     fn end_first(&mut self, size: &Size, notes: &mut Notes) -> Result<Ended<Compacted>> {
         let plan = &self.source.plan;
         if plan.options.budget.is_some() && !plan.limits.fits(size.tokens) {
@@ -357,7 +359,7 @@ impl<'c> Compaction<'c> {
         Ok(Ok(Compacted { content, summary: None }))
     }
 
-    /// Ends where no model gave a summary. Results that were put into files stay there.
+    /// Ends the compaction if no model gave a summary. Offloaded results stay in their files.
     fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>> {
         self.report.no_summary = Some(error);
         let size = self.survey.size;
@@ -370,14 +372,14 @@ impl<'c> Compaction<'c> {
         }
     }
 
-    /// Reports the files of offloaded results that the summary was made without.
+    /// Reports the files of offloaded results that could not be read for the summary.
     fn report_unreadable(&mut self, notes: &mut Notes) {
         if !self.report.outcome.is_compacted() {
             return;
         }
         let unreadable = self.originals().map(Originals::unreadable);
         for ((line, path), why) in unreadable.into_iter().flatten() {
-            // A preview has not written the files of its own.
+            // A preview has not written its own files.
             let is_ours = self.offloaded.is_some_and(|it| it.paths.contains(&path));
             if self.source.plan.options.dry_run && is_ours {
                 continue;
@@ -404,7 +406,7 @@ impl<'c> Compaction<'c> {
         }
         if let Some(summary) = summary {
             let policy = &plan.policy().summary;
-            // A preview asks no model, and so does not fall back.
+            // A preview asks no model, so it does not fall back.
             let wanted = if plan.options.dry_run { summary.method } else { policy.method };
             report.summing = Summing::new(wanted, Some(summary), Usage::default());
             report.summary = policy.in_report.then(|| summary.text.clone());

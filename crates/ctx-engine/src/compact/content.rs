@@ -1,4 +1,4 @@
-//! The bytes of a session, which can be read any number of times.
+//! The content of a session, which can be read any number of times.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
@@ -14,25 +14,25 @@ use crate::{ErrorKind, Invalid, PassError, Result, Session, Time};
 /// A session in a file, whose format is known.
 pub struct Content {
     file: File,
-    /// Its dialect, which the new content shares.
+    /// The dialect, which also applies to the new content.
     pub dialect: &'static dyn Dialect,
-    /// Whether the dialect was detected, and not named by the user.
+    /// Whether the dialect was detected instead of named by the user.
     pub(super) is_detected: bool,
     invalid: Invalid,
-    /// Whether it is one JSON document, whose messages are its records.
+    /// Whether it is one JSON document whose messages are the records.
     pub is_document: bool,
-    /// When its file was last modified, if that is known.
+    /// The time of the last change of its file, if known.
     pub last_change: Option<Time>,
-    /// If it was lowered from a log: the line of the log for each record.
+    /// For a session lowered from a log: the line in the log of each record.
     lines: Option<Arc<[u64]>>,
     /// The first message of that log that is not understood.
     pub(super) unread: FirstUnread,
-    /// Follows how far its reading is.
+    /// Observes the progress of reading.
     pub(super) watch: Watch,
 }
 
 impl Content {
-    /// The bytes of a session file.
+    /// Opens a session file.
     pub fn open(
         file: File,
         dialect: Option<&'static dyn Dialect>,
@@ -43,7 +43,7 @@ impl Content {
         let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
-            // The whole file is there, so the first exchange decides, however late it comes.
+            // The whole file is available, so the first exchange decides, however late it is.
             known = dialect_of_lines(from_start(&file)?).map_err(ErrorKind::Read)?;
         }
         let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
@@ -63,7 +63,7 @@ impl Content {
         })
     }
 
-    /// A copy of what `input` gives, in a temporary file.
+    /// Copies a stream to a temporary file and opens it.
     pub fn of_stream(
         input: &mut dyn Read,
         dialect: Option<&'static dyn Dialect>,
@@ -83,7 +83,7 @@ impl Content {
         Self::open(file, dialect, invalid, Watch::default())
     }
 
-    /// The same session with other bytes.
+    /// Returns the same session with other bytes.
     #[must_use]
     pub fn with(&self, file: File) -> Self {
         Self {
@@ -96,7 +96,8 @@ impl Content {
         }
     }
 
-    /// The same session, with the bytes that `change` gives in the place of a record's.
+    /// Returns the same session, with each record replaced by the bytes that `change` returns for
+    /// it.
     pub fn changed(
         &self,
         mut change: impl FnMut(&Record<'_>) -> Result<Option<Vec<u8>>>,
@@ -111,7 +112,8 @@ impl Content {
         Ok(self.with(file))
     }
 
-    /// The context of a log in another dialect. `lines` has the line of the log for each record.
+    /// Returns the context of this log in another dialect. `lines` has the line in the log of each
+    /// record.
     #[must_use]
     pub(super) fn lowered(
         &self,
@@ -123,7 +125,7 @@ impl Content {
         Self { dialect, is_detected: false, lines: Some(lines), unread, ..self.with(file) }
     }
 
-    /// Whether its last line has an end.
+    /// Returns true if the last line has a line end.
     pub(super) fn ends_line(&self) -> Result<bool> {
         let length = self.length()?;
         let mut last = *b"\n";
@@ -133,32 +135,33 @@ impl Content {
         Ok(last == *b"\n")
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn length(&self) -> Result<u64> {
         let meta = self.file.metadata().map_err(ErrorKind::Read)?;
         Ok(meta.len())
     }
 
-    /// Another handle on its file, positioned at the start.
+    /// Returns another handle on the file, positioned at the start.
     pub fn file(&self) -> Result<File> {
         let mut file = self.file.try_clone().map_err(ErrorKind::Read)?;
         file.rewind().map_err(ErrorKind::Read)?;
         Ok(file)
     }
 
-    /// Hands each of its records to `handle`.
+    /// Passes each record to `handle`.
     pub fn each(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         self.session()?.each(handle)
     }
 
-    /// The same once each record was read: no more exchange in another dialect can come.
+    /// Like [`Self::each`], for a session that was read before. An exchange in another dialect is
+    /// no longer possible.
     pub(super) fn each_again(&self, handle: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
         let mut session = self.session()?;
         session.refuses_strangers = false;
         session.each(handle)
     }
 
-    /// This document with the records of `new` for its messages.
+    /// Returns this document with its messages replaced by the records of `new`.
     pub(super) fn document_with(&self, new: &Self) -> Result<Self> {
         let frame = Frame::of_document(self.bytes()?);
         let lines = new.bytes()?;
@@ -177,7 +180,7 @@ impl Content {
         Ok(bytes)
     }
 
-    /// Opened from its beginning.
+    /// Opens the content from its beginning.
     pub(super) fn session(&self) -> Result<Session> {
         let mut session = self.session_with(b"")?;
         session.lines.clone_from(&self.lines);
@@ -192,7 +195,7 @@ impl Content {
         Ok(session)
     }
 
-    /// Opened from its beginning, as lines of which no context is made.
+    /// Opens the content from its beginning as plain lines, without working out the context.
     pub(super) fn lines(&self) -> Result<Session> {
         if self.is_document {
             return self.session();
@@ -202,7 +205,7 @@ impl Content {
     }
 }
 
-/// The dialect, where sessions of it can be compacted.
+/// Returns the dialect if its sessions can be compacted.
 fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect> {
     match dialect {
         Some(log) if log.is_linked() => Ok(log),
@@ -210,8 +213,8 @@ fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dia
     }
 }
 
-/// A session in a file, followed by some bytes. A log is opened twice, so that its records need not
-/// wait in memory.
+/// Opens a session in a file, followed by some bytes. A log is opened twice, so that its records
+/// need not wait in memory.
 fn session(
     file: &File,
     behind: &[u8],
@@ -222,7 +225,7 @@ fn session(
     let options = Options { dialect, ..Options::default() };
     let length = file.metadata().map_err(ErrorKind::Read)?.len();
     let reader = || -> Result<Box<dyn Read + Send>> {
-        // Both readers must see the same bytes, whatever an agent appends meanwhile.
+        // Both readers must see the same bytes, even if an agent appends some meanwhile.
         let file = from_start(file)?.take(length);
         Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
     };
@@ -235,10 +238,10 @@ fn from_start(file: &File) -> Result<FromStart> {
     Ok(FromStart::new(file))
 }
 
-/// Bytes of a temporary file that wait to be written.
+/// The size of the write buffer of a temporary file, in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// A temporary file without a name, filled by `write`.
+/// Creates an unnamed temporary file, filled by `write`.
 pub fn temporary(write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<File> {
     let file = tempfile::tempfile().map_err(PassError::temporary)?;
     let mut output = BufWriter::with_capacity(BUFFER, &file);

@@ -1,4 +1,4 @@
-//! The facts about each record of a survey. A session can have any number of records, so all but
+//! Stores facts about each record of a survey. A session can have any number of records, so all but
 //! the last few thousand entries are in a temporary file.
 
 use std::fs::File;
@@ -21,13 +21,13 @@ pub(super) struct Entry {
     pub(super) exchange: u32,
     pub(super) kind: EntryKind,
     pub(super) role: Option<Role>,
-    /// How many tool results it holds; 255 stands for more.
+    /// The number of tool results in it; 255 means 255 or more.
     pub(super) results: u8,
     pub(super) is_summary: bool,
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) pinned: bool,
-    /// Whether this piece of a long line is its first, and its last.
+    /// Whether this piece is the first of its line, and whether it is the last.
     pub(super) begins: bool,
     pub(super) ends: bool,
 }
@@ -37,7 +37,7 @@ pub(super) enum EntryKind {
     System,
     /// Any other message.
     Message,
-    /// A line that is no message.
+    /// A line that is not a message.
     #[default]
     Line,
     Blank,
@@ -50,15 +50,15 @@ pub(super) enum EntryKind {
 pub(super) struct Entries {
     temp: PathBuf,
     file: Option<File>,
-    /// How many entries are in the file.
+    /// The number of entries in the file.
     written: usize,
-    /// The bytes of the others.
+    /// The bytes of the remaining entries.
     last: Vec<u8>,
 }
 
-/// Bytes of an entry.
+/// The length of an entry in bytes.
 const LENGTH: usize = 16;
-/// So many entries are in memory at once.
+/// The number of entries to hold in memory at a time.
 const BLOCK: usize = 16 << 10;
 
 impl Entries {
@@ -89,7 +89,7 @@ impl Entries {
         Ok(())
     }
 
-    /// Hands each on, with its number from 0.
+    /// Passes each entry to `handle`, with its number from 0.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         let mut next = 0;
         let mut give = |bytes: &[u8]| {
@@ -177,7 +177,7 @@ impl Entry {
 mod tests {
     use super::{BLOCK, Entries, Entry, KINDS, ROLES};
 
-    /// Entries that differ in everything.
+    /// Returns entries whose fields all differ.
     fn entry(number: usize) -> Entry {
         let bit = |at: usize| number >> at & 1 == 1;
         let small = u32::try_from(number).expect("a small number");

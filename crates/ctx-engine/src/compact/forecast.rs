@@ -1,4 +1,4 @@
-//! A preview of a compaction: the zones, and what leaves the session.
+//! Previews a compaction: the zones, and the records that would leave the session.
 
 use ctx_format::{Role, Zone};
 use serde::Serialize;
@@ -10,9 +10,9 @@ use crate::Result;
 /// A preview of a compaction.
 #[derive(Debug, Serialize)]
 pub struct Forecast {
-    /// The zones system, old and keep.
+    /// The zones: system, old and keep.
     pub zones: Vec<ZoneCount>,
-    /// What would be removed.
+    /// The records that would be removed.
     pub leaving: Leaving,
 }
 
@@ -21,9 +21,9 @@ pub struct Forecast {
 pub struct ZoneCount {
     /// The name of the zone.
     pub zone: &'static str,
-    /// How many records it has.
+    /// The number of records.
     pub records: u64,
-    /// How many of them are messages.
+    /// The number of messages among them.
     pub messages: u64,
     /// The tokens of the messages.
     pub tokens: u64,
@@ -31,20 +31,20 @@ pub struct ZoneCount {
     pub lines: Vec<(u64, u64)>,
 }
 
-/// What would be removed. A record of several kinds counts once for each.
+/// The number of records that would be removed. A record of several kinds counts once for each.
 #[derive(Debug, Default, Serialize)]
 pub struct Leaving {
-    /// Messages of the user.
+    /// User messages.
     pub user_messages: u64,
-    /// Messages of the model.
+    /// Model messages.
     pub model_messages: u64,
-    /// Results of tools.
+    /// Tool results.
     pub tool_results: u64,
     /// Lines that are not messages, and records that pruning drops before the summary.
     pub other_lines: u64,
     /// Earlier summaries whose text goes into the new one.
     pub carried_over: u64,
-    /// Records that the snapshot would have.
+    /// Records that would be in the snapshot.
     pub recoverable: u64,
 }
 
@@ -52,8 +52,8 @@ pub struct Leaving {
 const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
-    /// The preview for these zones. `earlier` is how many earlier summaries the new one holds,
-    /// `saved` whether a snapshot would be taken.
+    /// Returns the preview for these zones. `earlier` is the number of earlier summaries in the new
+    /// one, and `saved` says whether a snapshot would be taken.
     pub(super) fn of(
         survey: &Survey<'_>,
         zones: &Zones,
@@ -98,13 +98,14 @@ impl ZoneCount {
         self.messages += u64::from(tokens.is_some());
         self.tokens += tokens.unwrap_or(0);
         match self.lines.last_mut() {
-            // The messages of a log may come in another order than its lines.
+            // The messages of a log may be in a different order than its lines.
             Some((_, last)) if line == *last || line == *last + 1 => *last = line,
             _ => self.lines.push((line, line)),
         }
     }
 
-    /// The lines as ranges such as `3-9,12`; only the first few of many.
+    /// Returns the lines as ranges such as `3-9,12`. If there are many ranges, only the first few
+    /// are shown.
     pub fn ranges(&self) -> String {
         const SHOWN: usize = 8;
         let range = |(first, last): &(u64, u64)| match last - first {

@@ -1,5 +1,5 @@
-//! The ladder of a compaction, from what the policy asks for down to the last resort. The
-//! next rung is tried when a result is not small enough.
+//! Tries ways to compact a session in turn, from the one that the policy asks for to the last
+//! resort. The next attempt follows if a result is not small enough.
 
 use std::cell::RefCell;
 
@@ -22,11 +22,11 @@ use crate::prune::changed_record;
 use crate::summarize::{self, Draft, Material, Needs, ReadRecord, Summary, Writer, ZonePass};
 use crate::{Notes, Result, Time};
 
-/// A new content for the session, checked.
+/// A new content for the session that has passed its checks.
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
-    /// The zones of the records: the old ones were summarized or left out.
+    /// The zones of the records. Old records were summarized or left out.
     pub(super) zones: Zones,
     /// The summary.
     pub(super) summary: Option<Summary>,
@@ -35,7 +35,7 @@ pub(super) struct Candidate {
 /// The result, or how the compaction ended without one.
 pub(super) type Ended<T> = Result<T, Outcome>;
 
-/// The session that is to become smaller.
+/// The session to make smaller.
 pub(super) struct Ladder<'a, 'p> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) content: &'a Content,
@@ -50,7 +50,7 @@ pub(super) struct Ladder<'a, 'p> {
     pub(super) flush: Option<Flush<'a>>,
 }
 
-/// The session, read with its zones. Rungs that keep equally much share it.
+/// The session, read with its zones. Attempts that keep the same amount share it.
 pub(super) struct Read<'l> {
     keep: Keep,
     needs: Needs,
@@ -64,29 +64,28 @@ pub(super) struct Read<'l> {
 pub(super) struct Built {
     draft: Option<Draft>,
     pub(super) size: Size,
-    /// Already written if what stays was pruned.
+    /// Set if the kept part was pruned, because then it is already written.
     content: Option<Content>,
 }
 
 impl Ladder<'_, '_> {
-    /// Tries one rung after the other until a result is smaller than the session
-    /// and not above the target; where none is, as much of what the policy keeps is kept as
-    /// the target leaves room for.
+    /// Makes attempts until a result is smaller than the session and not above the target. If none
+    /// is, keeps as much of what the policy keeps as fits the target.
     pub(super) fn climb(
         &self,
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Ended<Candidate>> {
         let (plan, before) = (self.plan, self.before.size.tokens);
-        // Less than the policy keeps is kept only if nothing else helps.
+        // Keeps less than the policy only if nothing else helps.
         let in_need = self.due || !plan.limits.fits(before);
-        // Minimums are compared first, before anything is tried in vain.
+        // Compares with the minimum sizes first, to avoid attempts that cannot succeed.
         let can_share =
             in_need && plan.summarizes() && !plan.needs_model() && !plan.options.strict_target;
         let is_hopeless = !plan.limits.fits(self.before.system_tokens + LEAST_SUMMARY);
         let first = attempts.len();
         let mut failed_check = false;
-        // The smallest of those that are not small enough.
+        // The smallest of the results that are too large.
         let mut smallest: Option<Candidate> = None;
         let summary = plan.summary();
         let mut read: Option<Read<'_>> = None;
@@ -94,7 +93,7 @@ impl Ladder<'_, '_> {
             if rung == AttemptKind::LessKept && !failed_check {
                 continue;
             }
-            // Shorter text does not help where the messages that stay are above the target.
+            // A shorter summary does not help if the messages that stay are above the target.
             let kept = read.as_ref().map(|read| read.kept.tokens);
             let is_above = kept.is_some_and(|kept| !plan.limits.fits(kept));
             if can_share
@@ -125,7 +124,7 @@ impl Ladder<'_, '_> {
             read = Some(ready);
         }
         let shared = match in_need {
-            // Code would write it.
+            // That summary would be written by code.
             true if plan.needs_model() => None,
             true if plan.summarizes() => self.share(attempts, notes)?,
             true => self.keep_fewer(attempts, &summary, notes)?,
@@ -145,7 +144,7 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// The result of an attempt; `None` if there is nothing to summarize.
+    /// Makes an attempt and returns its result, or `None` if there is nothing to summarize.
     fn rung<'l>(
         &self,
         rung: AttemptKind,
@@ -156,7 +155,7 @@ impl Ladder<'_, '_> {
         let keep = self.keep(rung);
         let known = known.filter(|read| read.keep == keep);
         let zones = self.survey.zones(keep)?;
-        // No model is asked.
+        // The model is not asked.
         if zones.counts.old == 0 && known.is_none() && !rung.prunes() {
             return Ok(None);
         }
@@ -169,7 +168,7 @@ impl Ladder<'_, '_> {
         Ok(built.map(|built| (read, built)))
     }
 
-    /// Reads the session, whose zones are decided.
+    /// Reads the session with zones that were decided before.
     pub(super) fn read<'l>(
         &self,
         keep: Keep,
@@ -195,8 +194,8 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// Passes on each record with its zone (`None` if pruning drops it) and with what pruning makes
-    /// of it. Old records come with their offloaded results restored.
+    /// Passes each record to `handle` with its zone (`None` if pruning drops it) and its content
+    /// after pruning. Offloaded results of old records are restored.
     pub(super) fn each(
         &self,
         zones: &Zones,
@@ -236,7 +235,8 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// One rung; `None` when nothing is old but an earlier summary.
+    /// Builds the result of an attempt. Returns `None` if only an earlier summary would be
+    /// summarized.
     fn build(
         &self,
         rung: AttemptKind,
@@ -251,7 +251,7 @@ impl Ladder<'_, '_> {
             Some(draft) if !draft.summary.is_only_earlier() => {
                 self.sized(rung, read, Some(draft), notes).map(Some)
             }
-            // The kept part alone may be too long.
+            // The kept part may be too long by itself.
             _ if rung.prunes() && read.zones.counts.old == 0 => {
                 self.sized(rung, read, None, notes).map(Some)
             }
@@ -259,7 +259,7 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// Whether it has no more of tool results than the trigger allows that fired for them.
+    /// Returns true if tool results are within the limit of the trigger that fired for them.
     fn is_clean(&self, candidate: &Candidate) -> Result<bool> {
         let limit = self.plan.limits.triggers.tool_bytes;
         let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
@@ -270,7 +270,7 @@ impl Ladder<'_, '_> {
         Ok(size.tool_bytes <= limit)
     }
 
-    /// The size of the kept part with a summary; the attempt may prune it.
+    /// Returns the kept part with a summary, and its size. The attempt may prune the kept part.
     pub(super) fn sized(
         &self,
         rung: AttemptKind,
@@ -329,7 +329,7 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// Hands the messages of the old records to `reader`, as pruning leaves them.
+    /// Passes the messages of the old records to `reader`, after pruning.
     pub(super) fn read_old(&self, zones: &Zones, reader: &mut dyn MessageReader) -> Result<()> {
         let dialect = self.content.dialect;
         let recognizer = self.plan.recognizer();
@@ -347,8 +347,8 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// Hands a message to `read`, unless it is an earlier summary: the items of that were read
-    /// from its messages when they left.
+    /// Passes a message to `read`, unless it is an earlier summary. Its items were read from the
+    /// original messages when they were summarized.
     fn hand_on(
         &self,
         record: &Record<'_>,
@@ -365,26 +365,26 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// The attempts, in order.
+    /// Returns the attempts in order.
     fn rungs(&self) -> Vec<AttemptKind> {
         let summary = &self.plan.policy().summary;
         let fallbacks = summary.fallback.iter().filter_map(|fallback| match fallback {
             Fallback::Smaller => Some(AttemptKind::Smaller),
             Fallback::Prune => Some(AttemptKind::Pruned),
-            // These name another writer.
+            // These name another writer, not another attempt.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = summary.safeguard.then_some(AttemptKind::LessKept);
         std::iter::once(AttemptKind::Policy).chain(less).chain(fallbacks).collect()
     }
 
-    /// What an attempt keeps.
+    /// Returns how much an attempt keeps.
     fn keep(&self, rung: AttemptKind) -> Keep {
         let keep = self.plan.keep(self.before);
         if rung == AttemptKind::LessKept { scaled(keep, |n| n.div_ceil(2)) } else { keep }
     }
 
-    /// The writer of an attempt. A preview asks no model.
+    /// Returns the writer of an attempt. A preview asks no model.
     fn writer(&self, rung: AttemptKind, notes: &mut Notes) -> Result<Writer> {
         let tokens = self.plan.summary_length(self.before);
         let by_model = match rung {
@@ -399,16 +399,16 @@ impl Ladder<'_, '_> {
     }
 }
 
-/// An attempt, in order.
+/// The kinds of attempts, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AttemptKind {
-    /// By the policy.
+    /// As the policy says.
     Policy,
-    /// With half of what the policy keeps, where a model's summary failed its check.
+    /// Keeps half as much as the policy, after a model's summary failed its check.
     LessKept,
-    /// With a summary half as long, written by code.
+    /// Asks code for a summary of half the length.
     Smaller,
-    /// The same, with the tool results that stay pruned.
+    /// Like `Smaller`, but also prunes the tool results that stay.
     Pruned,
 }
 
@@ -422,21 +422,21 @@ impl AttemptKind {
         }
     }
 
-    /// Whether tool results that stay are pruned.
+    /// Returns true if the attempt prunes the tool results that stay.
     fn prunes(self) -> bool {
         self == Self::Pruned
     }
 }
 
 impl Candidate {
-    /// Whether anything leaves: a budget may only shorten.
+    /// Returns true if messages leave. A compaction within a budget may only shorten them.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0
     }
 }
 
 impl Built {
-    /// Whether a model's summary was not good enough.
+    /// Returns true if a model's summary failed its check.
     fn failed_check(&self) -> bool {
         let draft = self.draft.as_ref();
         draft.is_some_and(|draft| draft.summary.failed_check)
@@ -455,7 +455,7 @@ mod tests {
     use super::{Attempt, AttemptKind, Candidate, Ended, Ladder};
     use crate::{Notes, compact::Outcome};
 
-    /// Climbs the ladder, or asks for a budget; gives what was tried, too.
+    /// Makes the attempts of the policy or of a budget, and returns their names with the result.
     fn climb(setup: &Setup, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
         let content = content(session);
         let plan = &setup.plan();
@@ -595,7 +595,7 @@ mod tests {
         assert!(ended.expect("there is room").size.tokens <= 400);
         let (ended, _) = budget(9);
         assert!(ended.expect("it is smaller").size.tokens > 9);
-        // All of it fits: there is nothing to summarize.
+        // Everything fits, so there is nothing to summarize.
         assert_eq!(budget(100_000).0.err(), Some(Outcome::NothingToDo));
     }
 

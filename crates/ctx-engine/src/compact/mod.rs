@@ -1,8 +1,8 @@
-//! A compaction: old messages become a summary, and the latest stay.
+//! Compacts a session: a summary replaces old messages, and the latest messages stay.
 //!
-//! A session is read twice. The first reading is a survey, from which everything is decided; the
-//! second one carries the decisions out. Where a result is not small enough, the next attempt
-//! shortens more.
+//! A session is read twice. The first reading is a survey that gathers the facts for all decisions;
+//! the second applies the decisions. If a result is not small enough, the next attempt shortens
+//! more.
 
 mod batch;
 mod compaction;
@@ -39,10 +39,11 @@ pub use report::{Attempt, Attention, Outcome, PRUNED_FIRST, Report, Survivors};
 /// A session whose large results are in files.
 #[derive(Clone, Copy)]
 pub struct Offloaded<'a> {
-    /// The rest of the session, and whether it is small enough; `None` if no result was large.
+    /// The session without these results, and whether it is small enough. `None` if no result was
+    /// large.
     pub left: Option<(&'a Content, bool)>,
-    /// The results themselves, those of earlier runs as well, where the policy wants the summary
-    /// to be made of them.
+    /// Restores the results, including those of earlier runs. Set if the policy wants them
+    /// summarized.
     pub originals: Option<&'a dyn Originals>,
     /// The paths of the files.
     pub paths: &'a [String],
@@ -50,13 +51,13 @@ pub struct Offloaded<'a> {
 
 /// Restores offloaded results.
 pub trait Originals {
-    /// The session is read from its beginning, perhaps not for the first time.
+    /// Starts a reading from the beginning of the session. There may be several.
     fn begin(&self);
 
-    /// A record with its results restored; `None` if it has none in files.
+    /// Returns a record with its results restored, or `None` if it has no results in files.
     fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>>;
 
-    /// The files that could not be read, by line and path, and why not.
+    /// Returns the files that could not be read, by line and path, with the reasons.
     fn unreadable(&self) -> BTreeMap<(u64, String), String>;
 }
 
@@ -67,20 +68,20 @@ pub struct Source<'a> {
     content: Content,
     /// The log that `content` was lowered from.
     log: Option<Content>,
-    /// What is pruned before everything else.
+    /// The rules for pruning before anything else.
     prune_first: Rules,
 }
 
 /// The new state of the session's file.
 pub enum NewFile {
-    /// These lines are appended to it.
+    /// Lines to append to the file.
     Appended(Vec<u8>),
-    /// It gets other content.
+    /// The new content of the file.
     Whole(Content),
 }
 
 impl<'a> Source<'a> {
-    /// Opens a session for a compaction. The context of a log is written to a temporary file.
+    /// Opens a session for compaction. The context of a log is written to a temporary file.
     pub fn open(
         options: &'a Options,
         environment: &'a Environment,
@@ -102,17 +103,17 @@ impl<'a> Source<'a> {
         Ok(Self { plan, content, log, prune_first })
     }
 
-    /// The session as messages.
+    /// Returns the session as messages.
     pub fn content(&self) -> &Content {
         &self.content
     }
 
-    /// The target of the compaction, in our tokens.
+    /// Returns the target of the compaction, in our tokens.
     pub fn target(&self) -> Option<u64> {
         self.plan.limits.target
     }
 
-    /// The new file if a compaction leaves `new`.
+    /// Returns the new file if a compaction leaves `new`.
     pub fn new_file(&self, new: Content, report: &Report, notes: &mut Notes) -> Result<NewFile> {
         match &self.log {
             Some(log) => log::write((log, &self.content), &new, &self.plan, report, notes),
@@ -120,7 +121,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The new content as a document, where the session is one.
+    /// Returns the new content as a document, if the session is one.
     pub fn as_document(&self, new: &Content) -> Result<Option<Content>> {
         let original = self.log.as_ref().unwrap_or(&self.content);
         if !original.is_document {
@@ -129,12 +130,12 @@ impl<'a> Source<'a> {
         original.document_with(new).map(Some)
     }
 
-    /// The unchanged session.
+    /// Returns the unchanged session.
     fn into_original(self) -> Content {
         self.log.unwrap_or(self.content)
     }
 
-    /// The new file as content of its own.
+    /// Returns the content of the new file.
     fn new_content(&self, new: NewFile) -> Result<Content> {
         match new {
             NewFile::Appended(lines) => {
@@ -145,7 +146,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The compacted session, or the unchanged one if nothing is to be done or nothing helps.
+/// Returns the compacted session, or the unchanged session if there is nothing to do or nothing
+/// helps.
 pub fn compact_stream(
     options: &Options,
     environment: &Environment,
@@ -170,7 +172,8 @@ pub fn compact_stream(
     Ok((report, pruned.or(new).unwrap_or_else(|| source.into_original())))
 }
 
-/// A stream cannot count attempts, so a frequent job would report the same session each time.
+/// Clears the call for attention. A stream cannot count attempts, so a frequent job would report
+/// the same session each time.
 fn settle(options: &Options, report: &mut Report) {
     if options.only_if_due && report.outcome != Outcome::SummaryFailed {
         report.attention = Attention::None;
@@ -189,8 +192,8 @@ fn compact(source: &Source<'_>, notes: &mut Notes) -> Result<(Report, Option<Con
     Ok((compaction.report, None))
 }
 
-/// Prunes what is only sent to the model and not stored; `None` where that frees nothing, or
-/// misses the target.
+/// Prunes the messages to send, while the stored session stays unchanged. Returns `None` if that
+/// frees nothing or misses the target.
 fn prune_sent(
     plan: &Plan<'_>,
     content: &Content,

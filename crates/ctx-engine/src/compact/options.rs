@@ -20,59 +20,60 @@ use crate::{Notes, Pin, Result, Time};
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent switches.
 pub struct Options {
-    /// The policy, with the flags already laid over it.
+    /// The policy, after flags have been applied.
     pub policy: Policy,
-    /// The model refused the session as too long.
+    /// Whether the model refused the session as too long.
     pub overflow: bool,
-    /// Compact only a session that is due.
+    /// Whether to compact only if the session is due.
     pub only_if_due: bool,
-    /// Compact whatever triggers and earlier attempts say.
+    /// Whether to compact regardless of triggers and earlier attempts.
     pub force: bool,
-    /// Preview: write nothing, ask no model.
+    /// Whether this is a preview, which writes nothing and asks no model.
     pub dry_run: bool,
-    /// Score what survives; `None` leaves it to the size of the session.
+    /// Whether to score what survives; `None` lets the size of the session decide.
     pub score: Option<bool>,
-    /// The most tokens of the whole context, shared between summary and latest messages.
+    /// The maximum tokens of the whole context, shared by the summary and the latest messages.
     pub budget: Option<u64>,
-    /// Write nothing that is above the target.
+    /// Whether to reject a result above the target.
     pub strict_target: bool,
-    /// What flags keep. The target never reduces it, unlike the policy's own numbers.
+    /// The amount to keep, if set by flags. The target never reduces it, unlike the policy's own
+    /// numbers.
     pub keep: Keep,
-    /// The length of the summary in tokens, where a flag sets it.
+    /// The length of the summary in tokens, if set by a flag.
     pub summary_tokens: Option<u64>,
-    /// Records that stay.
+    /// The records that always stay.
     pub pins: Vec<Pin>,
-    /// When the model was last called, where the records do not tell.
+    /// The time of the last call of the model, for records without times.
     pub last_call: Option<Time>,
-    /// Ignore the usage that an agent recorded, and decide by our own count.
+    /// Whether to ignore the usage that an agent recorded, and use our own count.
     pub ignore_usage: bool,
 }
 
-/// What a compaction uses and does not decide.
+/// The environment of a compaction: values that do not affect its decisions by policy.
 #[derive(Clone)]
 pub struct Environment {
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// The window of the model that the user named.
+    /// The window of the model, if the user named one.
     pub model_window: Option<u64>,
-    /// Makes the writer that asks a model; `None` where no model may be asked.
+    /// Makes the writer that asks a model. `None` if no model may be asked.
     pub model: Option<Arc<MakeWriter>>,
-    /// The headings that a model's summary must have, where the template's are known.
+    /// The headings that a model's summary must have, if those of the template are known.
     pub headings: Vec<String>,
     /// Whether handles may promise that the original is in the store.
     pub saved: Saved,
-    /// The clock.
+    /// The current time.
     pub now: fn() -> DateTime<Utc>,
     /// The folder for temporary files.
     pub temp: PathBuf,
 }
 
-/// Makes the writer that asks a model for a summary of this many tokens, or of as many as there is
-/// room for.
+/// Makes the writer that asks a model for a summary of this many tokens, or for one that fills the
+/// available space.
 pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer> + Send + Sync;
 
 impl Environment {
-    /// One without a model.
+    /// Creates an environment without a model.
     pub fn new(counter: MessageCounter, now: fn() -> DateTime<Utc>, temp: PathBuf) -> Self {
         Self {
             counter,
@@ -86,39 +87,39 @@ impl Environment {
     }
 }
 
-/// The numbers that a session is held against.
+/// The limits for a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
-    /// When the session is due.
+    /// Determines when the session is due.
     pub(super) triggers: Triggers,
-    /// The most tokens of the whole context afterwards, by our count. Without a target the
-    /// session only has to get smaller.
+    /// The maximum tokens of the whole context after the compaction, by our count. Without a
+    /// target, the session only has to get smaller.
     pub(super) target: Option<u64>,
     /// The usage that an agent recorded.
     pub(super) usage: Option<KnownUsage>,
-    /// The window that the log tells.
+    /// The window recorded in the log.
     pub(super) window: Option<u64>,
 }
 
-/// Limits in the API's own tokens.
+/// Limits in the tokens of the API.
 #[derive(Clone, Debug)]
 pub(super) struct KnownUsage {
     /// The likely tokens of the session.
     pub(super) tokens: u64,
     /// The target.
     pub(super) target: Option<u64>,
-    /// Estimates what a compaction leaves.
+    /// Estimates the size of the context after the compaction.
     pub(super) after: Calibrator,
 }
 
 impl Limits {
-    /// Whether the limits depend on what the API counts.
+    /// Returns true if the limits depend on the API's count.
     pub(super) fn want_usage(&self, options: &Options) -> bool {
         !options.ignore_usage && (options.only_if_due || self.target.is_some())
     }
 
-    /// The limits for a log with recorded usage. Limits are then the API's tokens, while what
-    /// is kept is counted in ours.
+    /// Converts the limits for a log with recorded usage. They then refer to the API's tokens,
+    /// while the kept part is counted in ours.
     #[must_use]
     pub(super) fn calibrated(
         mut self,
@@ -149,17 +150,17 @@ impl Limits {
         self
     }
 
-    /// Whether a context of this size is within the limit.
+    /// Returns true if a context of this size is within the target.
     pub(super) fn fits(&self, tokens: u64) -> bool {
         self.target.is_none_or(|target| tokens <= target)
     }
 
-    /// Whether a compaction is due at that size.
+    /// Returns true if a session of this size is due for compaction.
     pub(super) fn is_due(&self, size: &Size) -> bool {
         self.triggers.check(size).step == Step::Compact
     }
 
-    /// Whether a context is above its target, or above a size trigger.
+    /// Returns true if a context is above its target or above a size trigger.
     pub(super) fn is_over(&self, size: &Size) -> bool {
         let by_size = [Trigger::Tokens, Trigger::Share, Trigger::Reserve, Trigger::ToolBytes];
         let readings = self.triggers.check(size).readings;
@@ -168,13 +169,13 @@ impl Limits {
     }
 }
 
-/// A session cannot go on with less than this: messages get as much, or the whole limit where
-/// that is less, even if system prompt and tools leave them less.
+/// The minimum for messages. They get this much, or the whole limit if that is lower, even if the
+/// system prompt and the tools leave less, because a session cannot continue with less.
 const LEAST_MESSAGES: u64 = 8_000;
 
-/// How many of our tokens certainly stay within `limit` tokens of the API. No compaction shrinks
-/// what the API counts besides the messages, so a limit below that cannot be kept: the messages
-/// then get [`LEAST_MESSAGES`], unless the limit is strict.
+/// Returns how many of our tokens are certain to stay within `limit` tokens of the API. A
+/// compaction only shrinks messages, so a limit below the rest of the request cannot be met. The
+/// messages then get [`LEAST_MESSAGES`], unless the limit is strict.
 fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let sure = after.counted_within(limit, |it| it.high);
@@ -192,8 +193,8 @@ fn sure_tokens(limit: u64, after: &Calibrator, is_strict: bool, notes: &mut Note
     if is_strict { sure } else { least }
 }
 
-/// How many of our tokens most likely come to `limit` tokens of the API, with a small margin: a
-/// result that just fills the budget would be above it after the next message.
+/// Returns how many of our tokens most likely make `limit` tokens of the API, less a small margin.
+/// Without it, a result that just fills the budget would exceed it after the next message.
 fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     let least = limit.min(LEAST_MESSAGES);
     let likely = after.counted_within(limit - limit / MARGIN, |it| it.tokens);
@@ -204,7 +205,7 @@ fn likely_tokens(limit: u64, after: &Calibrator, notes: &mut Notes) -> u64 {
     least
 }
 
-/// The part of a budget that stays free where the API's count is an estimate.
+/// The fraction of a budget that stays free if the API's count is an estimate.
 const MARGIN: u64 = 64;
 
 fn least_anyway(least: u64, after: &Calibrator) -> String {
@@ -220,17 +221,17 @@ fn warn_tight(limit: u64, after: &Calibrator, what: &str, notes: &mut Notes) {
     );
 }
 
-/// The tokens of a summary where the policy does not set any.
+/// The length of the summary in tokens if the policy does not set one.
 const SUMMARY_TOKENS: u64 = 2_000;
 
-/// Everything that determines a compaction.
+/// Everything that determines the result of a compaction.
 pub(super) struct Plan<'a> {
     pub(super) options: &'a Options,
     pub(super) environment: &'a Environment,
     pub(super) limits: Limits,
 }
 
-/// The size of a session before anything changes.
+/// The size of a session before any change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SizeBefore {
     pub(super) size: Size,
@@ -250,25 +251,25 @@ impl<'a> Plan<'a> {
         &self.options.policy
     }
 
-    /// The budget that was asked for, in our tokens.
+    /// Returns the requested budget, in our tokens.
     pub(super) fn budget(&self) -> Option<BudgetRequest> {
         let tokens = self.options.budget?;
         Some(self.budget_of(self.limits.target.unwrap_or(tokens), self.options.keep))
     }
 
-    /// A budget of `tokens` that keeps at least `keep`.
+    /// Returns a budget of `tokens` that keeps at least `keep`.
     pub(super) fn budget_of(&self, tokens: u64, keep: Keep) -> BudgetRequest {
         BudgetRequest { tokens, keep, pins: self.options.pins.clone() }
     }
 
-    /// What the policy keeps.
+    /// Returns how much the policy keeps.
     pub(super) fn keep(&self, before: &SizeBefore) -> Keep {
         let keep = &self.policy().keep;
         Keep { messages: keep.messages, turns: keep.turns, tokens: self.recent_tokens(before) }
     }
 
-    /// Smaller amounts to keep if the policy keeps too much, largest first. What flags keep does
-    /// not shrink.
+    /// Returns smaller amounts to keep, largest first, for when the policy keeps too much. Amounts
+    /// set by flags do not shrink.
     pub(super) fn smaller_keeps(&self, before: &SizeBefore) -> Vec<Keep> {
         if self.options.keep.is_some() {
             return vec![self.options.keep];
@@ -281,8 +282,8 @@ impl<'a> Plan<'a> {
         keeps
     }
 
-    /// How many tokens the latest messages may have: as many as the policy says, and no more
-    /// than the target leaves for them.
+    /// Returns the maximum tokens of the latest messages: the policy's number, limited to what the
+    /// target leaves for them.
     fn recent_tokens(&self, before: &SizeBefore) -> Option<u64> {
         let system = before.system_tokens;
         let recent = self.policy().recent_tokens(self.environment.model_window, system)?;
@@ -291,26 +292,26 @@ impl<'a> Plan<'a> {
         Some(recent.min(room))
     }
 
-    /// The length to ask for.
+    /// Returns the summary length to request.
     pub(super) fn summary_length(&self, before: &SizeBefore) -> u64 {
         let length = self.policy().summary.length(before.size.tokens);
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// The writer within a budget. The summary gets the room that the budget leaves, unless a flag
-    /// sets its length.
+    /// Returns the writer within a budget. The summary gets the tokens that the budget leaves,
+    /// unless a flag sets its length.
     pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer> {
         let length = self.options.summary_tokens;
         let mut writer = self.by_model(length, notes)?;
         let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
-        // Models cannot count, so the budget is the limit and not the policy's factor.
+        // Models cannot count tokens, so the limit is the budget, not the policy's factor.
         if let Some(model) = model {
             model.most_percent = model.most_percent.max(USUAL_PERCENT);
         }
         Ok(writer.unwrap_or_else(|| self.by_code(length)))
     }
 
-    /// The model that summarizes, if one may be asked.
+    /// Returns the writer that asks a model, if one may be asked.
     pub(super) fn by_model(
         &self,
         tokens: Option<u64>,
@@ -329,17 +330,17 @@ impl<'a> Plan<'a> {
         Ok(Some(writer))
     }
 
-    /// A summary by code of at most so many tokens.
+    /// Returns a writer that uses code, for at most this many tokens.
     pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
         Writer::offline(self.policy().summary.offline(), tokens)
     }
 
-    /// Whether only a model may write the summary.
+    /// Returns true if only a model may write the summary.
     pub(super) fn needs_model(&self) -> bool {
         self.environment.model.is_some() && self.policy().summary.on_failure() == Fallback::Fail
     }
 
-    /// How the session is summarized, whatever writes the summary.
+    /// Returns the options for summarizing that do not depend on the writer.
     pub(super) fn summary(&self) -> summarize::Plan {
         let summary = &self.policy().summary;
         summarize::Plan {
@@ -355,23 +356,23 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Recognises the summaries of earlier compactions.
+    /// Recognizes the summaries of earlier compactions.
     pub(super) fn recognizer(&self) -> Recognizer {
         recognizer(self.policy().summary.header.as_deref())
     }
 
-    /// Whether old records leave the session.
+    /// Returns true if old records leave the session.
     pub(super) fn drops_old(&self) -> bool {
         self.policy().mode != Mode::PruneOnly
     }
 
-    /// Whether the records that leave are summarized.
+    /// Returns true if the records that leave are summarized.
     pub(super) fn summarizes(&self) -> bool {
         self.policy().summary.method != Method::None
     }
 
-    /// Whether the policy prunes at that time. A policy that only prunes has no summary to wait
-    /// for.
+    /// Returns true if the policy prunes at this time. A policy that only prunes does so first,
+    /// because it has no summary to wait for.
     pub(super) fn prunes(&self, when: When) -> bool {
         match (self.policy().mode, self.policy().prune.when) {
             (Mode::SummaryOnly, _) => false,
@@ -380,8 +381,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The cache that must be cold before anything is pruned. `last_change` is the fallback for the
-    /// time of the last call.
+    /// Returns the cache that must be cold before anything is pruned. `last_change` is used if the
+    /// time of the last call is unknown.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
             ttl: self.policy().prune.cache_ttl?.0,
@@ -390,13 +391,13 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Whether old results are cleared, where trimming leaves so much.
+    /// Returns true if old results are cleared when trimming leaves this size.
     pub(super) fn clears(&self, left: &Size) -> bool {
         self.policy().prune.clear == Clear::Always || self.limits.is_over(left)
     }
 }
 
-/// `keep` with all its numbers changed.
+/// Returns `keep` with each of its numbers scaled.
 pub(super) fn scaled(keep: Keep, scale: impl Fn(u64) -> u64) -> Keep {
     Keep {
         messages: keep.messages.map(&scale),

@@ -1,5 +1,5 @@
-//! Pruning as the policy says: long results are trimmed; if that is not enough, old ones
-//! are cleared.
+//! Prunes by the policy: long results are trimmed and, if that is not enough, old results are
+//! cleared.
 
 use crate::counter::MessageCounter;
 use crate::prune::{
@@ -22,14 +22,14 @@ pub(super) struct Pruned {
     pub(super) size: Size,
 }
 
-/// The rules of a policy, without and with the clearing of old results.
+/// The pruning rules of a policy, without and with clearing old results.
 pub(super) struct Rules {
     trims: Option<Options>,
     clears: Option<Options>,
 }
 
 impl Rules {
-    /// What is pruned at that time.
+    /// Returns the rules that the policy applies at this time.
     pub(super) fn at(plan: &Plan<'_>, when: When, content: &Content) -> Self {
         let rules = |clears, never| {
             let wanted = plan.policy().prune.clear != never && plan.prunes(when);
@@ -41,14 +41,14 @@ impl Rules {
         Self { trims: rules(false, Clear::Always), clears: rules(true, Clear::Never) }
     }
 
-    /// What a survey must find out for the rules; `None` without rules.
+    /// Returns what a survey needs to gather facts for the rules, or `None` without rules.
     pub(super) fn questions(&self, plan: &Plan) -> Option<(&Options, MessageCounter)> {
         Some((self.clears.as_ref().or(self.trims.as_ref())?, plan.environment.counter))
     }
 }
 
-/// Whether anything may be pruned. If nothing says when the last call was, the cache may
-/// be warm, and nothing is pruned.
+/// Returns true if results may be pruned. If the time of the last call is unknown, the cache may be
+/// warm, and nothing is pruned.
 fn may_change(
     plan: &Plan<'_>,
     content: &Content,
@@ -58,14 +58,14 @@ fn may_change(
     let cache = plan.cache(content.last_change);
     prune::is_cold(cache.as_ref(), last_call).unwrap_or_else(|| {
         notes.warn(
-            "nothing tells when the last call was: nothing is pruned; --last-call TIME tells",
+            "nothing is pruned, because the time of the last call is unknown; set it with --last-call TIME",
         );
         false
     })
 }
 
-/// Decides what pruning does to a surveyed session, and returns the size that is left. The survey
-/// keeps the verdicts only if they are to be applied.
+/// Decides what to prune in a surveyed session, and returns the size that is left. The survey keeps
+/// the verdicts only if they will be applied.
 pub(super) fn decide<'p>(
     plan: &Plan<'_>,
     content: &Content,
@@ -86,7 +86,7 @@ pub(super) fn decide<'p>(
     if let Some(clears) = &rules.clears
         && plan.clears(&size)
     {
-        // Decided from the original results, so that each handle names the original.
+        // Uses the original results, so that each handle names the original text.
         verdicts = verdicts.under(clears);
         judged = judge(plan, &verdicts, may, notes);
     }
@@ -94,7 +94,7 @@ pub(super) fn decide<'p>(
     judged
 }
 
-/// The size that is left; `None` if too little is freed.
+/// Returns the size that is left, or `None` if too little is freed.
 fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
     if !may {
         return None;
@@ -108,7 +108,7 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
     Some(verdicts.size())
 }
 
-/// Carries out the verdicts of a survey, and changes nothing else.
+/// Applies the verdicts of a survey, and changes nothing else.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,
@@ -152,7 +152,7 @@ pub(super) fn carry_out(
     Ok(content.with(file))
 }
 
-/// Prunes the result of a rung, or what is sent, if the policy prunes at that time.
+/// Prunes the result of an attempt, or the messages to send, if the policy prunes at this time.
 pub(super) fn prune(
     plan: &Plan<'_>,
     when: When,
@@ -218,7 +218,7 @@ mod tests {
         plan
     }
 
-    /// The session after the first pruning, and the notes.
+    /// Returns the session after the first pruning, and the notes.
     fn first(setup: &Setup, session: &str) -> (Option<String>, Vec<String>) {
         let plan = &setup.plan();
         let content = content(session);
@@ -292,7 +292,7 @@ mod tests {
         plan.policy.prune.cache_ttl = Some(FixedSpan(Duration::from_secs(300)));
         let (new, notes) = first(&plan, &session(2, 200));
         assert_eq!(new, None);
-        assert!(notes[0].starts_with("nothing tells when the last call was"), "{notes:?}");
+        assert!(notes[0].starts_with("nothing is pruned, because"), "{notes:?}");
         let said = session(2, 200).replace("\"Fixed", "\"x\",\"ts\":-900,\"y\":\"Fixed");
         assert!(first(&plan, &said).0.is_some());
     }

@@ -1,4 +1,4 @@
-//! How the compaction of one session ended.
+//! Reports how the compaction of a session ended.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::summarize::Summing;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is smaller.
+    /// The session is smaller.
     Compacted,
-    /// It is smaller, but above the target, because what must stay takes more.
+    /// The session is smaller, but above the target, because the part that must stay is larger.
     OverTarget,
     /// Nothing was summarized; the request to the model is smaller.
     Pruned,
-    /// It kept everything.
+    /// Everything was kept.
     #[default]
     NothingToDo,
     /// No trigger fired.
@@ -33,17 +33,18 @@ pub enum Outcome {
     Disabled,
     /// The result would not be smaller.
     NoGain,
-    /// What must stay is above the target, and nothing was written.
+    /// The part that must stay is above the target, and nothing was written.
     Unreachable,
-    /// No model gave a usable summary, and the policy takes no other. Results that were put into
-    /// files stay there, so that the session may be smaller all the same.
+    /// No model gave a usable summary, and the policy accepts no other. Results that were offloaded
+    /// stay in their files, so the session may still be smaller.
     SummaryFailed,
     /// Earlier attempts failed, and the session has not grown since.
     GivenUp,
 }
 
 impl Outcome {
-    /// The outcomes in their order, with their words in reports and in the audit log.
+    /// All outcomes, in the order of their discriminants, with their words in reports and in the
+    /// audit log.
     const WORDS: [(Self, &'static str); 11] = [
         (Self::Compacted, "compacted"),
         (Self::OverTarget, "over-target"),
@@ -58,28 +59,28 @@ impl Outcome {
         (Self::GivenUp, "given-up"),
     ];
 
-    /// The word in reports and in the audit log.
+    /// Returns the word for it in reports and in the audit log.
     pub fn as_str(self) -> &'static str {
         Self::WORDS[self as usize].1
     }
 
-    /// The outcome of that word.
+    /// Returns the outcome with this word.
     pub fn named(word: &str) -> Option<Self> {
         let found = Self::WORDS.into_iter().find(|(_, known)| *known == word);
         found.map(|(outcome, _)| outcome)
     }
 
-    /// Whether a compaction was tried in vain: the audit log has a record of that.
+    /// Returns true if a compaction was tried without success. The audit log records such attempts.
     pub fn is_without_result(self) -> bool {
         matches!(self, Self::NoGain | Self::Unreachable | Self::SummaryFailed)
     }
 
-    /// Whether the session was compacted.
+    /// Returns true if the session was compacted.
     pub fn is_compacted(self) -> bool {
         matches!(self, Self::Compacted | Self::OverTarget)
     }
 
-    /// Whether nothing is left that a person should look at.
+    /// Returns true if there is nothing for a person to look at.
     pub fn is_good(self) -> bool {
         !self.is_without_result() && self != Self::GivenUp
     }
@@ -88,40 +89,40 @@ impl Outcome {
 /// Whether a person should look at a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Attention {
-    /// No.
+    /// No attention is needed.
     #[default]
     None,
-    /// It could not be made smaller.
+    /// The session could not be made smaller.
     Needed,
-    /// The same, and it is left alone from now on, until it has grown.
+    /// The session could not be made smaller, and will be skipped until it has grown.
     LastTime,
 }
 
-/// One thing that was tried.
+/// An attempt to make the session smaller.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attempt {
     /// Its name.
     pub what: &'static str,
-    /// The tokens that it came to.
+    /// The tokens of its result.
     pub tokens: u64,
 }
 
-/// The first step, where the policy prunes before it summarizes.
+/// The name of the first step of a policy that prunes before it summarizes.
 pub const PRUNED_FIRST: &str = "pruned-first";
 
-/// What happened to the ledger's items of one class.
+/// The number of the ledger's items of one class, by what happened to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Survivors {
-    /// The new session has them.
+    /// Items in the new session.
     pub retained: u64,
-    /// The new session refers to them.
+    /// Items that the new session refers to.
     pub recoverable: u64,
-    /// Only a snapshot of the old session has them.
+    /// Items that only a snapshot of the old session has.
     pub lost: u64,
 }
 
-/// The report on one session. The keys are a contract: keys may be added, never removed. The
-/// audit log has its figures under the same names.
+/// The report on one session. The keys are a contract: keys may be added, never removed. The audit
+/// log uses the same names for its figures.
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// The session as the user named it; `None` for stdin.
@@ -129,44 +130,44 @@ pub struct Report {
     /// The line of a conversation in a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Its id in the store.
+    /// The id of the session in the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The policy.
+    /// The name of the policy.
     pub preset: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// [`Outcome::is_good`].
     pub success: bool,
     /// Whether it was a preview.
     pub dry_run: bool,
-    /// The triggers that fired, or `manual` if none did and the user requested it.
+    /// The triggers that fired, or `manual` if none fired and the user requested the compaction.
     pub triggers: Vec<&'static str>,
-    /// Tokens before.
+    /// The tokens before.
     pub tokens_before: u64,
-    /// Tokens after.
+    /// The tokens after.
     pub tokens_after: u64,
-    /// The difference.
+    /// The difference between the two.
     pub freed_tokens: u64,
-    /// The tokens after, divided by those before; `None` for an empty session.
+    /// The tokens after, divided by the tokens before; `None` for an empty session.
     pub ratio: Option<f64>,
-    /// The upper bound of the API's count before, by recorded usage.
+    /// The upper bound of the API's count before the compaction, from recorded usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_tokens: Option<u64>,
-    /// The API's likely count after.
+    /// The API's likely count after the compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_after: Option<u64>,
-    /// The most tokens that the whole context may have.
+    /// The maximum tokens of the whole context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_tokens: Option<u64>,
-    /// The same as the API counts, where an agent recorded usage.
+    /// The same limit in the API's tokens, if an agent recorded usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_tokens: Option<u64>,
-    /// Messages before, without system messages.
+    /// The messages before, without system messages.
     pub messages_before: u64,
-    /// Messages after.
+    /// The messages after, without system messages.
     pub messages_after: u64,
-    /// Records that are kept, without system messages.
+    /// The number of kept records, without system messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_records: Option<u64>,
     /// The number of the first kept record, from 0.
@@ -177,53 +178,52 @@ pub struct Report {
     pub summing: Summing,
     /// Milliseconds until the new content was ready to be written.
     pub duration_ms: u64,
-    /// The summary, where the policy wants it here.
+    /// The summary, if the policy wants it in the report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Its tokens.
+    /// The tokens of the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
-    /// The file of the store with the summaries of the session.
+    /// The file in the store with the summaries of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_file: Option<String>,
-    /// How many places of a model's answer were repaired.
+    /// The number of repairs to a model's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_repairs: Option<usize>,
-    /// The plan, in a preview.
+    /// The plan of a preview.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Forecast>,
     /// The attempts, in order.
     pub attempts: Vec<Attempt>,
-    /// The snapshot of what was replaced.
+    /// The snapshot of the replaced session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
     /// Files of offloaded results that went into the trash because nothing refers to them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_files: Option<Vec<String>>,
-    /// Files of offloaded results that could not be read, so that the summary was made without
-    /// them.
+    /// Files of offloaded results that could not be read. The summary was made without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// The share of the ledger's items that survived, as `ctx-score` has it.
+    /// The share of the ledger's items that survived, as in `ctx-score`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items_kept: Option<f64>,
-    /// The same by class.
+    /// The items that survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: BTreeMap<&'static str, Survivors>,
-    /// Bytes that were appended meanwhile, and carried over.
+    /// Bytes that an agent appended during the compaction, and that were carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
-    /// Why there is no summary.
+    /// The reason why there is no summary.
     #[serde(skip)]
     pub no_summary: Option<PassError>,
-    /// Whether a person should look at it.
+    /// Whether a person should look at the session.
     #[serde(skip)]
     pub attention: Attention,
-    /// When it began.
+    /// The time at which it began.
     #[serde(skip)]
     pub begun: DateTime<Utc>,
-    /// The name of the preset, where the policy is a built-in one: the audit log takes no other
-    /// words.
+    /// The name of the preset, if the policy is a built-in one. The audit log records no other
+    /// names.
     #[serde(skip)]
     pub known_preset: Option<&'static str>,
 }
@@ -234,14 +234,14 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Report {
-    /// Sets how it ended.
+    /// Sets the outcome.
     pub fn end(&mut self, outcome: Outcome) {
         self.outcome = outcome;
         self.success = outcome.is_good();
         self.attention = if self.success { Attention::None } else { Attention::Needed };
     }
 
-    /// Sets how it ended, and the size that is left.
+    /// Sets the outcome and the size that is left.
     pub(super) fn end_at(&mut self, outcome: Outcome, size: &Size) {
         self.end(outcome);
         self.tokens_after = size.tokens;
@@ -267,14 +267,14 @@ impl Report {
         self.duration_ms += next.duration_ms;
     }
 
-    /// Takes note of what models were asked until `now`, and of the time.
+    /// Records the cost of models and the time that has passed until `now`.
     pub(super) fn measure(&mut self, usage: Usage, now: DateTime<Utc>) {
         self.summing.usage = usage;
-        // A clock that was set back measures nothing.
+        // If the clock was set back, the duration is 0.
         self.duration_ms = u64::try_from((now - self.begun).num_milliseconds()).unwrap_or_default();
     }
 
-    /// Takes note of how many of the items of the ledger survived.
+    /// Records how many items of the ledger survived.
     pub fn scored(&mut self, score: &Score) {
         self.items_kept = Some(rounded(score.items_kept()));
         let rows = score.rows().into_iter().filter(|row| row.total > 0);
@@ -285,14 +285,14 @@ impl Report {
         self.survived = survivors.collect();
     }
 
-    /// The fewest tokens that any attempt came to.
+    /// Returns the fewest tokens of any attempt.
     pub fn best(&self) -> u64 {
         let tokens = self.attempts.iter().map(|attempt| attempt.tokens);
         tokens.min().unwrap_or(self.tokens_before)
     }
 }
 
-/// The share that is left; `None` of an empty session.
+/// Returns the share that is left, or `None` for an empty session.
 pub(super) fn ratio(after: u64, before: u64) -> Option<f64> {
     (before > 0).then(|| rounded(after as f64 / before as f64))
 }

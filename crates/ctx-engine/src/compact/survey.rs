@@ -1,5 +1,5 @@
-//! The first reading of a session: all facts about its records that the decisions of a
-//! compaction need.
+//! The first reading of a session, which gathers all facts about its records that the compaction
+//! needs for its decisions.
 
 use crate::counter::{MessageCounter, PRIMING, saturating_u32, tool_bytes};
 use crate::prune::{LastCall, Options, Pruner, Verdicts};
@@ -28,12 +28,12 @@ pub(super) struct Survey<'p> {
     pub(super) size: Size,
     /// Tokens of the system messages, including the priming if one of them comes first.
     pub(super) system_tokens: u64,
-    /// What pruning does to each record; `None` without pruning.
+    /// The pruning verdict on each record; `None` without pruning.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
-    /// The first message that is not understood; for a log, `Content::unread` has it.
+    /// The first message that is not understood. For a log, see `Content::unread`.
     pub(super) unread: FirstUnread,
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Zones {
 }
 
 impl<'p> Survey<'p> {
-    /// Reads a session. `pruning` is what pruning needs to know. A session that is `scored` gets
-    /// its ledger as well.
+    /// Reads a session. `pruning` has the rules and the counter of pruning. If `scored`, also
+    /// builds the ledger.
     pub(super) fn of(
         plan: &Plan<'_>,
         content: &Content,
@@ -74,8 +74,8 @@ impl<'p> Survey<'p> {
         self.entries.len()
     }
 
-    /// Hands on the facts about each record, with its number from 0. Its tokens are those that
-    /// pruning leaves.
+    /// Passes the facts about each record to `handle`, with its number from 0 and the tokens that
+    /// are left after pruning.
     pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.entries.each(|record, entry| {
             let left = self.pruned.as_ref().map(|it| saturating_u32(it.tokens(record)));
@@ -89,7 +89,7 @@ impl<'p> Survey<'p> {
         })
     }
 
-    /// [`Self::each`] without the records that pruning drops.
+    /// Like [`Self::each`], without the records that pruning drops.
     fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<()> {
         self.each(|record, entry| {
             if !self.is_dropped(record) {
@@ -126,7 +126,7 @@ impl<'p> Survey<'p> {
         Ok(zones)
     }
 
-    /// Tokens and messages of the records that stay, without a summary.
+    /// Returns the tokens and messages of the records that stay, without a summary.
     pub(super) fn kept(&self, zones: &Zones) -> Result<Size> {
         let mut size = Size::default();
         self.each_left(|record, entry| {
@@ -355,7 +355,7 @@ mod tests {
     fn an_exchange_is_not_cut() {
         let survey = survey(&session(2, 10));
         let last_two = Keep { messages: Some(2), ..Keep::default() };
-        // The call comes with its result, which is one of the last two.
+        // The call stays with its result, which is one of the last two messages.
         assert_eq!(zones(&survey, last_two).of[6..], [Zone::Keep; 3]);
         assert_eq!(zones(&survey, last_two).of[2], Zone::Old);
     }

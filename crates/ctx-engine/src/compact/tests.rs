@@ -1,4 +1,4 @@
-//! Sessions and options for the tests of all parts, and whole compactions.
+//! Sessions and options for the tests of this module, and tests of whole compactions.
 
 use std::io::{Read, Write};
 use std::ops::{Deref, DerefMut};
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{ErrorKind, Invalid, Notes};
 
-/// Options, which its fields are, and an environment.
+/// The options of a compaction, and its environment.
 pub(super) struct Setup {
     options: Options,
     pub(super) environment: Environment,
@@ -65,7 +65,7 @@ pub(super) fn content(text: &str) -> Content {
     Content::open(file, None, Invalid::Keep, Watch::default()).expect("a session")
 }
 
-/// Gathers the texts of messages, with their lines.
+/// Gathers the texts of messages with their line numbers.
 #[derive(Default)]
 pub(super) struct Texts(pub(super) Vec<(u64, String)>);
 
@@ -85,7 +85,7 @@ pub(super) fn text(content: &Content) -> String {
 
 pub(super) const SYSTEM: &str = "{\"role\":\"system\",\"content\":\"Answer in one word.\"}\n";
 
-/// A turn: a request, a call, its result with this many words, and a reply.
+/// Returns a turn: a request, a call, a result with this many words, and a reply.
 pub(super) fn turn(number: u64, words: usize) -> String {
     let result = format!("word{number} ").repeat(words);
     format!(
@@ -97,13 +97,13 @@ pub(super) fn turn(number: u64, words: usize) -> String {
     )
 }
 
-/// A system message and `turns` turns.
+/// Returns a system message and `turns` turns.
 pub(super) fn session(turns: u64, words: usize) -> String {
     let turns: Vec<String> = (1..=turns).map(|number| turn(number, words)).collect();
     SYSTEM.to_owned() + &turns.concat()
 }
 
-/// The outcome, and the texts for the memory.
+/// Compacts a session, and also returns the texts passed to the memory.
 fn compact(setup: &Setup, session: &str) -> (Report, Option<Compacted>, Texts) {
     let mut notes = Notes::new();
     let source = setup.source(content(session), &mut notes);
@@ -137,7 +137,7 @@ fn the_old_turns_become_a_summary_and_the_others_stay() {
     assert!(texts.0.is_empty() && report.plan.is_none());
 }
 
-/// A session with an unknown kind of message is refused once it is due, and not before.
+/// A session with an unknown kind of message is refused, but only once it is due.
 #[test]
 fn what_is_not_understood_is_not_compacted() {
     let critic = "{\"role\":\"critic\",\"content\":\"x\"}\n";
@@ -181,7 +181,7 @@ fn what_prunes_only_sums_nothing_up() {
     assert_eq!(report.attempts.len(), 1);
     assert_eq!(report.attempts[0].what, "pruned-first");
     assert_eq!(written.matches("chars truncated").count(), 3);
-    // Nothing is long enough.
+    // No result is long enough to be pruned.
     let (report, built, _) = compact(&plan, &session(3, 20));
     assert_eq!((report.outcome, built.is_none()), (Outcome::NoGain, true));
 }
@@ -267,7 +267,7 @@ fn a_flush_takes_all_of_the_session() {
     let text: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
     let text = text.concat();
     assert!(text.contains("file_1") && text.contains("file_4") && !text.contains("Answer in one"));
-    // The same pass as the summary's, or a separate one if nothing is old.
+    // Uses the same pass as the summary, or a separate one if there is nothing to summarize.
     for (turns, builds) in [(4, false), (1, true), (4, true)] {
         assert_eq!(flushed(turns, builds), all);
     }
@@ -282,7 +282,7 @@ fn attempts_end_at_the_target_whatever_the_policy_keeps() {
     let (report, built, _) = compact(&plan, &session);
     assert_eq!(report.outcome, Outcome::Compacted);
     assert!(built.is_some() && report.tokens_after <= 700);
-    // The room is used.
+    // The available space is used.
     assert!(report.tokens_after > 420, "{}", report.tokens_after);
     let tried: Vec<&str> = report.attempts.iter().map(|attempt| attempt.what).collect();
     assert_eq!(tried, ["policy", "budget"]);

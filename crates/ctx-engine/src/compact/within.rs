@@ -1,6 +1,6 @@
-//! One number for the whole context, divided between the latest messages and a summary of the
-//! others. The session is read once; which budget and how much of the tail there is room for is
-//! decided from its entries alone.
+//! Divides one budget for the whole context between the latest messages and a summary of the
+//! others. The session is read once; its entries alone decide the budget and how many of the latest
+//! messages fit.
 
 use crate::allocate::{LEAST_SUMMARY, TooSmall};
 use crate::counter::MessageCounter;
@@ -16,13 +16,13 @@ use crate::split::ZoneCounts;
 use crate::summarize::{self, BudgetPass, BudgetRequest, Needs, Summary, Writer};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// A budget that is too small is raised so often.
+/// How many times a budget that is too small is raised.
 const RAISES: usize = 3;
 
 impl Ladder<'_, '_> {
-    /// The target as a budget, which keeps as much of what the policy keeps as there is room
-    /// for; where the target is too small for what has to stay, the least budget that is not.
-    /// `None` where the result is not smaller than the session.
+    /// Uses the target as a budget, and keeps as much of what the policy keeps as fits. If the
+    /// target is too small for the records that must stay, uses the smallest budget that is large
+    /// enough. Returns `None` if the result is not smaller than the session.
     pub(super) fn share(
         &self,
         attempts: &mut Vec<Attempt>,
@@ -34,7 +34,7 @@ impl Ladder<'_, '_> {
         self.share_of(pass, (&summary, &writer), attempts, notes)
     }
 
-    /// The same of a session that was read already.
+    /// Does the same for a session that has already been read.
     fn share_of<'s>(
         &self,
         mut pass: BudgetPass<'s>,
@@ -43,7 +43,7 @@ impl Ladder<'_, '_> {
         notes: &mut Notes,
     ) -> Result<Option<Candidate>> {
         let (plan, before) = (self.plan, self.before.size.tokens);
-        // A session that is due below its target has to become plainly smaller: the model
+        // A session that is due below its target must become clearly smaller, because the model
         // refused it.
         let target = plan.limits.target.filter(|target| *target < before);
         let tokens = target.unwrap_or(before / 2);
@@ -63,7 +63,7 @@ impl Ladder<'_, '_> {
                         attempts.push(Attempt { what: "budget", tokens });
                         return Ok(self.is_gain(&candidate).then_some(candidate));
                     }
-                    // Its summary could not be made short enough.
+                    // The summary could not be made short enough.
                     Err(error) => {
                         let request = plan.budget_of(0, Keep::default());
                         pass = self.read_for_budget(summary, writer, &request)?;
@@ -78,7 +78,7 @@ impl Ladder<'_, '_> {
         Ok(None)
     }
 
-    /// Without a summary: as much of what the policy keeps as the target leaves room for.
+    /// Without a summary, keeps as much of what the policy keeps as fits the target.
     pub(super) fn keep_fewer(
         &self,
         attempts: &mut Vec<Attempt>,
@@ -107,8 +107,8 @@ impl Ladder<'_, '_> {
         self.write(&mut read, built).map(Some)
     }
 
-    /// Whether a session is smaller, by more than a shorter form of its earlier summary where
-    /// it is above the target still: that would go on for ever.
+    /// Returns true if the session is smaller. A shorter form of the earlier summary alone is no
+    /// gain while the session is still above the target; otherwise this would repeat forever.
     fn is_gain(&self, candidate: &Candidate) -> bool {
         let tokens = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
@@ -116,8 +116,8 @@ impl Ladder<'_, '_> {
         tokens < self.before.size.tokens && (is_new || self.plan.limits.fits(tokens))
     }
 
-    /// One number for the whole context, instead of the attempts of the policy. Nothing else is
-    /// tried, unless what has to stay takes more.
+    /// Uses one budget for the whole context instead of the policy's attempts. Nothing else is
+    /// tried, unless the records that must stay need more.
     pub(super) fn budget(
         &self,
         request: &BudgetRequest,
@@ -188,8 +188,8 @@ impl Ladder<'_, '_> {
         Ok(pass)
     }
 
-    /// The session within the budget that was decided; the inner error where its summary does
-    /// not fit.
+    /// Builds the session within the decided budget. The inner error says that its summary does not
+    /// fit.
     fn made(&self, pass: BudgetPass<'_>, notes: &mut Notes) -> Result<Result<Candidate, TooSmall>> {
         let (mut session, zones) = match pass.finish(notes) {
             Err(PassError { kind: ErrorKind::TooSmall(error), .. }) => return Ok(Err(error)),
@@ -205,7 +205,7 @@ impl Ladder<'_, '_> {
         }))
     }
 
-    /// The zones of all records, given those of the records that pruning did not drop.
+    /// Returns the zones of all records, given the zones of those that pruning did not drop.
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();
@@ -222,7 +222,7 @@ impl Ladder<'_, '_> {
     }
 }
 
-/// Counts a session.
+/// Counts the tokens and messages of a session.
 pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Size> {
     let mut size = Size::default();
     content.each(|record| {

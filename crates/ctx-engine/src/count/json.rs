@@ -10,7 +10,7 @@ use crate::counter::MessageCounter;
 use crate::estimate::{Calibration, CalibrationPass, Estimate, Reply};
 use crate::{ErrorKind, Result, Session};
 
-/// The object of a file, or of the total.
+/// The counts of a file, or the total.
 #[derive(Serialize)]
 pub struct CountJson<'a> {
     /// `file` or `total`.
@@ -32,7 +32,7 @@ pub struct CountJson<'a> {
     model: Option<OfModel<'a>>,
     /// Tokens by kind of content.
     kinds: BTreeMap<&'static str, u64>,
-    /// By what, and the rows.
+    /// The breakdown and its rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,13 +44,13 @@ pub struct CountJson<'a> {
 pub struct CountFormat<'a> {
     /// The tokenizer.
     pub encoding: Encoding,
-    /// The model that is counted for, or its window, if one was named.
+    /// The model to count for, or only its window, if given.
     pub model: Option<OfModel<'a>>,
-    /// The breakdown of the rows, if requested.
+    /// The breakdown, if requested.
     pub by: Option<Breakdown>,
 }
 
-/// The model that is counted for, or the window alone.
+/// The model to count for, or only a window.
 #[derive(Clone, Copy, Serialize)]
 pub struct OfModel<'a> {
     /// The name as given.
@@ -58,7 +58,7 @@ pub struct OfModel<'a> {
     pub model: Option<&'a str>,
     /// Its window.
     pub window: u64,
-    /// For a file: tokens / window.
+    /// For a file: its tokens divided by the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Whether the encoding is the model's own.
@@ -77,7 +77,8 @@ impl<'a> CountFormat<'a> {
         CountJson { name, model: self.model.map(share), ..json }
     }
 
-    /// The total of this many files. Sessions are sent separately, so together they fill no window.
+    /// The total of this many files. Files are sent separately, so the total has no share of the
+    /// window.
     pub fn total(&self, files: usize, counts: &Counts) -> CountJson<'a> {
         CountJson { files: Some(files), ..self.json("total", counts) }
     }
@@ -103,10 +104,11 @@ impl<'a> CountFormat<'a> {
     }
 }
 
-/// A session, calibrated. The keys of its JSON are a contract: new ones may come, none goes.
+/// The calibrated size of a session. The keys of its JSON are a contract: keys may be added, but
+/// none is removed.
 #[derive(Serialize)]
 pub struct Calibrated {
-    /// Whether there is recorded usage to go by.
+    /// Whether the estimate is based on recorded usage.
     #[serde(rename = "calibrated")]
     by_usage: bool,
     counted: u64,
@@ -123,7 +125,7 @@ pub struct Calibrated {
 }
 
 impl Calibrated {
-    /// Reads all of `session`. `model` is the one that `counter` counts for, if it is named.
+    /// Reads all of `session`. `model` is the named model that `counter` counts for.
     pub fn of(
         session: &mut Session,
         counter: MessageCounter,
@@ -157,14 +159,14 @@ impl Calibrated {
         })
     }
 
-    /// The result for people, and its basis.
+    /// Returns the result for people, with its basis.
     pub fn headline(&self) -> String {
         let Estimate { low, tokens, high } = self.estimate;
         let how = if self.by_usage { "calibrated" } else { "no recorded usage" };
         format!("{tokens} tokens, {low} to {high} ({how})")
     }
 
-    /// What was learned, for people, with labels.
+    /// Returns the learned figures for people, with labels.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("counted", self.counted.to_string())];
         if let Some(factor) = self.factor {

@@ -24,33 +24,33 @@ pub use tally::{Breakdown, Row, Share, Tally};
 /// The counts of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Records, whatever they hold.
+    /// The number of records, whatever they contain.
     pub records: u64,
-    /// Size of the original records, with tags and line ends.
+    /// The size of the original records, including tags and line ends.
     pub bytes: u64,
     /// The messages.
     pub tally: Tally,
-    /// Where the bytes are, if requested.
+    /// The bytes by whether and why they are sent, if requested.
     pub reach: Reach,
-    /// What the session says about its model, if requested.
+    /// The model and the usage recorded in the session, if requested.
     pub of_session: OfSession,
-    /// Lines that are no JSON object.
+    /// Lines that are not JSON objects.
     pub bad: BadLines,
-    /// Objects in a format we do not know, counted as text.
+    /// Objects in an unknown format, which are counted as text.
     unknown: u64,
     /// In a batch: objects without a list of messages.
     no_conversation: u64,
 }
 
 impl Counts {
-    /// A text that is no session. Bytes that are not UTF-8 count as U+FFFD.
+    /// Counts a text that is not a session. Bytes that are not UTF-8 count as U+FFFD.
     pub fn of_text(bytes: &[u8], counter: &MessageCounter) -> Self {
         let mut counts = Self { bytes: bytes.len() as u64, ..Self::default() };
         counts.tally.text(counter, &String::from_utf8_lossy(bytes));
         counts
     }
 
-    /// Adds those of other conversations.
+    /// Adds the counts of other conversations.
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.bytes += other.bytes;
@@ -61,7 +61,7 @@ impl Counts {
         self.no_conversation += other.no_conversation;
     }
 
-    /// Warns of what was not counted as messages.
+    /// Warns about lines that were not counted as messages.
     pub fn report(&self, notes: &mut Notes) {
         self.bad.report(notes);
         if self.unknown > 0 {
@@ -107,14 +107,14 @@ impl Counts {
     }
 }
 
-/// Warns of objects of a batch that hold no list of messages.
+/// Warns about objects of a batch without a list of messages.
 pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
     if count > 0 {
-        notes.warn(format_args!("lines that hold no conversation (\"messages\"): {count}"));
+        notes.warn(format_args!("lines without a conversation (\"messages\"): {count}"));
     }
 }
 
-/// The tokens of a session; `None` where its dialect is not known.
+/// Returns the tokens of a session, or `None` if its dialect is unknown.
 pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result<Option<u64>> {
     let mut session = Session::open(session, &Options::default(), Invalid::Keep)?;
     if session.dialect().is_none() {
@@ -130,18 +130,18 @@ pub fn tokens(session: Box<dyn Read + Send>, counter: &MessageCounter) -> Result
     Ok(Some(pass.finish(session.bad()).tally.tokens.total()))
 }
 
-/// How records are counted.
+/// The options for counting.
 #[derive(Clone, Copy)]
 pub struct Plan {
-    /// Counts the messages.
+    /// Counts tokens.
     pub counter: MessageCounter,
     /// Whether each record is a conversation.
     pub batch: bool,
-    /// How many threads count the conversations of a batch.
+    /// The number of threads that count the conversations of a batch.
     pub threads: usize,
-    /// Whether it is asked where the bytes are.
+    /// Whether to count bytes by whether and why they are sent.
     pub reach: bool,
-    /// Whether to read what the session says about its model.
+    /// Whether to read the model and the usage recorded in the session.
     pub of_session: bool,
 }
 
@@ -155,7 +155,7 @@ pub struct CountPass {
 }
 
 impl CountPass {
-    /// New counts.
+    /// Creates a pass.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
         let start = |dialect| {
@@ -172,7 +172,7 @@ impl CountPass {
         }
     }
 
-    /// The next record.
+    /// Counts the next record.
     pub fn push(&mut self, record: &Record<'_>) {
         if self.plan.reach {
             self.counts.reach.record(record, self.dialect);
@@ -181,7 +181,7 @@ impl CountPass {
             None => {
                 let tokens = self.count(record);
                 if let Some(calibration) = &mut self.calibration {
-                    // What is outside the context does not count.
+                    // Records outside the context do not count.
                     calibration.push(record, Some(tokens).filter(|_| !record.is_outside()));
                 }
             }
@@ -195,7 +195,7 @@ impl CountPass {
         }
     }
 
-    /// Counts one record here and now; returns its tokens.
+    /// Counts one record on this thread, and returns its tokens.
     fn count(&mut self, record: &Record<'_>) -> u64 {
         let counter = &self.plan.counter;
         self.counts.seen(record);
@@ -214,7 +214,7 @@ impl CountPass {
         }
     }
 
-    /// The counts; `bad` are the bad lines of the session.
+    /// Returns the counts. `bad` are the bad lines of the session.
     pub fn finish(mut self, bad: &BadLines) -> Counts {
         if let Some(batch) = self.batch {
             self.counts.merge(&batch.finish());
@@ -228,14 +228,14 @@ impl CountPass {
     }
 }
 
-/// What an agent has recorded, and what follows from it.
+/// The model and the usage that an agent has recorded, and the estimate from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfSession {
     /// The model of the last reply.
     pub model: Option<String>,
-    /// Its window, if the file has it.
+    /// The window of the model, if the file has it.
     pub window: Option<u64>,
-    /// The context in the API's tokens, with everything that the file does not have.
+    /// The size of the context in the API's tokens, including the parts that are not in the file.
     pub estimate: Option<Estimate>,
 }
 
@@ -247,7 +247,7 @@ pub struct AnnotatePass<W> {
 }
 
 impl<W: Write> AnnotatePass<W> {
-    /// A pass that writes to `output` and keeps waiting records in `temp`.
+    /// Creates a pass that writes to `output` and keeps waiting records in `temp`.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>, output: W, temp: &Path) -> Self {
         let plan = Plan { threads: 1, ..*plan };
         Self {
@@ -257,7 +257,7 @@ impl<W: Write> AnnotatePass<W> {
         }
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let tokens = self.count.count(record);
         let untagged = record.untagged().into_owned();
@@ -272,7 +272,7 @@ impl<W: Write> AnnotatePass<W> {
         })
     }
 
-    /// Writes the rest; the output comes back.
+    /// Writes the rest and returns the output.
     pub fn finish(self, bad: &BadLines) -> Result<(W, Counts)> {
         Ok((self.outlet.finish(bad.left_out())?, self.count.finish(bad)))
     }
@@ -334,7 +334,7 @@ mod of_session_tests {
         pass.finish(session.bad()).of_session
     }
 
-    /// Only the path counts; an abandoned branch was another request.
+    /// Only the current path counts, because an abandoned branch was another request.
     #[test]
     fn an_agents_own_file_tells_its_model() {
         let line = |id: u32, parent: &str, rest: &str| {
@@ -358,7 +358,7 @@ mod of_session_tests {
         let found = told(&text, true);
         assert_eq!((found.model.as_deref(), found.window), (Some("m-2"), Some(200_000)));
         let estimate = found.estimate.expect("usage is recorded");
-        // That of the branch which was left would be 900.
+        // The abandoned branch would give 900.
         assert!((50..200).contains(&estimate.tokens), "{estimate:?}");
         assert_eq!(told(&text, false), OfSession::default());
     }

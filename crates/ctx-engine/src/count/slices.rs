@@ -1,4 +1,4 @@
-//! What fills a window, by author and by kind.
+//! The contents of a window, by author and by kind.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use super::tally::OfRole;
 pub enum Slice {
     /// System and developer messages.
     System,
-    /// What users wrote.
+    /// Text of users.
     User,
-    /// What the model wrote.
+    /// Text of the model.
     Assistant,
     /// The reasoning of the model.
     Reasoning,
@@ -24,16 +24,16 @@ pub enum Slice {
     Calls,
     /// Results of tools.
     Results,
-    /// Images, sounds, documents.
+    /// Images, sounds and documents.
     Media,
-    /// Parts and texts of no known kind.
+    /// Parts and texts of unknown kinds.
     Other,
-    /// Frames of messages, and what primes the reply.
+    /// The overhead of messages, and the priming of the reply.
     Overhead,
 }
 
 impl Slice {
-    /// All of them, in the order in which they are shown, with their words.
+    /// All slices with their words, in display order.
     pub const ALL: [(Self, &'static str); 9] = [
         (Self::System, "system"),
         (Self::User, "user"),
@@ -46,14 +46,14 @@ impl Slice {
         (Self::Overhead, "overhead"),
     ];
 
-    /// The word for it.
+    /// Returns the word for the slice.
     pub fn as_str(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 }
 
 impl Counts {
-    /// The tokens of each slice; they add up to all.
+    /// Returns the tokens of each slice. They add up to the total.
     pub fn slices(&self) -> [(Slice, u64); 9] {
         let mut slices = Slice::ALL.map(|(slice, _)| (slice, 0));
         let mut add = |slice: Slice, tokens: u64| slices[slice as usize].1 += tokens;
@@ -79,22 +79,22 @@ impl Counts {
             add(Slice::Media, tokens.media);
             add(Slice::Other, tokens.other);
         }
-        // Lines that are no messages.
+        // Lines that are not messages.
         add(Slice::Other, texts);
         slices
     }
 }
 
-/// How many there are of something in a file, and their bytes.
+/// The number and the bytes of something in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// Lines, or values within them.
+    /// The number of lines, or of values within lines.
     pub count: u64,
-    /// Their bytes, line ends included.
+    /// Their bytes, including line ends.
     pub bytes: u64,
 }
 
-/// The bytes of files by what becomes of them.
+/// The bytes of a file by whether and why they are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Reach(BTreeMap<Cow<'static, str>, Volume>);
 
@@ -121,7 +121,7 @@ impl Reach {
         }
         let outside = self.outside(record, dialect, object);
         let around = bytes.saturating_sub(sent + copies + outside);
-        // In a list of messages these are line ends.
+        // In a list of messages, these bytes are line ends.
         if record.presence.is_some() {
             self.add("around what is sent", count, around);
         } else {
@@ -129,7 +129,7 @@ impl Reach {
         }
     }
 
-    /// Adds the messages of a list that are not in the context; gives their bytes.
+    /// Adds the messages of a list that are outside the context. Returns their bytes.
     fn outside(&mut self, record: &Record<'_>, dialect: &dyn Dialect, list: &Object<'_>) -> u64 {
         let Some(portion) = record.portion.as_ref() else {
             return 0;
@@ -161,13 +161,13 @@ impl Reach {
         }
     }
 
-    /// The volumes with their names.
+    /// Returns the volumes with their names.
     pub fn rows(&self) -> impl Iterator<Item = (&str, Volume)> {
         self.0.iter().map(|(what, volume)| (what.as_ref(), *volume))
     }
 }
 
-/// The label of something outside the context: a record, or a message of a list.
+/// Returns the label of a record, or of a message in a list, that is outside the context.
 fn of_outside(why: Outside, object: &Object<'_>) -> Cow<'static, str> {
     match why {
         Outside::NeverSent => {
@@ -203,7 +203,7 @@ mod tests {
         counts
     }
 
-    /// The slices that have tokens.
+    /// Returns the slices that have tokens.
     fn slices(counts: &Counts) -> Vec<(Slice, u64)> {
         let all = counts.slices();
         let sum: u64 = all.iter().map(|(_, tokens)| tokens).sum();
@@ -211,7 +211,7 @@ mod tests {
         all.into_iter().filter(|(_, tokens)| *tokens > 0).collect()
     }
 
-    /// Each part is in one slice by its kind, and text by its author.
+    /// Each part belongs to one slice by its kind; texts belong to the slice of their author.
     #[test]
     fn each_part_is_in_one_slice() {
         let text = |words: &'static str| Part::Text(words.into());

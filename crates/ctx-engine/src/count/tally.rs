@@ -1,4 +1,4 @@
-//! Sums over many messages: by role, by kind of content, by tool.
+//! Sums of tokens over many messages: by role, by kind of content, by tool.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use crate::counter::{ByKind, MessageCounter, PRIMING};
 /// A number of occurrences, and their tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// How many there are: messages, parts, or calls, as the table says.
+    /// The number of messages, parts or calls.
     pub count: u64,
     /// Their tokens.
     pub tokens: u64,
@@ -31,35 +31,34 @@ pub(super) struct OfRole {
     pub(super) tokens: ByKind,
 }
 
-/// The messages of some conversations, counted.
+/// The counts of the messages of some conversations.
 ///
-/// Whichever way they are cut (by role, by kind, by tool), the tokens add up to
-/// [`Tally::tokens`].
+/// However the tokens are divided (by role, by kind, by tool), they add up to [`Tally::tokens`].
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Conversations begun.
+    /// The number of conversations.
     pub conversations: u64,
-    /// Messages counted.
+    /// The number of messages.
     pub messages: u64,
     /// All tokens, by kind.
     pub tokens: ByKind,
     parts: ByKind,
     pub(super) roles: BTreeMap<Role, OfRole>,
     tools: BTreeMap<String, Share>,
-    /// Calls that wait for their result: id to tool. An id may come again; the
-    /// nearest earlier call is meant.
+    /// The tools of calls that wait for a result, by call id. If an id repeats, a result belongs to
+    /// the nearest earlier call.
     open: HashMap<String, String>,
 }
 
 impl Tally {
-    /// A conversation begins: its reply is primed, and no call of the one before is open.
+    /// Starts a conversation: its reply is primed, and calls of the previous one are closed.
     pub fn begin(&mut self) {
         self.conversations += 1;
         self.tokens.overhead += PRIMING;
         self.open.clear();
     }
 
-    /// Counts one message, or what continues one.
+    /// Counts one message, or the continuation of one.
     pub fn message(&mut self, counter: &MessageCounter, message: &Message<'_>) -> ByKind {
         let tokens = counter.message_of(message, |part| {
             let tokens = counter.part(part);
@@ -76,7 +75,7 @@ impl Tally {
         tokens
     }
 
-    /// Counts a text that is no message.
+    /// Counts a text that is not a message.
     pub fn text(&mut self, counter: &MessageCounter, text: &str) -> u64 {
         let tokens = counter.text(text);
         self.parts.text += 1;
@@ -117,14 +116,14 @@ impl Tally {
         self.tools.entry(name.to_owned()).or_default()
     }
 
-    /// The tool a result comes from: that of the call it answers, else the name it bears.
+    /// Returns the tool of a result: that of the call it answers, or else the name in the result.
     fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
         let called = result.id.as_deref().and_then(|id| self.open.remove(id));
         let named = || result.name.as_deref().or(name).unwrap_or("(unknown)").to_owned();
         called.unwrap_or_else(named)
     }
 
-    /// Adds another tally, of other conversations.
+    /// Adds the tally of other conversations.
     pub fn merge(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.messages += other.messages;
@@ -140,7 +139,7 @@ impl Tally {
         }
     }
 
-    /// Messages by role; `(other)` has the rest: the priming of replies, and texts outside
+    /// Messages by role. `(other)` has the rest: the priming of replies, and texts outside
     /// messages.
     pub fn by_role(&self) -> Vec<(String, Share)> {
         let share = |it: &OfRole| Share { count: it.messages, tokens: it.tokens.total() };
@@ -158,13 +157,13 @@ impl Tally {
             .collect()
     }
 
-    /// Calls by tool, with the tokens of the calls and of their results;
-    /// `(other)` holds all that is neither.
+    /// Calls by tool, with the tokens of the calls and of their results. `(other)` has everything
+    /// else.
     pub fn by_tool(&self) -> Vec<(String, Share)> {
         self.with_rest(self.tools.iter().map(|(tool, share)| (tool.clone(), *share)))
     }
 
-    /// The rows, and one more for tokens outside them.
+    /// Adds a row for the tokens outside these rows.
     fn with_rest(&self, rows: impl Iterator<Item = (String, Share)>) -> Vec<(String, Share)> {
         let mut rows: Vec<_> = rows.collect();
         let counted: u64 = rows.iter().map(|(_, share)| share.tokens).sum();
@@ -190,14 +189,14 @@ pub enum Breakdown {
     Reach,
 }
 
-/// How many of something there are, and their size.
+/// The number and the size of something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Its name.
     pub key: String,
-    /// How many.
+    /// The number of occurrences.
     pub count: u64,
-    /// Their tokens, unless it is about bytes.
+    /// Their tokens; `None` if the size is in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
     /// Their bytes.
@@ -206,7 +205,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Their tokens, or their bytes.
+    /// Returns the tokens, or the bytes if there are no tokens.
     pub fn size(&self) -> u64 {
         self.tokens.or(self.bytes).unwrap_or_default()
     }
@@ -223,12 +222,12 @@ impl Breakdown {
         }
     }
 
-    /// Whether its sizes are bytes, and not tokens.
+    /// Returns true if the sizes are bytes, not tokens.
     pub fn is_of_bytes(self) -> bool {
         self == Self::Reach
     }
 
-    /// The rows, largest first; `(other)` is the rest.
+    /// Returns the rows, largest first. `(other)` is the rest.
     pub fn rows(self, counts: &Counts) -> Vec<Row> {
         let of_tokens = |(key, share): (String, Share)| Row {
             key,
@@ -254,7 +253,7 @@ impl Breakdown {
         rows
     }
 
-    /// The sum of all rows.
+    /// Returns the sum of all rows.
     pub fn total(self, counts: &Counts) -> u64 {
         if self.is_of_bytes() { counts.bytes } else { counts.tally.tokens.total() }
     }

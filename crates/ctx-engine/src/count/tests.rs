@@ -86,7 +86,7 @@ fn a_batch_is_counted_alike_on_any_number_of_threads() {
         assert_eq!(counts.bytes, expected.bytes);
         assert_eq!(counts.tally.tokens, expected.tally.tokens);
         assert_eq!(counts.tally.conversations, 19_980);
-        let warned = "lines that hold no conversation (\"messages\"): 20";
+        let warned = "lines without a conversation (\"messages\"): 20";
         assert_eq!(warnings(&counts), [warned]);
     }
 }
@@ -148,7 +148,7 @@ fn a_stream_that_ended_early_stays_so() {
     };
     assert!(!annotate(&tagged("")).0.contains("\"end\""));
     assert!(annotate(&tagged(",\"end\":1")).0.contains("\"end\":1"));
-    // A bad line that is left out was one of those that were announced.
+    // A bad line that is left out was among the announced records.
     let (output, _) = annotate(&format!("broken\n{}", tagged(",\"end\":2")));
     assert!(output.contains("\"end\":1"), "{output}");
 }

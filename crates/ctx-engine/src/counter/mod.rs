@@ -1,9 +1,9 @@
-//! Counts messages: what a model charges for one.
+//! Counts the tokens that a model charges for messages.
 //!
-//! The frame of a message is counted by the rule OpenAI publishes in its cookbook, "How to count
-//! tokens with tiktoken" (`num_tokens_from_messages`): 3 tokens per message and the tokens of its
-//! role, 1 per name and the tokens of the name, and 3 per conversation, which prime the reply. That
-//! rule leaves these open, so they are ours:
+//! The overhead of a message follows the rule in OpenAI's cookbook, "How to count tokens with
+//! tiktoken" (`num_tokens_from_messages`): 3 tokens per message and the tokens of its role, 1 per
+//! name and the tokens of the name, and 3 per conversation, which prime the reply. That rule does
+//! not cover the following cases, so these rules are ours:
 //!
 //! - a call counts as the tokens of its name and of its arguments as written; ids of calls and the
 //!   JSON around them do not count;
@@ -16,8 +16,8 @@
 //! - a part of an unknown kind counts as its JSON text, and long base64 in it like a signature: the
 //!   encrypted reasoning of APIs.
 //!
-//! The record does not say where an image will be sent, so the rule is that of the API whose form
-//! it has:
+//! A record does not say where an image will be sent, so the rule is that of the API whose form the
+//! image has:
 //! - Anthropic (`image`): one for each patch of 28 by 28 pixels; an image is reduced if an edge is
 //!   over 1,568 or the patches are more than 1,568
 //!   (platform.claude.com/docs/en/build-with-claude/vision; the newest models take up to 4,784);
@@ -36,29 +36,28 @@ use ctx_format::{Media, Message, Object, Outline, Part, Tag, ToolResult};
 use ctx_policy::trigger::Size;
 use ctx_tokens::{Encoding, TokenCounter};
 
-/// The frame of a message: 3, and 1 for its role, which is one token in the
-/// encodings of the chat models.
+/// The overhead of a message: 3, plus 1 for its role, which is a single token in the encodings of
+/// the chat models.
 pub const PER_MESSAGE: u64 = 4;
 
-/// Additional tokens for a name.
+/// The additional overhead of a name.
 pub const PER_NAME: u64 = 1;
 
 /// The tokens that prime the reply, once per conversation.
 pub const PRIMING: u64 = 3;
 
-/// An image whose size is not known, a sound, a document: a flat estimate.
+/// The estimate for an image of unknown size, a sound or a document.
 const PER_MEDIA: u64 = 1_000;
 
-/// So many characters of a signature, or of what is encrypted, are a token. Of the tokens that
-/// Claude charges one has 5.0, and of these there are some 1.2 on one of the encodings here
-/// (docs/tokens.md).
+/// The number of characters of a signature or of encrypted text per token. Claude charges one token
+/// for 5.0 characters, and about 1.2 of these equal one token of our encodings (docs/tokens.md).
 pub const SEALED: u64 = 6;
 
-/// From so many characters on a string of nothing but the letters of base64 is no text.
+/// A string of at least this many characters that has only base64 letters is not text.
 const LEAST_BASE64: usize = 256;
 
-/// A number for each kind of content: the tokens of a message, of many messages,
-/// or how many parts of each kind there are.
+/// A number for each kind of content: the tokens of a message or of many messages, or the number of
+/// parts of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByKind {
     /// Text and refusals.
@@ -69,21 +68,21 @@ pub struct ByKind {
     pub calls: u64,
     /// Text of tool results.
     pub results: u64,
-    /// Images, sounds, documents, wherever they stand; by size, or estimated.
+    /// Images, sounds and documents, wherever they are, counted by size or estimated.
     pub media: u64,
-    /// Parts of unknown kinds, as JSON text.
+    /// Parts of unknown kinds, counted as JSON text.
     pub other: u64,
-    /// Frames of messages, their names, the priming of replies.
+    /// The overhead of messages, their names, and the priming of replies.
     pub overhead: u64,
 }
 
 impl ByKind {
-    /// All of them.
+    /// Returns the sum of all kinds.
     pub fn total(&self) -> u64 {
         self.rows().iter().map(|(_, number)| number).sum()
     }
 
-    /// Each kind by its name, in a fixed order.
+    /// Returns each kind with its name, in a fixed order.
     pub fn rows(&self) -> [(&'static str, u64); 7] {
         [
             ("text", self.text),
@@ -118,7 +117,7 @@ impl std::iter::Sum for ByKind {
     }
 }
 
-/// Counts messages with one encoding. Cheap to make and to copy.
+/// Counts messages with one encoding. It is cheap to create and to copy.
 #[derive(Clone, Copy)]
 pub struct MessageCounter {
     encoding: Encoding,
@@ -131,22 +130,23 @@ impl MessageCounter {
         Self { encoding, texts: encoding.counter() }
     }
 
-    /// The encoding it counts with.
+    /// Returns the encoding that it counts with.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// The tokens of a text alone, without any frame.
+    /// Returns the tokens of a text without any overhead.
     pub fn text(&self, text: &str) -> u64 {
         self.texts.count(text)
     }
 
-    /// The tokens of a message with its frame.
+    /// Returns the tokens of a message with its overhead.
     pub fn message(&self, message: &Message<'_>) -> ByKind {
         self.message_of(message, |part| self.part(part))
     }
 
-    /// The same, where the tokens of its parts come from `count`, which is asked once for each.
+    /// Like [`Self::message`], with the tokens of each part from `count`, which is called once per
+    /// part.
     pub fn message_of(
         &self,
         message: &Message<'_>,
@@ -154,7 +154,7 @@ impl MessageCounter {
     ) -> ByKind {
         let mut tokens: ByKind = message.parts.iter().map(count).sum();
         tokens.reasoning += sealed(message, tokens.reasoning);
-        // The continuation of a message has no frame of its own.
+        // The continuation of a message has no overhead of its own.
         if !message.continues {
             let name = message.name.as_deref();
             tokens.overhead += PER_MESSAGE + name.map_or(0, |name| PER_NAME + self.text(name));
@@ -162,7 +162,7 @@ impl MessageCounter {
         tokens
     }
 
-    /// The tokens of one part of a message.
+    /// Returns the tokens of one part of a message.
     pub fn part(&self, part: &Part<'_>) -> ByKind {
         let mut tokens = ByKind::default();
         match part {
@@ -176,7 +176,7 @@ impl MessageCounter {
         tokens
     }
 
-    /// The tokens of a part of an unknown kind.
+    /// Returns the tokens of a part of an unknown kind.
     fn opaque(&self, raw: &str) -> u64 {
         let is_base64 = |text: &str| {
             let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
@@ -190,7 +190,8 @@ impl MessageCounter {
         sealed + self.text(&text.join("\""))
     }
 
-    /// The tokens of a result: text in it is a result, not a text of the conversation.
+    /// Returns the tokens of a result. Text in it counts as a result, not as text of the
+    /// conversation.
     pub fn result(&self, result: &ToolResult<'_>) -> ByKind {
         let inner: ByKind = result.parts.iter().map(|part| self.part(part)).sum();
         ByKind {
@@ -201,10 +202,9 @@ impl MessageCounter {
         }
     }
 
-    /// The total of a record's message, taken from its tag where that is still
-    /// valid: counted with this encoding, the record (`bytes` long without tag
-    /// and line end) unchanged since. Else `message` is read and counted; a
-    /// record without a message has no tokens.
+    /// Returns the tokens of a record's message. They come from its tag if that is still valid: it
+    /// must have the same encoding, and the record must still be `bytes` long without tag and line
+    /// end. Otherwise, `message` is read and counted. A record without a message has no tokens.
     pub fn total<'m>(
         &self,
         tag: Option<&Tag>,
@@ -216,18 +216,19 @@ impl MessageCounter {
     }
 }
 
-/// How much more a message's sealed reasoning counts than its text of `said` tokens.
+/// Returns how many more tokens a message's sealed reasoning counts than its text of `said` tokens.
 pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
     (message.sealed / SEALED).saturating_sub(said)
 }
 
-/// A count or an index in half the memory. No session has more than four billion of anything.
+/// Stores a count or an index in half the memory. No session has more than four billion of
+/// anything.
 pub(crate) fn saturating_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Adds a message to a session's size, with its tokens and the bytes of its tool results. The
-/// sum of tokens is what `ctx-count` says of the session. Returns those of the message.
+/// Adds a message to the size of a session, with its tokens and the bytes of its tool results. The
+/// sum of the tokens equals the count of `ctx-count`. Returns the tokens of the message.
 pub fn add_to_size(
     size: &mut Size,
     outline: &Outline<'_>,
@@ -244,13 +245,13 @@ pub fn add_to_size(
     tokens
 }
 
-/// Bytes of the text in the tool results of a message; of a part of an unknown
-/// kind, of its JSON text.
+/// Returns the bytes of the text in the tool results of a message. A part of an unknown kind counts
+/// as JSON text.
 pub fn tool_bytes(message: &Message<'_>) -> u64 {
     message.results().map(result_bytes).sum()
 }
 
-/// Bytes of the text in one tool result.
+/// Returns the bytes of the text in one tool result.
 pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     let bytes = |part: &Part<'_>| match part {
         Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => text.len() as u64,
@@ -260,15 +261,15 @@ pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
     result.parts.iter().map(bytes).sum()
 }
 
-/// So much of the base64 is looked at: before its size a photo may have a preview.
+/// The bytes of base64 to examine. A photo may have a preview before its size.
 const LOOK_AT: usize = 128 << 10;
 
-/// The longest edge and the most patches of an image that Claude sees unreduced.
+/// The longest edge and the most patches of an image that Claude does not reduce.
 const LONGEST: u64 = 1_568;
 const MOST_PATCHES: u64 = 1_568;
 const PATCH: u64 = 28;
 
-/// The tokens of an image; `None` if the record does not have its size.
+/// Returns the tokens of an image, or `None` if the record does not have its size.
 pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     let rule = match media.kind {
         "image" => claude,
@@ -280,7 +281,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     let within = ["source", "image_url", "inlineData"];
     let inner = within.iter().find_map(|key| object.object_of(key));
     let objects = || inner.iter().chain([&object]);
-    // The model is asked to see little of it.
+    // The image is sent with low detail.
     if objects().any(|object| object.text_of("detail").as_deref() == Some("low")) {
         return Some(85);
     }
@@ -290,7 +291,7 @@ pub fn image_tokens(media: &Media<'_>) -> Option<u64> {
     Some(rule(width, height))
 }
 
-/// Width and height of the image that `data` begins with, in base64 or as a URL of it.
+/// Returns the width and height of the image that begins `data`, which is base64 or a data URL.
 fn size(data: &str) -> Option<(u64, u64)> {
     const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -300,7 +301,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
         None => data,
     };
     let begin = data.get(..LOOK_AT).unwrap_or(data);
-    // The rest of a cut one would be padding that is missing.
+    // A cut that is not a multiple of four would lack its padding.
     let begin = begin.get(..begin.len() / 4 * 4)?;
     let bytes = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT).decode(begin).ok()?;
     let size = imagesize::blob_size(&bytes).ok()?;
@@ -312,7 +313,7 @@ fn size(data: &str) -> Option<(u64, u64)> {
 fn claude(width: u64, height: u64) -> u64 {
     let (long, short) = (width.max(height), width.min(height));
     let patches = |long: u64, short: u64| long.div_ceil(PATCH) * short.div_ceil(PATCH);
-    // The longest edge that fits; the shorter one in proportion.
+    // Finds the longest edge that fits; the shorter edge is in proportion.
     let edges = (1..=long.min(LONGEST)).rev();
     let mut sizes = edges.map(|edge| {
         let other = (short * edge + long / 2) / long;
@@ -352,8 +353,8 @@ mod tests {
         Message::new(role, parts)
     }
 
-    /// The example of the cookbook, whose count for gpt-3.5-turbo, gpt-4 and
-    /// gpt-4o the API confirms there: 129, 129 and 124.
+    /// The example of the cookbook, which gives the API's counts for gpt-3.5-turbo, gpt-4 and
+    /// gpt-4o: 129, 129 and 124.
     #[test]
     fn the_published_example_has_the_published_count() {
         let example = [
@@ -489,7 +490,7 @@ mod tests {
             200 + other("{\"type\":\"redacted_thinking\",\"data\":\"}")
         );
         assert_eq!(other(&format!("\"{}\"", sealed(600))), 100 + counter.text("\""));
-        // A short one, and words, are text.
+        // A short string, and a string of words, are text.
         let short = format!("\"{}\"", sealed(248));
         assert_eq!(other(&short), counter.text(&short));
         let words = format!("\"{}\"", "some words ".repeat(60));
@@ -588,7 +589,7 @@ mod image_tests {
 
     use super::{claude, gemini, image_tokens, openai};
 
-    /// The beginning of a PNG of that size.
+    /// Returns the beginning of a PNG of this size.
     fn png(width: u32, height: u32) -> String {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());
@@ -604,7 +605,7 @@ mod image_tests {
         }
     }
 
-    /// Sizes and charges that the vendors' pages name, and others have measured.
+    /// Sizes and charges from the vendors' pages and from measurements by others.
     #[test]
     fn what_is_published_is_what_is_counted() {
         for (width, height, expected) in [

@@ -1,18 +1,18 @@
 //! Compares our count of a context with the API's.
 //!
-//! We count the messages of a request, and the API reports the size of all of it, including the
-//! system prompt and the tools, by the model's own encoding. From one reply to the next that rest
-//! stays the same, so the increase gives the factor:
+//! We count the messages of a request. The API reports the size of the whole request, including the
+//! system prompt and the tools, in the model's own encoding. That additional part does not change
+//! from one reply to the next, so the increase gives the factor:
 //!
 //! `prompt = earlier prompt + factor × (counted - counted then) + extra`
 //!
-//! where `extra` is what the agent adds to each request and does not record. Both are medians over
-//! the latest replies, which one odd reply does not move. The range is as wide as the formula was
-//! off for these replies; each is compared before it is learned from.
+//! where `extra` is what the agent adds to each request without recording it. Both are medians over
+//! the latest replies, so a single unusual reply does not move them. The range is as wide as the
+//! errors of the formula for these replies. Each reply is compared before it is learned from.
 //!
-//! If a tool has pruned the session since, the file does not hold what was sent, and says nothing
-//! about the factor. The number of the last reply may also be one that a tool has corrected
-//! ([`Calibrator::without`]); it is recognized by its fall.
+//! If a tool has pruned the session, the file no longer has what was sent, and says nothing about
+//! the factor. A tool may also have corrected the number of the last reply
+//! ([`Calibrator::without`]); this is recognized by the fall of the number.
 
 #[cfg(test)]
 mod tests;
@@ -22,31 +22,31 @@ use std::collections::VecDeque;
 use ctx_tokens::{Encoding, Model};
 use serde::Serialize;
 
-/// An estimate of a context in the API's tokens.
+/// An estimate of a context in the tokens of the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Estimate {
-    /// The least that it may be.
+    /// The lower bound.
     pub low: u64,
     /// The likely number.
     pub tokens: u64,
-    /// The most that it may be: what budgets go by.
+    /// The upper bound, which budgets use.
     pub high: u64,
 }
 
-/// A request, as far as it can be compared.
+/// The facts about a request for a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The tokens of its messages, by our count.
     pub counted: u64,
-    /// The tokens of all of it, by the API's.
+    /// The tokens of the whole request, by the API's count.
     pub prompt: u64,
     /// The model.
     pub model: Option<&'a str>,
-    /// Whether what was added since the last request is unchanged, and not pruned.
+    /// Whether everything that was added since the last request is unchanged, so not pruned.
     pub as_sent: bool,
 }
 
-/// Learns from the requests of a session, in their order.
+/// Learns from the requests of a session, in order.
 #[derive(Clone, Debug)]
 pub struct Calibrator {
     encoding: Encoding,
@@ -54,44 +54,44 @@ pub struct Calibrator {
     fit: Fit,
     /// The last request since the last compaction.
     last: Option<Point>,
-    /// By how much its prompt may be off: the API may not have said it.
+    /// The possible error of its prompt, which the API may not have reported.
     doubt: f64,
-    /// The least that requests right after a beginning had besides their messages, if that is
-    /// plausible.
+    /// The least number of tokens besides the messages in requests right after a beginning, if it
+    /// is plausible.
     base: Option<f64>,
     /// Whether any request came right after a beginning.
     has_begun: bool,
 }
 
-/// Our count, and the API's.
+/// The tokens by our count and by the API's.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     counted: f64,
     prompt: f64,
 }
 
-/// Tokens per token of ours for models with an unpublished encoding: Claude's from 1.08 to 1.27 by
-/// session (docs/tokens.md), the newest models up to 1.53.
+/// The API's tokens per token of ours for models with an unpublished encoding. Claude's range from
+/// 1.08 to 1.27 by session (docs/tokens.md), the newest models up to 1.53.
 const ESTIMATE: f64 = 1.2;
 const MOST: f64 = 1.6;
 
-/// After a compaction: what a request has besides its messages, relative to before. Agents add
-/// files and notes to a summary that they do not record.
+/// The growth of the tokens besides the messages after a compaction. Agents add files and notes to
+/// a summary without recording them.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
 
-/// No agent sends more than this besides the messages. A larger number means that the file begins
-/// in the middle of a session, and a usual number is assumed.
+/// The maximum number of tokens besides the messages that an agent sends. A larger number means
+/// that the file begins in the middle of a session, so the usual number is assumed.
 const MOST_BESIDE: u64 = 100_000;
-/// Recorded sessions had from 20,000 to 45,000 (docs/tokens.md).
+/// Recorded sessions have 20,000 to 45,000 (docs/tokens.md).
 const USUAL_BESIDE: u64 = 30_000;
 
-/// A prompt that falls by more than this share had something removed from its context. A tool's
-/// estimate of the rest may be off by this share of the fall.
+/// If a prompt falls by more than this share, something was removed from its context. A tool's
+/// estimate of the rest may be wrong by this share of the fall.
 const FALL: f64 = 0.1;
 
 impl Estimate {
-    /// For a context without recorded usage. `model` is the one that `encoding` belongs to.
+    /// Estimates a context without recorded usage. `encoding` belongs to `model`.
     pub fn uncalibrated(counted: u64, encoding: Encoding, model: Option<&Model>) -> Self {
         if is_exact(encoding, model) {
             return Self { low: counted, tokens: counted, high: counted };
@@ -104,14 +104,14 @@ impl Estimate {
         Self { low: whole(low.floor()), tokens: whole(tokens.round()), high: whole(high.ceil()) }
     }
 
-    /// Whether the range holds `tokens`.
+    /// Returns true if `tokens` is within the range.
     pub fn holds(&self, tokens: u64) -> bool {
         (self.low..=self.high).contains(&tokens)
     }
 }
 
 impl Calibrator {
-    /// A calibrator that has learned nothing; `encoding` is ours.
+    /// Creates a calibrator that has learned nothing. `encoding` is the encoding of our counts.
     pub fn new(encoding: Encoding) -> Self {
         Self {
             encoding,
@@ -124,12 +124,12 @@ impl Calibrator {
         }
     }
 
-    /// The next request of the session. What it is compared with is [`Self::estimate`] of the
-    /// same count, before.
+    /// Learns from the next request of the session. It is compared with [`Self::estimate`] of the
+    /// same count before the request.
     pub fn learn(&mut self, request: &Request<'_>) {
         let new = Point { counted: request.counted as f64, prompt: request.prompt as f64 };
         if self.model.as_deref() != request.model {
-            // Another encoding: neither steps nor sizes of before hold.
+            // The encoding differs, so neither earlier steps nor earlier sizes apply.
             let model = request.model.and_then(ctx_tokens::model);
             let is_exact = is_exact(self.encoding, model);
             self.fit = Fit::new(if is_exact { 1.0 } else { ESTIMATE });
@@ -152,12 +152,13 @@ impl Calibrator {
         self.last = Some(new);
     }
 
-    /// A compaction: the next request does not extend the last one.
+    /// Records a compaction: the next request does not extend the last one.
     pub fn compacted(&mut self) {
         self.last = None;
     }
 
-    /// The estimate of a context whose messages are `counted`; `None` if no request shows it.
+    /// Estimates a context whose messages have `counted` tokens. Returns `None` if no request gives
+    /// a basis.
     pub fn estimate(&self, counted: u64) -> Option<Estimate> {
         let counted = counted as f64;
         if let Some(last) = self.last {
@@ -175,8 +176,8 @@ impl Calibrator {
         ))
     }
 
-    /// The most tokens by our count whose estimate is at most `tokens`, where `expected` picks the
-    /// figure of the estimate. `tokens` where no request tells.
+    /// Returns the largest count of ours whose estimate is at most `tokens`, where `expected`
+    /// selects the figure of the estimate. Returns `tokens` if no request gives a basis.
     pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
         let fits = |counted| {
             let estimate = self.estimate(counted);
@@ -194,34 +195,35 @@ impl Calibrator {
         least
     }
 
-    /// The likely size of the last request after `freed` of its tokens, by our count, are removed;
-    /// never more than it was. `None` without a request since the last compaction.
+    /// Returns the likely size of the last request after `freed` of its tokens, by our count, are
+    /// removed. It never exceeds the original size. Returns `None` without a request since the last
+    /// compaction.
     pub fn without(&self, freed: u64) -> Option<u64> {
         let last = self.last?;
-        // No text has fewer tokens than we count.
+        // No text has fewer tokens than our count.
         let messages = (last.counted - freed as f64).max(0.0);
         let rest = last.prompt - self.fit.factor * freed as f64;
         Some(whole(rest.max(messages).min(last.prompt).round()))
     }
 
-    /// The API's tokens per token of ours.
+    /// Returns the API's tokens per token of ours.
     pub fn factor(&self) -> f64 {
         self.fit.factor
     }
 
-    /// What a request has besides its messages: the system prompt, the tools, and what came before
-    /// the file began. `None` if no request shows it.
+    /// Returns the tokens of a request besides its messages: the system prompt, the tools, and
+    /// anything before the beginning of the file. Returns `None` if no request shows it.
     pub fn base(&self) -> Option<u64> {
         let base = self.last.map(|last| self.base_of(last));
         base.or_else(|| self.base_behind()).map(|base| whole(base.round()))
     }
 
-    /// The model of the last request.
+    /// Returns the model of the last request.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// [`Self::base`] after a compaction and before the next request.
+    /// Returns [`Self::base`] for the time between a compaction and the next request.
     fn base_behind(&self) -> Option<f64> {
         self.base.or(self.has_begun.then_some(USUAL_BESIDE as f64))
     }
@@ -235,46 +237,48 @@ fn is_exact(encoding: Encoding, model: Option<&Model>) -> bool {
     model.is_some_and(|model| model.exact && model.encoding == encoding)
 }
 
-/// A number of tokens: none is less than 0.
+/// Converts to a number of tokens, which is at least 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Such a cast saturates.
 fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// From how many of the latest requests.
+/// The number of latest requests to learn from.
 const WINDOW: usize = 64;
 
-/// The factor that is taken at first counts as much as so many tokens of ours.
+/// The initial factor has the weight of this many of our tokens.
 const WEIGHT: f64 = 6_000.0;
 
-/// What a request adds without recording it, at first, with the weight of this many requests.
+/// The initial estimate of what a request adds without recording it, with the weight of this many
+/// requests.
 const EXTRA: f64 = 40.0;
 const EXTRA_WEIGHT: usize = 3;
 
-/// Impossible factors are outside this range.
+/// Factors outside this range are impossible.
 const FACTORS: (f64, f64) = (0.5, 3.0);
 
-/// How often the two are fitted to each other.
+/// How many times the factor and the addition are fitted to each other.
 const ROUNDS: usize = 3;
 
-/// The formula may be off by this, and by this share of what is added, times a number.
+/// The formula may be wrong by this, plus this share of the added tokens, multiplied by
+/// `Fit::times`.
 const OFF: f64 = 80.0;
 const OFF_SHARE: f64 = 0.1;
 
-/// That number at first, as of one request, and at least; and the share of the requests in which
-/// it has to be enough.
+/// The initial value of `Fit::times`, which counts as one request, its minimum, and the share of
+/// requests whose error it must cover.
 const TIMES: f64 = 3.0;
 const LEAST_TIMES: f64 = 1.0;
 const ENOUGH: f64 = 0.97;
 
-/// What requests have added, and the fit.
+/// The tokens that requests have added, and the fit to them.
 #[derive(Clone, Debug)]
 struct Fit {
     /// The factor before anything is learned.
     prior: f64,
-    /// Our count, and the API's.
+    /// The added tokens, by our count and by the API's.
     steps: VecDeque<(f64, f64)>,
-    /// How far the formula was off, as that number.
+    /// The errors of the formula, as values of `times`.
     misses: VecDeque<f64>,
     factor: f64,
     extra: f64,
@@ -293,17 +297,17 @@ impl Fit {
         }
     }
 
-    /// The API's tokens for messages of this size by our count.
+    /// Returns the API's tokens for messages of this size.
     fn step(&self, counted: f64) -> f64 {
         self.factor * counted + self.extra
     }
 
-    /// How far that may be off.
+    /// Returns the possible error of [`Self::step`].
     fn off(&self, counted: f64) -> f64 {
         self.times * scale(counted)
     }
 
-    /// A request has added `said`.
+    /// Learns that a request has added `said` tokens.
     fn learn(&mut self, counted: f64, said: f64) {
         let miss = (said - self.step(counted)).abs() / scale(counted);
         push(&mut self.misses, miss);
@@ -338,7 +342,7 @@ fn push<T>(latest: &mut VecDeque<T>, item: T) {
     latest.push_back(item);
 }
 
-/// The value that this share of `values` is not above; there is one.
+/// Returns the value that at least this share of `values` does not exceed. `values` is not empty.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A place in a short list.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -346,7 +350,7 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values[place.min(values.len() - 1)]
 }
 
-/// The value with half of the weight before it; there is one.
+/// Returns the value with half of the weight before it. `values` is not empty.
 fn weighted_median(mut values: Vec<(f64, f64)>) -> f64 {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half: f64 = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;

@@ -1,5 +1,5 @@
-//! Estimates what the agent would send next, in tokens of its API, from the usage that it has
-//! recorded.
+//! Estimates the tokens of the agent's next request, as its API counts them, from the recorded
+//! usage.
 
 mod calibrator;
 mod usage;

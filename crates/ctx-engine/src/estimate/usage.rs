@@ -1,11 +1,12 @@
 //! Compares a session's recorded usage with our count of the same requests.
 //!
 //! A request contained the path before its reply. That includes records in the context and records
-//! that compactions replaced, but not abandoned branches or other agents. So the sum of the tokens
-//! so far is that of the request; after a compaction it starts again with what is left.
+//! that compactions replaced, but not abandoned branches or other agents. The sum of the tokens on
+//! the path is therefore our count of the request. After a compaction, the sum starts again with
+//! the records that are left.
 //!
-//! If a result was pruned or moved out, the file does not hold what was sent. Such a step between
-//! two replies teaches nothing, and its reply is not predicted.
+//! If a result was pruned or offloaded, the file does not have the text that was sent. Nothing is
+//! learned from the step between the two replies around it, and the second reply is not predicted.
 
 use std::ops::RangeInclusive;
 
@@ -18,36 +19,36 @@ use serde::{Serialize, Serializer};
 
 use crate::placeholder::ReplacedResults;
 
-/// What a session's usage taught.
+/// The results of learning from a session's usage.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// Our count of the context.
     pub counted: u64,
     /// The estimate; `None` without recorded usage.
     pub estimate: Option<Estimate>,
-    /// The API's tokens per token of ours.
+    /// The API's tokens per token of our count.
     pub factor: f64,
-    /// What a request has besides its messages.
+    /// The part of a request besides its messages, in tokens.
     pub base: Option<u64>,
     /// The model of the last reply with usage, or else the last one named.
     pub model: Option<String>,
-    /// The window of that model: the session's own figure, or else that of the list of models.
+    /// The window of that model, as recorded in the session or else as listed.
     pub window: Option<u64>,
-    /// The replies with usage, in their order.
+    /// The replies with usage, in order.
     pub replies: Vec<Reply>,
-    /// The last one, unless a compaction followed it.
+    /// The last reply, unless a compaction followed it.
     pub last: Option<LastReply>,
     calibrator: Calibrator,
 }
 
-/// The reply by which an agent knows how long its context is.
+/// The reply from which an agent knows the length of its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastReply {
-    /// Which one it is.
+    /// Identifies the reply.
     pub of: UsageOf,
-    /// The line that it begins in; everything before it was sent.
+    /// The line where it begins. Everything before it was sent.
     pub begins: u64,
-    /// From the first line that has its usage to the last one.
+    /// The lines from the first to the last that have its usage.
     pub lines: RangeInclusive<u64>,
     /// Its usage.
     pub usage: Usage,
@@ -69,22 +70,22 @@ pub struct Reply {
 }
 
 impl Calibration {
-    /// The prompt of the last reply without this many of our tokens; `None` if there is no such
-    /// reply.
+    /// Returns the prompt of the last reply without this many of our tokens, or `None` if there is
+    /// no such reply.
     pub fn without(&self, freed: u64) -> Option<u64> {
         self.last.as_ref()?;
         self.calibrator.without(freed)
     }
 
-    /// A calibrator for the context that a compaction will leave.
+    /// Returns a calibrator for the context after a compaction.
     pub fn behind_compaction(&self) -> Calibrator {
         let mut calibrator = self.calibrator.clone();
         calibrator.compacted();
         calibrator
     }
 
-    /// How many of the replies were foretold, and in how many of these the range held what the
-    /// API said.
+    /// Returns how many replies were predicted, and in how many of these the range included the
+    /// API's number.
     pub fn foretold(&self) -> (usize, usize) {
         let foretold =
             self.replies.iter().filter_map(|reply| Some(reply.estimate?.holds(reply.prompt)));
@@ -92,7 +93,7 @@ impl Calibration {
     }
 }
 
-/// The prediction of the first reply is null.
+/// The prediction for the first reply is null.
 impl Serialize for Reply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut reply = serializer.serialize_struct("Reply", 7)?;
@@ -114,51 +115,52 @@ pub struct CalibrationPass {
     calibrator: Calibrator,
     /// The tokens of the path so far, since the last compaction.
     sum: u64,
-    /// Those in the context.
+    /// The tokens in the context.
     inside: u64,
     model: Option<String>,
     window: Option<u64>,
     run: Run,
-    /// The last reply, whose usage may come again.
+    /// The last reply. Its usage may be repeated.
     open: Option<Open>,
     replies: Vec<Reply>,
     replaced: ReplacedResults,
-    /// How many results so far differ from what was sent.
+    /// The number of results so far that differ from what was sent.
     pruned: u64,
-    /// The same before the last reply that was learned from.
+    /// The same number before the last reply that was learned from.
     pruned_before: u64,
 }
 
-/// A reply whose usage may come again.
+/// A reply whose usage may be repeated.
 struct Open {
     key: Key,
     last: LastReply,
     /// Our count of the messages of its request.
     counted: u64,
     model: Option<String>,
-    /// How many results before it differ from what was sent.
+    /// The number of results before it that differ from what was sent.
     pruned: u64,
 }
 
-/// What a model says until another message comes: a reply, once usage follows.
+/// The model's messages since the last message of another role. They become a reply once usage
+/// follows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     number: u64,
-    /// The sum before it; `None` before the first and off the path.
+    /// The sum before the reply. `None` before the first reply and off the path.
     before: Option<u64>,
-    /// The line that it begins in.
+    /// The line where the reply begins.
     line: u64,
-    /// How many results before it differ from what was sent.
+    /// The number of results before it that differ from what was sent.
     pruned: u64,
-    /// Whether nothing else has come yet.
+    /// Whether the model is still speaking.
     goes_on: bool,
 }
 
-/// Which reply it is; with a number where the record does not say it.
+/// Identifies a reply, with a number if the record does not identify it.
 type Key = (UsageOf, u64);
 
 impl CalibrationPass {
-    /// A calibration that has learned nothing.
+    /// Creates a calibration that has learned nothing.
     pub fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             counter,
@@ -186,7 +188,7 @@ impl CalibrationPass {
         let was_sent = record.presence == Some(Presence::Outside(Outside::BeforeCompaction));
         let is_inside = !record.is_outside();
         if !is_inside && !not_sent && !was_sent {
-            // It is off the path.
+            // The record is off the path.
             let outline = dialect.outline(object);
             if outline.is_some_and(|outline| outline.role == Role::Assistant) {
                 self.run.before = None;
@@ -199,14 +201,14 @@ impl CalibrationPass {
         }
         let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
         if not_sent {
-            // It may show what was sent.
+            // The record may show the usage of what was sent.
             if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
                 self.usage(&usage, record.line);
             }
             return;
         }
         let outline = dialect.outline(object);
-        // The request starts over with a summary, or with a list of messages of several roles.
+        // A summary, or a list of messages of several roles, starts a new request.
         let starts_over = |it: &Outline<'_>| it.is_summary || it.role == Role::Other;
         if outline.as_ref().is_some_and(starts_over) {
             self.compacted(is_inside);
@@ -234,7 +236,7 @@ impl CalibrationPass {
         message.map_or(0, |message| self.counter.message(&message).total())
     }
 
-    /// The path continues after a compaction: with a summary, and with what precedes it in the
+    /// Continues the path after a compaction, with a summary and the records before it in the
     /// context.
     fn compacted(&mut self, is_inside: bool) {
         self.close();
@@ -257,7 +259,7 @@ impl CalibrationPass {
         };
         let key = (usage.of, number);
         match &mut self.open {
-            // The first fragment says where the reply begins, the last one the numbers.
+            // The first fragment shows where the reply begins, and the last one has the numbers.
             Some(open) if open.key == key => {
                 open.last.lines = *open.last.lines.start()..=line;
                 open.last.usage = *usage;
@@ -289,7 +291,7 @@ impl CalibrationPass {
         });
     }
 
-    /// The calibration.
+    /// Returns the calibration.
     pub fn finish(mut self) -> Calibration {
         let last = self.open.as_ref().map(|open| open.last.clone());
         self.close();
@@ -310,7 +312,7 @@ impl CalibrationPass {
 }
 
 impl Run {
-    /// A message in that line, after a total of `sum` tokens.
+    /// Adds a message in this line, after a total of `sum` tokens.
     fn said(&mut self, role: Role, sum: u64, line: u64, pruned: u64) {
         let is_reply = role == Role::Assistant;
         if is_reply && !self.goes_on {

@@ -1,5 +1,5 @@
-//! Tool results that go into files: every other byte of a session stays. The last records wait,
-//! since they may be protected; the others are changed and go on.
+//! Moves tool results into files. Every other byte of a session stays. The last records wait,
+//! because they may be protected; the others are changed and passed on.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -15,16 +15,16 @@ use crate::checks::BoundReasoning;
 use crate::outlet::{Announced, Outlet};
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// Changes the results of a session. The new session waits in a spool, so that nothing of it
-/// leaves before the files that it names are durable.
+/// Changes the results of a session. The new session waits in a spool, so that none of it is
+/// written before the files that it names are durable.
 pub struct ChangePass<C> {
     reading: Reading,
     change: C,
     bound: BoundReasoning,
-    /// `None` when nothing will be written.
+    /// `None` if nothing will be written.
     outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
-    /// How many of `waiting` are replies, which `protect_last` counts.
+    /// The number of replies in `waiting`, for `protect_last`.
     replies: u64,
 }
 
@@ -35,7 +35,8 @@ struct Waiting {
 }
 
 impl<C: Change> ChangePass<C> {
-    /// A pass whose output waits in the folder `temp`; without a folder there is no output.
+    /// Creates a pass whose output waits in the folder `temp`. Without a folder, there is no
+    /// output.
     pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
         Self {
             reading,
@@ -47,7 +48,7 @@ impl<C: Change> ChangePass<C> {
         }
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if self.reading.dialect.is_none() && record.whole_object().is_some() {
             return Err(ErrorKind::UnknownFormat("changed").at(record.line));
@@ -69,7 +70,7 @@ impl<C: Change> ChangePass<C> {
         Ok(())
     }
 
-    /// Passes the last records on unchanged, and returns the change and the new session. `left_out`
+    /// Passes on the last records unchanged, and returns the change and the new session. `left_out`
     /// is the number of input records that were not pushed.
     pub fn finish(mut self, left_out: u64, notes: &mut Notes) -> Result<(C, Option<Spool>)> {
         while !self.waiting.is_empty() {
@@ -80,7 +81,7 @@ impl<C: Change> ChangePass<C> {
         Ok((self.change, spool.transpose().map_err(cannot_wait)?))
     }
 
-    /// Whether the first record that waits comes before the protected replies.
+    /// Returns true if the first waiting record comes before the protected replies.
     fn is_first_free(&self) -> bool {
         let first = self.waiting.front();
         let is_between = first.is_some_and(|first| !first.is_reply);
@@ -108,7 +109,7 @@ impl<C: Change> ChangePass<C> {
     }
 }
 
-/// The output is a temporary file here.
+/// The output is a temporary file, so errors about it are reported as such.
 fn cannot_wait(error: PassError) -> PassError {
     match error.kind {
         ErrorKind::Output(error) => PassError::temporary(error),
@@ -116,7 +117,7 @@ fn cannot_wait(error: PassError) -> PassError {
     }
 }
 
-/// A text with a placeholder for the path of a file, and others for facts about it.
+/// A text with a slot for the path of a file, and others for facts about it.
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
@@ -129,7 +130,7 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
 });
 
-/// The facts about a file that a template may tell.
+/// The facts about a file for a template.
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts<'a> {
     /// The path of the file.
@@ -145,17 +146,17 @@ pub struct FileFacts<'a> {
 }
 
 impl Template {
-    /// The default of `ctx-offload`.
+    /// The default template of `ctx-offload`.
     pub const DEFAULT: &'static str = "Tool result ({call}, {bytes} bytes) is at: {path}";
-    /// The default of older versions.
+    /// The default template of older versions.
     pub const OLDER: &'static str = "Tool result is at: {path}";
 
-    /// Whether it names the call that a result answers.
+    /// Returns true if the template names the call that a result answers.
     pub fn names_call(&self) -> bool {
         self.text.contains("{call}")
     }
 
-    /// The reference to a file.
+    /// Returns the reference to a file.
     pub fn fill(&self, file: &FileFacts<'_>) -> String {
         let fact = |place: &Captures<'_>| match &place[0] {
             "{path}" => file.path.to_owned(),
@@ -168,7 +169,7 @@ impl Template {
         PLACEHOLDER.replace_all(&self.text, fact).into_owned()
     }
 
-    /// The path in a text that is a reference and nothing more. The default template also reads
+    /// Returns the path in a text that is only a reference. The default template also accepts
     /// references of older versions.
     pub fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
         static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
@@ -194,7 +195,7 @@ impl FromStr for Template {
             pattern.push_str(&regex::escape(&text[end..place.start()]));
             pattern.push_str(match place.as_str() {
                 "{path}" => r"(?P<path>[^\n]+?)",
-                // Greedy: a command may contain the text that follows.
+                // The match is greedy, because a command may contain the text that follows.
                 "{call}" => r"[^\n]+",
                 "{sha256}" => "[0-9a-f]{64}",
                 _ => "[0-9]+",
@@ -210,13 +211,13 @@ impl FromStr for Template {
     }
 }
 
-/// A change of the results of a session.
+/// Changes the results of a session.
 pub trait Change {
-    /// Sees a call of the session, before any result of its message.
+    /// Receives a call of the session, before any result of its message.
     fn call(&mut self, _call: &Call<'_>) {}
 
-    /// The new content of a result, whose content is now the JSON `raw`; `None` if it stays. `line`
-    /// is the record's.
+    /// Returns the new content of a result, whose current content is the JSON `raw`, or `None` if
+    /// it stays. `line` is the line of the record.
     fn result(
         &mut self,
         line: u64,
@@ -234,21 +235,21 @@ pub enum Substitute {
     Json(String),
 }
 
-/// How records are read.
+/// The options for reading records.
 #[derive(Clone, Copy)]
 pub struct Reading {
     /// The session's dialect.
     pub dialect: Option<&'static dyn Dialect>,
     /// Whether each record is a whole conversation.
     pub batch: bool,
-    /// So many of the last assistant messages stay with all that follows; a session with fewer
-    /// of them stays whole.
+    /// The number of assistant messages at the end that stay, with everything after the first of
+    /// them. A session with fewer stays whole.
     pub protect_last: u64,
 }
 
 impl Reading {
-    /// The untagged bytes of a record with the changes applied; `None` if nothing changes. The
-    /// last messages of a batch record are protected here.
+    /// Returns the untagged bytes of a record with its changes, or `None` if nothing changes. The
+    /// last messages of a batch record are protected.
     pub fn changed(&self, record: &Record<'_>, change: &mut dyn Change) -> Result<Option<Vec<u8>>> {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return Ok(None);
@@ -294,7 +295,7 @@ impl Reading {
         messages.truncate(first.unwrap_or(0));
     }
 
-    /// Refuses a change after which calls and results pair in another way.
+    /// Refuses a change after which different calls and results would pair.
     fn check(
         &self,
         dialect: &dyn Dialect,
@@ -312,12 +313,12 @@ impl Reading {
     }
 }
 
-/// Whether it is one of the messages that `protect_last` counts.
+/// Returns true if it is one of the messages that `protect_last` counts.
 fn is_reply(outline: &Outline<'_>) -> bool {
     outline.role == Role::Assistant && outline.begins_message()
 }
 
-/// Hands the results of one message to `change`.
+/// Passes the results of one message to `change`.
 fn results(
     dialect: &dyn Dialect,
     object: &Object<'_>,
@@ -428,7 +429,7 @@ mod change_tests {
     use super::{Change, Reading, Substitute};
     use crate::{ErrorKind, Result};
 
-    /// Puts this JSON in the place of every result.
+    /// Replaces every result with this JSON.
     struct Put(&'static str);
 
     impl Change for Put {

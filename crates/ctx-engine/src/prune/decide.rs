@@ -1,4 +1,4 @@
-//! Decides about all records by their facts alone.
+//! Decides about all records from their facts.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +28,7 @@ pub(super) enum Verdict {
 pub(super) struct Decisions {
     pub(super) records: Vec<Verdict>,
     pub(super) results: Vec<Option<Replacement>>,
-    /// From this record on all stay unchanged.
+    /// The first of the records at the end that stay unchanged.
     pub(super) protected_from: usize,
 }
 
@@ -47,7 +47,8 @@ impl Decisions {
     }
 }
 
-/// The first of the last `replies` assistant messages. If there are fewer, all is protected.
+/// Returns the first of the last `replies` assistant messages. If there are fewer, all records are
+/// protected.
 fn protected_from(facts: &Facts, replies: usize) -> usize {
     let Some(before) = replies.checked_sub(1) else {
         return facts.records.len();
@@ -63,7 +64,7 @@ struct Decider<'f> {
     facts: &'f Facts,
     options: &'f Options,
     counter: MessageCounter,
-    /// By record, if there is a window.
+    /// Whether each record is before the window; empty if there is no window.
     before_window: Vec<bool>,
     protected_from: usize,
 }
@@ -73,14 +74,14 @@ impl Decider<'_> {
         self.before_window.get(record) == Some(&true)
     }
 
-    /// Whether a record may change: it is a message that nothing protects.
+    /// Returns true if a record may change: it is a message and is not protected.
     fn may_change(&self, index: usize) -> bool {
         let record = self.facts.records[index];
         record.is_conversation() && !record.is_fixed && index < self.protected_from
     }
 
-    /// The replacement of each result. The last result is examined first, so that a note only
-    /// refers to later texts that stay.
+    /// Decides the replacement of each result. The last result is examined first, so that a note
+    /// only refers to later texts that stay.
     fn replacements(&self) -> Vec<Option<Replacement>> {
         let mut replacements = vec![None; self.facts.results.len()];
         let mut later = LaterResults::new(self.facts, self.options);
@@ -104,7 +105,7 @@ impl Decider<'_> {
         replacements
     }
 
-    /// The first note that makes a result smaller, otherwise its shortened text.
+    /// Returns the first note that makes a result smaller, or else its shortened text.
     fn replacement(&self, result: usize, reasons: Reasons) -> Option<Replacement> {
         let size = self.facts.results[result].size;
         let handle = OnceCell::new();
@@ -121,7 +122,8 @@ impl Decider<'_> {
     fn verdicts(&self, replacements: &[Option<Replacement>]) -> Vec<Verdict> {
         let records = &self.facts.records;
         let latest_turn = records.iter().rposition(|record| record.begins_turn);
-        // The first message of the conversation stays: the API may refuse another one there.
+        // The first message of the conversation stays, because the API may reject another one in
+        // its place.
         let is_first = |(at, record): (usize, &RecordFacts)| {
             !self.is_before_window(at) && record.is_conversation()
         };
@@ -175,11 +177,11 @@ impl Decider<'_> {
 /// Why a note replaces a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// It is old.
+    /// The result is old.
     Old,
-    /// The file that it shows was read again later.
+    /// The file in the result was read again later.
     ReadAgain,
-    /// The file that it shows was written later.
+    /// The file in the result was written later.
     Written,
     /// A later result is the same.
     Repeated,
@@ -194,7 +196,7 @@ impl Reason {
         }
     }
 
-    /// The note. The handle after it names the call.
+    /// Returns the note. The handle after it names the call.
     pub(super) fn note(self, options: &Options) -> &str {
         match self {
             Self::Old => options.clear.as_deref().unwrap_or_default(),
@@ -205,7 +207,7 @@ impl Reason {
     }
 }
 
-/// Why a result is not needed, the best reason first.
+/// The reasons why a result is not needed, best first.
 type Reasons = [Option<Reason>; 3];
 
 /// The content of later results.
@@ -213,7 +215,7 @@ struct LaterResults<'f> {
     facts: &'f Facts,
     options: &'f Options,
     files: HashMap<&'f str, LaterFile<'f>>,
-    /// Tool, hash and length of each text that stays.
+    /// The tool, hash and length of each text that stays.
     texts: HashSet<(u32, ShortHash, u64)>,
 }
 
@@ -221,7 +223,7 @@ struct LaterResults<'f> {
 #[derive(Default)]
 struct LaterFile<'f> {
     is_written: bool,
-    /// By the part that is read: the bytes of the largest result.
+    /// The size in bytes of the largest result, by the part of the file that was read.
     reads: HashMap<&'f str, u64>,
 }
 
@@ -259,7 +261,7 @@ impl<'f> LaterResults<'f> {
         reads.into_iter().flatten().any(shows_file).then_some(Reason::ReadAgain)
     }
 
-    /// Adds a result. `stays` says whether its text will be there; a file is written even if the
+    /// Adds a result. `stays` says whether its text will remain. A file is written even if the
     /// result of the call is replaced.
     fn add(&mut self, result: usize, stays: bool) {
         let facts = &self.facts.results[result];

@@ -1,4 +1,4 @@
-//! The decision about a session: reported, checked, and applied while it is written.
+//! The decisions about a session, which are reported, checked, and applied while it is written.
 
 use std::io::Write;
 
@@ -20,12 +20,12 @@ use crate::{ErrorKind, Notes, Result};
 pub struct Decision<'p> {
     waiting: Waiting<'p>,
     pub(crate) verdicts: Verdicts<'p>,
-    /// Whether the verdicts are carried out.
+    /// Whether the verdicts are applied.
     pub(crate) changes: bool,
-    /// What the changes free, if they may be applied.
+    /// The savings of the changes, if they are made.
     pub sums: Sums,
     leaving: Leaving,
-    /// Lines of an agent's log that go without being part of the context.
+    /// Lines of an agent's log that leave without being part of the context.
     pub unsent: Vec<Unsent>,
     /// The new usage of the last reply in an agent's log.
     new_usage: Option<NewUsage>,
@@ -53,7 +53,7 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Reports what would be done, and whether it frees too little to be done.
+    /// Reports the decisions, and whether they free too little to be applied.
     pub(super) fn report_and_check(
         &mut self,
         checks: Option<Checks>,
@@ -89,7 +89,7 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Each change with the line of its record; nothing if no change is made.
+    /// Returns each change with the line of its record, or nothing if no changes are made.
     pub fn freed(&self) -> impl Iterator<Item = (u64, Freed)> {
         let records = if self.changes { self.waiting.records.len() } else { 0 };
         (0..records).flat_map(move |index| {
@@ -115,14 +115,14 @@ impl<'p> Decision<'p> {
         let count = (0..records.len()).filter(is_dropped_line).count();
         if count > 0 {
             notes.info(format_args!(
-                "{} without a message before the window left with it",
+                "{} without a message removed before the window",
                 counted(count, "line")
             ));
         }
     }
 
-    /// Shows the records that remain to the checks. The changed records of a log must be those that
-    /// were decided, and its context must be the same.
+    /// Checks the remaining records. The changed records of a log must be those that were decided,
+    /// and its context must be the same.
     fn check(
         &mut self,
         dialect: &'static dyn Dialect,
@@ -131,10 +131,10 @@ impl<'p> Decision<'p> {
     ) -> Result<()> {
         let plan = self.waiting.plan;
         if let Some((lines, why)) = self.leaving.kept {
-            let stay = if lines == 1 { "line stays" } else { "lines stay" };
-            notes.warn(format_args!("{lines} {stay} that would go: {why}"));
+            let lines = counted(lines, "line");
+            notes.warn(format_args!("kept {lines} that a rule would remove: {why}"));
         }
-        // Changes within a message of a list cannot break what is checked.
+        // Changes within a message of a list cannot break what the checks cover.
         let is_list = self.waiting.log.is_none();
         let changes_none = self.sums.is_empty() && !plan.options.drops(Rule::Copies);
         if self.leaving.is_empty() && (is_list || changes_none) {
@@ -194,7 +194,7 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// The usage of the last reply without what is freed before it.
+    /// Returns the new usage of the last reply, without the tokens freed before it.
     fn new_usage_of(&self, usage: CalibrationPass) -> Option<NewUsage> {
         let records = &self.waiting.records;
         NewUsage::of(&usage.finish(), |line| {
@@ -203,8 +203,8 @@ impl<'p> Decision<'p> {
         })
     }
 
-    /// The edits of a record that remains, and how many bytes of second copies they cut that would
-    /// not have changed otherwise.
+    /// Returns the edits of a record that remains, and how many bytes of second copies they cut in
+    /// records that would not change otherwise.
     fn edits(&self, index: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
         let Some(object) = record.whole_object() else {
             return (Edits::new(), 0);
@@ -228,8 +228,8 @@ impl<'p> Decision<'p> {
         (edits, copied_bytes)
     }
 
-    /// Writes the session and returns the output. `left_out` is the number of records of the input
-    /// that were not pushed.
+    /// Writes the session and returns the output. `left_out` is the number of input records that
+    /// were not pushed.
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W> {
         let Waiting { plan, dialect, announced, .. } = self.waiting;
         let mut outlet = Outlet::new(output, announced, &plan.temp);
@@ -276,13 +276,13 @@ impl<'p> Decision<'p> {
         applied.or(new)
     }
 
-    /// Warns of signed reasoning after a change, once the session is written.
+    /// Warns about signed reasoning after a change, once the session is written.
     pub fn warn_of_reasoning(&self, notes: &mut Notes) {
         self.bound.warn(notes);
     }
 }
 
-/// Reports what each rule frees, and all of them.
+/// Reports how much each rule frees, and the total.
 pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
         return notes.info("nothing to prune");
@@ -298,11 +298,13 @@ pub(crate) fn report_sums(sums: &Sums, notes: &mut Notes) {
 pub(crate) fn report_small_gain(sums: &Sums, notes: &mut Notes) {
     if !sums.is_empty() {
         let gain = sums.total().gain();
-        notes.info(format_args!("{gain} tokens are fewer than --min-gain: nothing was changed"));
+        notes.info(format_args!(
+            "{gain} tokens would be freed, fewer than --min-gain: nothing was changed"
+        ));
     }
 }
 
-/// Reports the lines of an agent's log that go without being part of the context.
+/// Reports the lines of an agent's log that leave without being part of the context.
 fn report_unsent(unsent: &[Unsent], notes: &mut Notes) {
     for Unsent { rule, count, bytes } in unsent {
         let noun = if *rule == Rule::Copies.as_str() { "second copy" } else { "line" };

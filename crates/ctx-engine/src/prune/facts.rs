@@ -1,5 +1,5 @@
-//! The facts about a session that decisions need. They are packed, since a session may have a
-//! million records; what few records have is kept apart.
+//! The facts about a session that decisions need. They are compact, because a session may have a
+//! million records; facts that apply to few records are stored separately.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,45 +26,45 @@ pub(super) struct Facts {
     pub(super) results: Vec<ResultFacts>,
     tools: IndexSet<Option<String>>,
     files: IndexSet<Option<FileUse>>,
-    /// The names of calls in handles, one a line.
+    /// The names of calls in handles, one per line.
     call_names: String,
-    /// By record: what shorter call arguments would free.
+    /// The savings from shorter call arguments, by record.
     pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
-    /// By record, if a rule drops reasoning.
+    /// The reasoning of each record, if a rule drops reasoning.
     pub(super) reasoning: BTreeMap<usize, Reasoning>,
-    /// If there is a window: for each record the number of the first record, from 1, of its
-    /// exchange; 0 outside exchanges.
+    /// If there is a window: for each record, the number of the first record of its exchange, from
+    /// 1; 0 outside exchanges.
     pub(super) exchanges: Vec<u32>,
-    /// By result, if its text was shortened before.
+    /// The handle of each result whose text was shortened before.
     pub(super) handles: BTreeMap<usize, Handle>,
-    /// By result, if its text can be shortened.
+    /// The replacement of each result whose text can be shortened.
     pub(super) shortened: BTreeMap<usize, Replacement>,
-    /// By result, if it has several texts: they are counted one by one in their message.
+    /// The sizes of results with several texts, which are counted one by one in their message.
     pub(super) sizes_in_message: BTreeMap<usize, TextSize>,
 }
 
-/// A record.
+/// The facts about a record.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Independent facts.
 pub(super) struct RecordFacts {
-    /// The role of its message; `None` if it is no message.
+    /// The role of its message; `None` if it is not a message.
     pub(super) role: Option<Role>,
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) is_summary: bool,
     /// Whether it must stay unchanged.
     pub(super) is_fixed: bool,
-    /// Whether it is a reply that neither says nor calls anything.
+    /// Whether it is a reply without text or calls.
     pub(super) is_empty_reply: bool,
     /// Whether it is an incomplete last line.
     pub(super) is_tail: bool,
-    /// The tokens of its message, if they are needed, otherwise 0.
+    /// The tokens of its message if they are needed, otherwise 0.
     pub(super) tokens: u32,
-    /// The number of the first result after its own.
+    /// The number of the first result after those of this record.
     pub(super) results_end: u32,
 }
 
-/// A tool result.
+/// The facts about a tool result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResultFacts {
     /// The hash of the original text, if a handle may name it or a rule compares results.
@@ -78,7 +78,7 @@ pub(super) struct ResultFacts {
     pub(super) size: TextSize,
 }
 
-/// The call of a result.
+/// The facts about the call of a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CallFacts {
     /// An index into the names of tools.
@@ -87,22 +87,22 @@ pub(super) struct CallFacts {
     file: u32,
     /// The position of its name in `call_names`.
     name: u32,
-    /// Whether the call, and with it the result, must stay unchanged.
+    /// Whether the call, and therefore its result, must stay unchanged.
     pub(super) is_fixed: bool,
 }
 
-/// The size of a text; the tokens are 0 if nothing needs them.
+/// The size of a text. The tokens are 0 if they are not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextSize {
     pub(super) tokens: u32,
     pub(super) bytes: u32,
 }
 
-/// What replaces the text of a result: a note, or the shortened text; a handle follows.
+/// The replacement for the text of a result: a note or the shortened text, followed by a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
     pub(super) rule: Rule,
-    /// Why a note takes its place; `None` if the text is shortened.
+    /// Why a note replaces the text; `None` if the text is shortened.
     pub(super) reason: Option<Reason>,
     pub(super) size: TextSize,
 }
@@ -111,12 +111,12 @@ pub(super) struct Replacement {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reasoning {
     pub(super) tokens: u32,
-    /// Whether nothing else is in the message.
+    /// Whether the message has nothing else.
     pub(super) is_all: bool,
 }
 
 impl Facts {
-    /// Adds a record, whose results were added before.
+    /// Adds a record, whose results have already been added.
     pub(super) fn add_record(&mut self, record: RecordFacts) {
         let results_end = saturating_u32(self.results.len() as u64);
         self.records.push(RecordFacts { results_end, ..record });
@@ -141,13 +141,13 @@ impl Facts {
         }
     }
 
-    /// The name of a call in handles.
+    /// Returns the name of a call in handles.
     pub(super) fn call_name(&self, call: CallFacts) -> &str {
         let names = self.call_names.get(call.name as usize..);
         names.and_then(|names| names.lines().next()).unwrap_or_default()
     }
 
-    /// The indexes of a record's results.
+    /// Returns the indexes of a record's results.
     pub(super) fn results_of(&self, record: usize) -> Range<usize> {
         let end = |record: usize| self.records[record].results_end as usize;
         record.checked_sub(1).map_or(0, end)..end(record)
@@ -157,12 +157,12 @@ impl Facts {
         self.tools[self.results[result].call.tool as usize].as_deref()
     }
 
-    /// The file that a result shows, or that its call wrote.
+    /// Returns the file that a result shows, or that its call wrote.
     pub(super) fn file(&self, result: usize) -> Option<&FileUse> {
         self.files[self.results[result].call.file as usize].as_ref()
     }
 
-    /// The handle of a result's original text.
+    /// Returns the handle of a result's original text.
     pub(super) fn handle(&self, result: usize, saved: Saved) -> Cow<'_, Handle> {
         if let Some(earlier) = self.handles.get(&result) {
             return Cow::Borrowed(earlier);
@@ -171,7 +171,7 @@ impl Facts {
         Cow::Owned(Handle::new(hash, size.bytes.into(), self.call_name(call), saved))
     }
 
-    /// The bytes of a result's original text.
+    /// Returns the bytes of a result's original text.
     pub(super) fn original_bytes(&self, result: usize) -> u64 {
         match self.handles.get(&result) {
             Some(earlier) => earlier.bytes,
@@ -179,14 +179,14 @@ impl Facts {
         }
     }
 
-    /// The size of a result within its message.
+    /// Returns the size of a result within its message.
     pub(super) fn size_in_message(&self, result: usize) -> TextSize {
         self.sizes_in_message.get(&result).copied().unwrap_or(self.results[result].size)
     }
 }
 
 impl RecordFacts {
-    /// The facts about a message, without its tokens.
+    /// Returns the facts about a message, without its tokens.
     pub(super) fn of_message(outline: &Outline<'_>, message: &Message<'_>, is_fixed: bool) -> Self {
         Self {
             role: Some(outline.role),
@@ -203,7 +203,7 @@ impl RecordFacts {
         self.role.is_some()
     }
 
-    /// Whether it is a message, and not the system's.
+    /// Returns true if it is a message that is not a system message.
     pub(super) fn is_conversation(&self) -> bool {
         self.role.is_some_and(|role| !role.is_system())
     }
@@ -235,8 +235,8 @@ impl TextSize {
     }
 }
 
-/// The new usage that the agent has recorded with its last reply. Agents trust that number more
-/// than the messages: with the old one they would compact a pruned session as soon as it is opened.
+/// The new usage of an agent's last reply. Agents trust the recorded number more than the messages,
+/// so with the old number they would compact a pruned session as soon as it is opened.
 ///
 /// Claude Code adds the numbers of the last reply, Codex takes the total of its last event that
 /// counts tokens, pi the total of the last reply that was not aborted (docs/agents.md).
@@ -251,9 +251,9 @@ pub(super) struct NewUsage {
 }
 
 impl NewUsage {
-    /// From the `usage` before, and how many tokens are freed before a line. `None` if the request
-    /// of the last reply does not change, or if a compaction follows the reply: agents do not use
-    /// its usage then.
+    /// Computes the new usage from the old `usage` and the tokens freed before a line. Returns
+    /// `None` if the request of the last reply does not change, or if a compaction follows the
+    /// reply, because agents then ignore its usage.
     pub(super) fn of(usage: &Calibration, freed: impl FnOnce(u64) -> u64) -> Option<Self> {
         let last = usage.last.as_ref()?;
         let prompt = usage.without(freed(last.begins))?;
@@ -268,7 +268,7 @@ impl NewUsage {
         })
     }
 
-    /// The bytes of `record` with the new usage; `None` if it does not hold the usage.
+    /// Returns the bytes of `record` with the new usage, or `None` if it does not have the usage.
     pub(super) fn applied_to(&self, record: &Record<'_>, dialect: &dyn Dialect) -> Option<Vec<u8>> {
         let never_sent = record.presence == Some(Presence::Outside(Outside::NeverSent));
         let is_read = never_sent || !record.is_outside();

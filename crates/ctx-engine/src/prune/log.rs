@@ -1,8 +1,8 @@
-//! Which lines leave an agent's log, and what the remaining lines link to then.
+//! Decides which lines leave an agent's log, and relinks the remaining lines.
 //!
-//! Rules of their own drop lines that no model is sent. A line of the context only leaves if the
-//! verdict on its message says so. Lines that others need stay. Before a pruned log is written, the
-//! agent must read the same context from it, except for what was decided.
+//! Some rules drop lines that are not sent to a model. A line of the context leaves only if its
+//! message has that verdict. Lines that others need stay. Before a pruned log is written, the agent
+//! must read the same context from it, except for the decided changes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -19,9 +19,9 @@ use crate::{ErrorKind, PassError, Result};
 #[derive(Default)]
 pub(super) struct LogLines {
     lines: Vec<Line>,
-    /// The ids of lines, each once; lines have indexes into it.
+    /// The ids of lines, each stored once. Lines refer to them by index.
     ids: IndexSet<Box<str>>,
-    /// The reason why no line may leave.
+    /// The reason why no line may leave, if there is one.
     keeps_all: Option<&'static str>,
 }
 
@@ -30,39 +30,39 @@ pub(super) struct LogLines {
 struct Line {
     id: Option<usize>,
     parent: Option<usize>,
-    /// The ids of the lines that it cannot do without.
+    /// The ids of the lines that it needs.
     needs: Vec<usize>,
     good_for: Option<GoodFor>,
-    /// Whether it stays in any case.
+    /// Whether it always stays.
     stays: bool,
     replaces_all: bool,
     bytes: u64,
 }
 
 impl Line {
-    /// Whether it is useless without its parent.
+    /// Returns true if the line is useless without its parent.
     fn depends_on_parent(&self) -> bool {
         matches!(self.good_for, Some(GoodFor::ItsParent | GoodFor::Progress))
     }
 }
 
-/// By line: the rule that drops it.
+/// The rule that drops each line, if any.
 type Dropped = Vec<Option<Rule>>;
 
 /// The records that leave.
 #[derive(Default)]
 pub(super) struct Leaving {
     dropped: Dropped,
-    /// By id that no remaining line has: the id of the nearest ancestor that remains.
+    /// The nearest remaining ancestor of each id that no remaining line has.
     moved: HashMap<usize, Option<usize>>,
-    /// The ids of progress lines among them: no agent looks them up, so links to them stay.
+    /// The ids of progress lines among them. Agents do not look these up, so links to them stay.
     progress: HashSet<usize>,
-    /// How many lines stay only because of their format, and the reason.
+    /// The number of lines that stay only because of their format, and the reason.
     pub(super) kept: Option<(u64, &'static str)>,
 }
 
 impl LogLines {
-    /// The next record. A pinned one `stays`.
+    /// Adds the next record. A pinned record `stays`.
     pub(super) fn push(&mut self, record: &Record<'_>, dialect: &dyn Dialect, stays: bool) {
         let bytes = record.bytes.len() as u64;
         let Some(object) = record.whole_object() else {
@@ -87,7 +87,7 @@ impl LogLines {
         });
     }
 
-    /// Whether a line stays unchanged.
+    /// Returns true if a line stays unchanged.
     pub(super) fn stays(&self, line: usize) -> bool {
         self.lines[line].stays
     }
@@ -112,7 +112,7 @@ impl LogLines {
         Leaving { progress: progress.collect(), dropped, moved, kept }
     }
 
-    /// Applies the rules to single lines.
+    /// Applies the rules to individual lines.
     fn dropped_by_rules(
         &self,
         options: &Options,
@@ -141,8 +141,8 @@ impl LogLines {
         dropped
     }
 
-    /// In some formats the position of a line matters: then lines may only go before one that
-    /// replaces everything before it. Returns how many lines stay, and the reason.
+    /// Keeps lines whose position matters in some formats: only lines before one that replaces
+    /// everything before it may leave. Returns how many lines stay, and the reason.
     fn keep_by_position(
         &self,
         dialect: &dyn Dialect,
@@ -160,7 +160,7 @@ impl LogLines {
         };
         let mut count = 0;
         for (number, rule) in dropped.iter_mut().enumerate().skip(free_until) {
-            // The verdicts decide about the context; what comes of it is checked later.
+            // The verdicts decide about the context, which is checked later.
             let may_go = is_inside(number) && self.keeps_all.is_none();
             if !may_go && rule.take().is_some() {
                 count += 1;
@@ -169,7 +169,7 @@ impl LogLines {
         (count > 0).then_some((count, why))
     }
 
-    /// Keeps the lines that remaining lines need, and the last line, since the agent's next line
+    /// Keeps the lines that remaining lines need, and the last line, because the agent's next line
     /// will be its child.
     fn keep_needed(&self, lines_by_id: &HashMap<usize, usize>, dropped: &mut Dropped) {
         if let Some(last) = self.lines.iter().rposition(|line| line.id.is_some()) {
@@ -190,8 +190,8 @@ impl LogLines {
         }
     }
 
-    /// A line of the context that has a parent keeps some ancestor: some agents read a line without
-    /// a parent as another beginning.
+    /// Keeps an ancestor of each context line that has a parent, because some agents read a line
+    /// without a parent as another beginning.
     fn keep_parents_of_context(
         &self,
         lines_by_id: &HashMap<usize, usize>,
@@ -206,7 +206,7 @@ impl LogLines {
             .collect();
         for parent in orphaned {
             let mut at = lines_by_id.get(&parent);
-            // Up to the first line that is not only good for its parent.
+            // Goes up to the first line that does not depend on its parent.
             while let Some(number) = at {
                 if dropped[*number].take().is_none() {
                     break;
@@ -218,13 +218,13 @@ impl LogLines {
         }
     }
 
-    /// The last line that has each id.
+    /// Returns the last line with each id.
     fn lines_by_id(&self) -> HashMap<usize, usize> {
         let lines = self.lines.iter().enumerate();
         lines.filter_map(|(number, line)| Some((line.id?, number))).collect()
     }
 
-    /// By id that no remaining line has: its nearest remaining ancestor.
+    /// Returns the nearest remaining ancestor of each id that no remaining line has.
     fn moved_ids(&self, dropped: &Dropped) -> HashMap<usize, Option<usize>> {
         let mut parents: HashMap<usize, Option<usize>> = HashMap::new();
         let lines = || self.lines.iter().zip(dropped);
@@ -253,7 +253,7 @@ impl LogLines {
                 let Some(parent) = parents.get(&above) else {
                     break Some(above);
                 };
-                // Parents may form a circle.
+                // Parents may form a loop.
                 at = if path.insert(above) { *parent } else { None };
             };
             moved.extend(path.into_iter().map(|id| (id, ancestor)));
@@ -262,7 +262,7 @@ impl LogLines {
     }
 }
 
-/// The rule for a line that is not in the context.
+/// Returns the rule for a line that is not in the context.
 fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
     match (why, good_for) {
         (Outside::NeverSent, Some(GoodFor::Progress)) => Some(Rule::Progress),
@@ -276,18 +276,18 @@ fn rule_for(why: Outside, good_for: Option<GoodFor>) -> Option<Rule> {
 }
 
 impl Leaving {
-    /// Those of a list of messages, which the verdicts drop.
+    /// Returns the messages of a list that the verdicts drop.
     pub(super) fn of_list(count: usize, verdicts: &Verdicts<'_>) -> Self {
         let dropped = (0..count).map(|record| verdicts.dropped_by(record));
         Self { dropped: dropped.collect(), ..Self::default() }
     }
 
-    /// Whether a record leaves.
+    /// Returns true if a record leaves.
     pub(super) fn has(&self, line: usize) -> bool {
         self.dropped[line].is_some()
     }
 
-    /// Whether no record leaves.
+    /// Returns true if no record leaves.
     pub(super) fn is_empty(&self) -> bool {
         self.dropped.iter().all(Option::is_none)
     }
@@ -313,7 +313,7 @@ impl Leaving {
         dialect.links(object).moved(new_target, edits);
     }
 
-    /// The lines that leave, by rule.
+    /// Returns the lines that leave, by rule.
     pub(super) fn sums(&self, log: &LogLines) -> Vec<Unsent> {
         let mut sums: BTreeMap<Rule, Unsent> = BTreeMap::new();
         for (rule, line) in self.dropped.iter().zip(&log.lines) {
@@ -328,18 +328,18 @@ impl Leaving {
     }
 }
 
-/// What of an agent's log goes by a rule without being part of the context.
+/// The lines or copies that a rule removes from an agent's log without changing the context.
 #[derive(Debug, Serialize)]
 pub struct Unsent {
     /// The name of the rule.
     pub rule: &'static str,
-    /// How many lines go, or second copies.
+    /// The number of lines or second copies.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// Reads the lines that would be written, as the agent would.
+/// Reads the new lines as the agent would.
 pub(super) struct LogCheck {
     view: Box<dyn ViewBuilder>,
     /// The index and the line of each record that was read.
@@ -347,12 +347,12 @@ pub(super) struct LogCheck {
 }
 
 impl LogCheck {
-    /// `None` if the format has no view.
+    /// Returns `None` if the format cannot be read that way.
     pub(super) fn new(dialect: &dyn Dialect) -> Option<Self> {
         Some(Self { view: dialect.log()?.view_builder(), records: Vec::new() })
     }
 
-    /// The next record that remains, with its new bytes.
+    /// Adds the next remaining record with its new bytes.
     pub(super) fn push(&mut self, index: usize, record: &Record<'_>) {
         // A line that is too long comes in pieces, but is one record.
         if record.piece.begins() {
@@ -389,8 +389,9 @@ impl LogCheck {
     }
 }
 
-/// The messages of the context, each as the indexes of its records and how many messages of each
-/// record are outside: numbers of messages change when others leave the same list.
+/// Returns the messages of the context. Each has the indexes of its records and, for each record,
+/// the number of its messages outside the context, because message numbers change when others leave
+/// the same list.
 fn messages(
     records: impl Iterator<Item = usize>,
     presence: impl Fn(usize) -> (Option<Presence>, Option<Portion>),

@@ -3,8 +3,8 @@
 //!
 //! [`Pruner`] gathers facts about each message and decides at the end, so that [`Verdicts`] can say
 //! what each change frees before anything is written. A change that would not make the session
-//! smaller is not made. Pruning twice with the same options is pruning once: a shortened text is
-//! known by its handle.
+//! smaller is not made. Pruning twice with the same options equals pruning once, because a
+//! shortened text is recognized by its handle.
 //!
 //! [`PrunePass`] does this for a whole file, which may be a list of messages or an agent's log.
 
@@ -44,7 +44,7 @@ pub(crate) use shorten::shorten_arguments;
 pub use verdicts::{Freed, Sum, Sums, Verdicts};
 pub(crate) use verdicts::{changed_record, changes_context};
 
-/// The rules to apply; by default none.
+/// The rules to apply; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Shorten long results.
@@ -53,26 +53,27 @@ pub struct Options {
     pub clear: Option<String>,
     /// The rules that take no parameter.
     pub drop: Vec<Rule>,
-    /// Shorten the strings in call arguments that have more characters.
+    /// Shorten strings in call arguments that have more characters than this.
     pub argument_chars: Option<usize>,
     /// Drop all but the last messages. System messages stay and do not count.
     pub window_messages: Option<u64>,
-    /// How many assistant messages at the end stay unchanged, with everything after the first of
-    /// them.
+    /// The number of assistant messages at the end that stay unchanged, together with everything
+    /// after the first of them.
     pub protect_last: usize,
-    /// References to files that hold results; they stay.
+    /// References to files that hold results. They stay.
     pub references: Vec<ReferencePattern>,
     /// The tools whose results may change.
     pub tools: ToolFilter,
-    /// Whether the API wants the user's message first.
+    /// Whether the API requires the first message to be the user's.
     pub user_first: bool,
     /// Whether handles may promise that the originals are saved.
     pub saved: Saved,
 }
 
 impl Options {
-    /// The rules of a compaction's policy; `None` if it prunes nothing. The caller decides whether
-    /// old results are cleared, since a policy may do that only when the rest is not enough.
+    /// Returns the rules of a compaction's policy, or `None` if it does not prune. The caller
+    /// decides whether old results are cleared, since a policy may do that only when the rest is
+    /// not enough.
     pub fn of_policy(
         policy: &ctx_policy::Policy,
         clears: bool,
@@ -102,7 +103,7 @@ impl Options {
         options.has_rules().then_some(options)
     }
 
-    /// What `ctx-prune --drop superseded,duplicates,noise --trim` does.
+    /// Returns the rules of `ctx-prune --drop superseded,duplicates,noise --trim`.
     pub fn lossless(dialect: Option<&dyn Dialect>) -> Self {
         Self {
             trim: Some(Trim::default()),
@@ -115,7 +116,7 @@ impl Options {
         }
     }
 
-    /// Whether there is any rule.
+    /// Returns true if there is any rule.
     pub fn has_rules(&self) -> bool {
         self.trim.is_some()
             || self.clear.is_some()
@@ -124,26 +125,26 @@ impl Options {
             || self.window_messages.is_some()
     }
 
-    /// Whether a rule without a parameter applies.
+    /// Returns true if a rule without a parameter applies.
     pub fn drops(&self, rule: Rule) -> bool {
         self.drop.contains(&rule)
     }
 
-    /// Whether handles may be written.
+    /// Returns true if handles may be written.
     fn leaves_handles(&self) -> bool {
         self.trim.is_some() || self.leaves_notes() || self.drops(Rule::Noise)
     }
 
-    /// Whether notes may replace results.
+    /// Returns true if notes may replace results.
     fn leaves_notes(&self) -> bool {
         self.clear.is_some() || self.drop.iter().any(|rule| rule.leaves_notes())
     }
 }
 
-/// How long texts are shortened.
+/// How texts are shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
-    /// The longest text that stays, in characters.
+    /// The maximum length of a text that stays unchanged, in characters.
     pub max_chars: usize,
     /// The share of `max_chars` that is kept from the beginning of a text.
     pub head_share: Share,
@@ -167,24 +168,24 @@ impl Default for Trim {
     }
 }
 
-/// How one session is pruned.
+/// The options for pruning one session.
 pub struct Plan {
     /// The rules.
     pub options: Options,
-    /// Selects records that stay unchanged.
+    /// Selectors of records that stay unchanged.
     pub pins: Vec<Pin>,
-    /// Only records of this zone change.
+    /// If set, only records of this zone change.
     pub zone: Option<Zone>,
-    /// Nothing changes if fewer tokens would be freed.
+    /// The minimum number of tokens to free. Nothing changes if less would be freed.
     pub min_gain: u64,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether each change is reported, and not only the sums.
+    /// Whether to report each change, not only the sums.
     pub report_changes: bool,
-    /// Whether the size of the session is needed. Then all messages are counted; otherwise only
+    /// Whether the size of the session is needed. If so, all messages are counted; otherwise only
     /// those that may change.
     pub count_all: bool,
-    /// Whether a problem of the input is an error.
+    /// Whether a problem in the input is an error.
     pub strict: bool,
     /// The provider's cache, which must be cold before anything changes.
     pub cache: Option<Cache>,
@@ -192,10 +193,10 @@ pub struct Plan {
     pub temp: PathBuf,
 }
 
-/// A provider's cache of the prompt. A change at the beginning of the session makes it useless.
+/// A provider's cache of the prompt. A change at the beginning of the session invalidates it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// How long the provider keeps it after a call.
+    /// How long the provider keeps the cache after a call.
     pub ttl: Duration,
     /// The time of the last call, for sessions whose records have no times.
     pub last_call: Option<Time>,
@@ -203,7 +204,8 @@ pub struct Cache {
     pub now: DateTime<Utc>,
 }
 
-/// Whether pruning loses no warm cache. `None` if the time of the last call is not known.
+/// Returns true if pruning cannot waste a warm cache, or `None` if the time of the last call is
+/// unknown.
 pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
     let Some(cache) = cache else {
         return Some(true);
@@ -222,7 +224,7 @@ pub struct LastCall {
 }
 
 impl LastCall {
-    /// The next message; `object` holds it.
+    /// Adds the next message, which is in `object`.
     pub fn message(&mut self, role: Role, object: &Object<'_>) {
         let time = Time::of(object);
         self.any = time.or(self.any);
@@ -231,18 +233,18 @@ impl LastCall {
         }
     }
 
-    /// The time of the last reply that has one, otherwise of the last message that has one.
+    /// Returns the time of the last reply that has one, or else of the last message that has one.
     pub fn time(self) -> Option<Time> {
         self.reply.or(self.any)
     }
 }
 
-/// A number of characters or messages; more than memory holds means "all".
+/// Converts a number of characters or messages. A number that exceeds memory means "all".
 pub fn saturating_usize(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Whether each record is before the window; empty if there is no window.
+/// Returns whether each record is before the window; empty if there is no window.
 fn records_before(facts: &Facts, options: &Options) -> Vec<bool> {
     let Some(messages) = options.window_messages else {
         return Vec::new();
@@ -273,15 +275,15 @@ fn known((record, exchange): (&RecordFacts, &u32)) -> KnownFacts {
             begins_message: record.begins_message,
             begins_turn: record.begins_turn,
             tokens: 0,
-            // An earlier summary stays: the messages that it replaced are gone.
+            // An earlier summary stays, because the messages that it replaced are gone.
             pinned: record.is_fixed || record.is_summary,
             exchange: (*exchange > 0).then_some((*exchange).into()),
         }),
     }
 }
 
-/// Keeps more records, so that the conversation begins with a message of the user. No exchange is
-/// cut.
+/// Keeps more records, so that the conversation begins with a message of the user. Exchanges stay
+/// whole.
 fn extend_to_user(facts: &Facts, before: &mut [bool]) {
     let records = &facts.records;
     let is_first = |at: &usize| !before[*at] && records[*at].is_conversation();
@@ -315,8 +317,9 @@ mod window_tests {
     use crate::prune::Options;
     use crate::prune::facts::{Facts, RecordFacts};
 
-    /// Records by role: `s`ystem, `u`ser, `a`ssistant, `-` for no message; in capitals if the
-    /// window keeps them, with a digit if they are in the exchange of that record, from 1.
+    /// Creates records by role: `s`ystem, `u`ser, `a`ssistant, `-` for a line that is not a
+    /// message. Capital letters are kept by the window. A digit is the first record, from 1, of the
+    /// exchange.
     fn facts(records: &[&str]) -> (Facts, Vec<bool>) {
         let mut facts = Facts::default();
         let mut before = Vec::new();
@@ -340,7 +343,7 @@ mod window_tests {
         (facts, before)
     }
 
-    /// The records that stay, from 1, when the user must be first.
+    /// Returns the records that stay, from 1, if the user must be first.
     fn kept(records: &[&str]) -> Vec<usize> {
         let (facts, mut before) = facts(records);
         extend_to_user(&facts, &mut before);
@@ -359,7 +362,7 @@ mod window_tests {
         assert_eq!(kept(&["S", "u", "a", "u", "A", "U"]), [1, 4, 5, 6]);
         assert_eq!(kept(&["u", "a", "U"]), [3]);
         assert_eq!(kept(&["a", "a", "A"]), [1, 2, 3]);
-        // The window keeps the user's second message; what follows it may go.
+        // The window keeps the user's second message, so the messages after it may leave.
         assert_eq!(kept(&["u", "U", "a3", "u3", "A"]), [2, 5]);
         assert_eq!(kept(&["S", "u"]), [1]);
         assert_eq!(kept(&["u", "a", "-", "A"]), [1, 2, 3, 4]);
@@ -367,7 +370,7 @@ mod window_tests {
 
     #[test]
     fn no_exchange_is_cut() {
-        // The exchange of record 2 ends after the third, with which the window could begin.
+        // The exchange of record 2 ends after record 3, where the window could otherwise begin.
         assert_eq!(kept(&["u", "a2", "u", "A", "A2"]), [1, 2, 3, 4, 5]);
     }
 }

@@ -32,13 +32,13 @@ pub(super) struct Waiting<'p> {
     pub(super) records: WaitingRecords,
     /// Set for an agent's log.
     pub(super) log: Option<LogLines>,
-    /// Whether the records have their bytes, and not only their places.
+    /// Whether the bytes of the records are stored, and not only their positions.
     pub(super) has_bytes: bool,
     pub(super) announced: Announced,
 }
 
 impl<'p> PrunePass<'p> {
-    /// With `dry_run` nothing will be written.
+    /// Creates a pass. With `dry_run`, nothing will be written.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, dry_run: bool) -> Self {
         let is_log = dialect.is_some_and(Dialect::is_log);
         Self {
@@ -58,17 +58,18 @@ impl<'p> PrunePass<'p> {
         }
     }
 
-    /// The last call of the model, as far as the records so far tell.
+    /// Returns the last call of the model in the records so far.
     pub fn last_call(&self) -> LastCall {
         self.last_call
     }
 
-    /// Whether pruning loses no warm cache; `None` if the time of the last call is not known.
+    /// Returns true if pruning cannot waste a warm cache, or `None` if the time of the last call is
+    /// unknown.
     pub fn is_cold(&self) -> Option<bool> {
         is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.read_facts(record, zone)?;
@@ -115,7 +116,7 @@ impl<'p> PrunePass<'p> {
         Ok(())
     }
 
-    /// Refuses a session to which the rules cannot be applied. In an agent's log a window would
+    /// Refuses a session to which the rules cannot be applied. In an agent's log, a window would
     /// remove messages that the agent sends.
     fn refuse_unsupported(&self, line: u64) -> Result<()> {
         let Waiting { plan, dialect, ref log, .. } = self.waiting;
@@ -130,7 +131,7 @@ impl<'p> PrunePass<'p> {
         rewritable(dialect, done, Some(line)).map(|_| ())
     }
 
-    /// Decides, reports and checks. Nothing changes unless it `may`.
+    /// Decides, reports and checks. Nothing changes unless `may` is true.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>> {
         if self.waiting.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
@@ -141,7 +142,7 @@ impl<'p> PrunePass<'p> {
     }
 }
 
-/// The report of pruning.
+/// The report on pruning.
 #[derive(Serialize)]
 pub struct PruneReport<'a> {
     name: Option<&'a str>,
@@ -152,7 +153,7 @@ pub struct PruneReport<'a> {
     changes: u64,
     freed_tokens: u64,
     rules: Vec<RuleReport>,
-    /// Lines of an agent's log that go without being part of the context.
+    /// Lines of an agent's log that leave without being part of the context.
     #[serde(rename = "beside")]
     unsent: &'a [Unsent],
 }
@@ -166,7 +167,7 @@ struct RuleReport {
 }
 
 impl Decision<'_> {
-    /// The report on the session `name`; `output` is the file that was written.
+    /// Returns the report on the session `name`. `output` is the file that was written.
     pub fn report<'a>(
         &'a self,
         name: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! Reads the facts about each record, so that all can be decided and counted without seeing the
-//! records again.
+//! Reads the facts about each record, so that everything can be decided and counted without reading
+//! the records again.
 
 use std::borrow::Cow;
 
@@ -22,13 +22,13 @@ pub struct Pruner<'p> {
     count_all: bool,
     pub(super) facts: Facts,
     calls: Latest<CallFacts>,
-    /// Set if there is a window, which keeps exchanges whole.
+    /// Set if there is a window, because it keeps exchanges whole.
     exchanges: Option<ExchangeFinder>,
 }
 
 impl<'p> Pruner<'p> {
-    /// With `count_all` the size of the session is known at the end; otherwise only what may
-    /// change is counted.
+    /// With `count_all`, the size of the session is known at the end. Otherwise, only messages that
+    /// may change are counted.
     pub fn new(options: &'p Options, counter: MessageCounter, count_all: bool) -> Self {
         Self {
             options,
@@ -40,8 +40,8 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Adds a message, which was read from `object`. `is_fixed` says that it must stay unchanged.
-    /// Returns its tokens if everything is counted.
+    /// Adds a message, which was read from `object`. If `is_fixed`, it must stay unchanged. Returns
+    /// its tokens if everything is counted.
     pub fn message(
         &mut self,
         outline: &Outline<'_>,
@@ -56,7 +56,7 @@ impl<'p> Pruner<'p> {
             self.facts.reasoning.insert(index, reasoning);
         }
         let stays = is_fixed || message.role.is_system();
-        // In some formats a record holds a call and its result.
+        // In some formats, a record can have both a call and its result.
         for call in message.calls() {
             self.add_call(index, call, is_fixed, stays);
         }
@@ -70,7 +70,7 @@ impl<'p> Pruner<'p> {
         tokens
     }
 
-    /// The next record is no message; it may be an incomplete last line.
+    /// Adds a record that is not a message. It may be an incomplete last line.
     pub fn line(&mut self, is_tail: bool) {
         self.add_exchange(None);
         self.facts.add_record(RecordFacts { is_tail, ..RecordFacts::default() });
@@ -118,7 +118,7 @@ impl<'p> Pruner<'p> {
         }
     }
 
-    /// Returns the tokens of the result if all is counted.
+    /// Adds a result. Returns its tokens if everything is counted.
     fn add_result(&mut self, result: &ToolResult<'_>, stays: bool) -> u64 {
         let index = self.facts.results.len();
         let call = match self.calls.find(result.id.as_deref()) {
@@ -127,8 +127,8 @@ impl<'p> Pruner<'p> {
             // The forgotten call may have been pinned.
             FoundCall::Forgotten => self.unknown_call(result, true),
         };
-        // A result stays if it has other parts than text, has no place for another text, or was
-        // already replaced.
+        // A result stays if it has parts other than text, cannot take another text, or has already
+        // been replaced.
         let text = result.text().filter(|text| {
             result.slot.is_some() && !is_placeholder(text, &self.options.references)
         });
@@ -164,7 +164,7 @@ impl<'p> Pruner<'p> {
         self.facts.add_call(tool, None, &name, is_fixed)
     }
 
-    /// The facts about a result that is only text, and what a shorter text would be.
+    /// Returns the facts about a result that is only text, and its shorter text.
     fn add_text(
         &mut self,
         call: CallFacts,
@@ -202,7 +202,7 @@ impl<'p> Pruner<'p> {
         ResultFacts { hash, is_text: true, has_failed, call, size }
     }
 
-    /// The tokens of a message whose results have `results`; 0 if nothing needs them.
+    /// Returns the tokens of a message whose results have `results`, or 0 if they are not needed.
     fn tokens(
         &self,
         index: usize,
@@ -225,7 +225,7 @@ impl<'p> Pruner<'p> {
     }
 }
 
-/// Longer texts are no error messages. A trimmed text is never short enough, so that the answer is
+/// The maximum length of an error message. A trimmed text is always longer, so that the answer is
 /// the same before and after trimming.
 fn longest_error(options: &Options) -> u64 {
     const MAX_BYTES: usize = 1_000;

@@ -1,5 +1,5 @@
-//! Shorter texts: results without noise, trimmed results, trimmed call arguments. A text is only
-//! replaced by one that is smaller in bytes and in tokens.
+//! Shortens texts: removes noise from results, and trims results and call arguments. A text is
+//! replaced only by one that is smaller in bytes and in tokens.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -27,7 +27,7 @@ pub(crate) struct ShorterArguments {
 }
 
 impl TextSize {
-    /// `text` with `handle` and its size, if that is smaller.
+    /// Returns `text` with `handle`, and its size, if that is smaller.
     pub(super) fn replaced_by(
         self,
         text: &str,
@@ -43,8 +43,8 @@ impl TextSize {
     }
 }
 
-/// The text of a result without noise, and trimmed if it is still too long. `was_shortened` says
-/// that an earlier run left a handle.
+/// Removes noise from the text of a result, and trims it if it is still too long. `was_shortened`
+/// says that an earlier run left a handle.
 pub(super) fn shorten(
     options: &Options,
     text: &str,
@@ -62,7 +62,7 @@ pub(super) fn shorten(
     }
 }
 
-/// Call arguments whose long strings are trimmed; still JSON.
+/// Trims long strings in call arguments, which remain JSON.
 pub(crate) fn shorten_arguments(
     arguments: &str,
     max_chars: usize,
@@ -70,7 +70,7 @@ pub(crate) fn shorten_arguments(
     counter: &MessageCounter,
 ) -> Option<ShorterArguments> {
     let trim = Trim { max_chars, rescue_lines: 0, ..Trim::default() };
-    // Arguments may be free text or a bare string, which stay.
+    // Arguments may be free text or a bare string, which stay unchanged.
     if !arguments.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -78,7 +78,7 @@ pub(crate) fn shorten_arguments(
         let (body, earlier) = split_handle(text);
         let trimmed = trim.apply(body, earlier.is_some())?;
         let size = TextSize::new(counter.text(text), text.len() as u64);
-        // The handle need not name the call that it is part of.
+        // The handle need not name the call that contains it.
         let handle = earlier.unwrap_or_else(|| Handle::of(text, "", saved));
         size.replaced_by(&trimmed, &handle, counter).map(|(text, _)| text)
     })?;
@@ -89,11 +89,11 @@ pub(crate) fn shorten_arguments(
 }
 
 impl Trim {
-    /// Trims a text that is longer than the limit. A text that `was_shortened` is only trimmed if
-    /// it is longer than any trimmed text: trimming twice is trimming once.
+    /// Trims a text that is longer than the limit. A text that `was_shortened` is trimmed only if
+    /// it is longer than any trimmed text, so that trimming twice equals trimming once.
     fn apply(&self, text: &str, was_shortened: bool) -> Option<String> {
         let limit = if was_shortened { self.max_chars.max(self.longest()) } else { self.max_chars };
-        // A text of so few bytes cannot have more characters.
+        // A text with at most this many bytes cannot have more characters.
         if text.len() <= limit {
             return None;
         }
@@ -128,12 +128,12 @@ impl Trim {
         share_of(self.max_chars, self.tail_share).min(self.max_chars - self.head())
     }
 
-    /// Rescued lines get half of the room between head and tail.
+    /// Returns the characters for rescued lines: half of those between head and tail.
     fn rescue_chars(&self) -> usize {
         (self.max_chars - self.head() - self.tail()) / 2
     }
 
-    /// The length of the longest trimmed text.
+    /// Returns the length of the longest possible trimmed text.
     fn longest(&self) -> usize {
         self.head() + self.tail() + self.rescue_chars() + self.cut.len() + NOTES_CHARS
     }
@@ -143,13 +143,14 @@ fn share_of(limit: usize, share: Share) -> usize {
     usize::try_from(share.of(limit as u64)).unwrap_or(limit)
 }
 
-/// Terminal escapes: CSI (colours, cursor), OSC (titles, links), other sequences of two characters,
-/// and a lone escape character.
+/// Matches terminal escapes: CSI (colours, cursor), OSC (titles, links), other sequences of two
+/// characters, and a lone escape character.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\^_=>78cM])?")
 });
 
-/// Lines of base64, as `base64` and PEM wrap them, with a shorter last line; or one long word.
+/// Matches lines of base64 as `base64` and PEM wrap them, with a shorter last line, or one long
+/// word.
 static BASE64: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?:[A-Za-z0-9+/]{60,}\r?\n)+(?:[A-Za-z0-9+/]{20,}={0,2}|[A-Za-z0-9+/]{2,}={1,2})?|[A-Za-z0-9+/]{256,}={0,2}",
@@ -163,16 +164,16 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Shorter runs of base64 stay: they may be keys, hashes or names.
+/// Shorter runs of base64 stay, because they may be keys, hashes or names.
 const MIN_BASE64: usize = 256;
 
-/// How much of a line is searched for an error: a line may be megabytes long.
+/// How much of a line is searched for an error, because a line may be megabytes long.
 const SEARCHED_CHARS: usize = 1_000;
 
 /// How much of an error line is kept.
 const ERROR_CHARS: usize = 200;
 
-/// The text without terminal escapes; a note replaces each run of base64.
+/// Removes terminal escapes, and replaces each run of base64 with a note.
 pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     match without_escapes(text) {
         Cow::Borrowed(text) => without_base64(text),
@@ -195,8 +196,8 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether a run is long and mixed as encoded bytes are. Hexadecimal numbers, rulers and paths are
-/// not.
+/// Returns true if a run is long and mixed like encoded bytes, unlike hexadecimal numbers, rulers
+/// and paths.
 fn is_base64(run: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
     run.len() >= MIN_BASE64
@@ -205,15 +206,15 @@ fn is_base64(run: &str) -> bool {
         && has(u8::is_ascii_digit)
 }
 
-/// Whether the first line that is not blank looks like an error.
+/// Returns true if the first line that is not blank looks like an error.
 pub(super) fn begins_with_error(text: &str) -> bool {
     let text = without_escapes(text);
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.is_some_and(|line| ERROR.is_match(first_chars(line, ERROR_CHARS)))
 }
 
-/// The lines that look like errors, each once, in order: at most `max_lines`, and at most
-/// `max_chars` characters with their line ends.
+/// Returns the distinct lines that look like errors, in order: at most `max_lines`, and at most
+/// `max_chars` characters including line ends.
 pub(super) fn error_lines(text: &str, max_lines: usize, max_chars: usize) -> Vec<&str> {
     let mut errors: Vec<&str> = Vec::new();
     let mut chars_left = max_chars;

@@ -1,4 +1,4 @@
-//! The verdicts on all records of a session, what they free, and how they are carried out.
+//! The verdicts on all records of a session: what they free, and how they are applied.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::shorten::{shorten, shorten_arguments};
 use crate::counter::{ByKind, MessageCounter, PRIMING};
 use crate::placeholder::split_handle;
 
-/// The verdicts on all records; their indexes begin at 0.
+/// The verdicts on all records, with indexes from 0.
 pub struct Verdicts<'p> {
     pub(super) facts: Facts,
     pub(super) options: &'p Options,
@@ -35,26 +35,26 @@ impl<'p> Verdicts<'p> {
         Self { facts, options, counter, count_all, decisions }
     }
 
-    /// The verdicts by other options, which must be the same with fewer rules: no more facts are
-    /// gathered.
+    /// Decides again with other options. These must be the same with fewer rules, because no more
+    /// facts are gathered.
     #[must_use]
     pub fn under(self, options: &'p Options) -> Self {
-        // Two lists of decisions would take twice the memory.
+        // Two lists of decisions would need twice the memory.
         drop(self.decisions);
         Self::new(self.facts, options, self.counter, self.count_all)
     }
 
-    /// Whether a record stays, but with changes.
+    /// Returns true if a record stays with changes.
     pub fn is_changed(&self, record: usize) -> bool {
         matches!(self.decisions.records[record], Verdict::Change { .. })
     }
 
-    /// Whether a record is dropped.
+    /// Returns true if a record is dropped.
     pub fn is_dropped(&self, record: usize) -> bool {
         self.dropped_by(record).is_some()
     }
 
-    /// The rule that drops a record.
+    /// Returns the rule that drops a record.
     pub(super) fn dropped_by(&self, record: usize) -> Option<Rule> {
         match self.decisions.records[record] {
             Verdict::Drop(rule) => Some(rule),
@@ -62,17 +62,17 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// Whether a record is a message.
+    /// Returns true if a record is a message.
     pub(super) fn is_message(&self, record: usize) -> bool {
         self.facts.records[record].is_message()
     }
 
-    /// The tokens that the changes of a record free, or its loss.
+    /// Returns the tokens freed by changing or dropping a record.
     pub(super) fn gain(&self, record: usize) -> u64 {
         self.freed(record).iter().map(|freed| freed.before.saturating_sub(freed.after)).sum()
     }
 
-    /// What each change of a record frees, or its loss.
+    /// Returns the savings of each change of a record, or of dropping it.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed { rule, before: tokens.into(), after: 0 };
         match self.decisions.records[record] {
@@ -100,13 +100,13 @@ impl<'p> Verdicts<'p> {
         }
     }
 
-    /// What each rule frees.
+    /// Returns the savings of each rule.
     pub fn sums(&self) -> Sums {
         (0..self.facts.records.len()).flat_map(|record| self.freed(record)).collect()
     }
 
-    /// The tokens that the message of a record had before pruning. Results that were counted for a
-    /// decision are not counted again.
+    /// Returns the tokens of a record's message before pruning. Results that were already counted
+    /// for a decision are not counted again.
     pub(super) fn tokens_before(&self, index: usize, message: &Message<'_>) -> Option<u64> {
         let record = self.facts.records[index];
         record.role?;
@@ -130,7 +130,7 @@ impl<'p> Verdicts<'p> {
         Some(tokens.total())
     }
 
-    /// The tokens that are left of a record; only valid if all was counted.
+    /// Returns the tokens that are left of a record. Only valid if everything was counted.
     pub fn tokens(&self, record: usize) -> u64 {
         if self.is_dropped(record) {
             return 0;
@@ -148,7 +148,7 @@ impl<'p> Verdicts<'p> {
         after - before
     }
 
-    /// The size of the session that is left; only valid if all was counted.
+    /// Returns the size of the session that is left. Only valid if everything was counted.
     pub fn size(&self) -> Size {
         let mut size = Size::default();
         for (index, record) in self.facts.records.iter().enumerate() {
@@ -175,7 +175,7 @@ impl<'p> Verdicts<'p> {
     }
 }
 
-/// What one change frees, in tokens.
+/// The savings of one change, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// The rule that made the change.
@@ -200,7 +200,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// The tokens that are freed.
+    /// Returns the tokens that are freed.
     pub fn gain(&self) -> u64 {
         self.before.saturating_sub(self.after)
     }
@@ -234,17 +234,17 @@ impl FromIterator<Freed> for Sums {
 }
 
 impl Sums {
-    /// Whether there is no change.
+    /// Returns true if there are no changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The sum of each rule that changes something, in the order of [`Rule`].
+    /// Returns the sum of each rule that changes something, in the order of [`Rule`].
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
         self.0.iter().map(|(rule, sum)| (*rule, *sum))
     }
 
-    /// The sum of all changes.
+    /// Returns the sum of all changes.
     pub fn total(&self) -> Sum {
         let mut total = Sum::default();
         for sum in self.0.values() {
@@ -254,7 +254,7 @@ impl Sums {
     }
 }
 
-/// The bytes of a record that changes, and its message then; `None` if it does not change.
+/// Returns the new bytes of a record and its new message, or `None` if it does not change.
 pub(crate) fn changed_record<'r>(
     verdicts: &Verdicts<'_>,
     index: usize,
@@ -265,8 +265,8 @@ pub(crate) fn changed_record<'r>(
     Some((record.edited(&edits), message))
 }
 
-/// The edits of a record that changes, and its message then. A second copy of a text for the
-/// agent's screen is cut if the text changes.
+/// Returns the edits of a record and its new message. If a text changes, its second copy for the
+/// agent's screen is cut.
 pub(super) fn record_edits<'r>(
     verdicts: &Verdicts<'_>,
     index: usize,
@@ -287,15 +287,15 @@ pub(super) fn record_edits<'r>(
     Some((edits, message))
 }
 
-/// Whether the verdict on a record changes the context that later signed reasoning is bound to.
-/// Dropping reasoning does not.
+/// Returns true if the verdict on a record changes the context to which later signed reasoning is
+/// bound. Dropping reasoning does not.
 pub(crate) fn changes_context(verdicts: &Verdicts<'_>, index: usize) -> bool {
     verdicts.freed(index).iter().any(|freed| freed.rule != Rule::Reasoning)
 }
 
 impl Verdicts<'_> {
-    /// The edits of the object that a message was read from, and the message after them. Its parts
-    /// have no positions, since it is in no record yet.
+    /// Returns the edits of the object that a message was read from, and the new message. The parts
+    /// of that message have no positions, because it is not in a record yet.
     pub fn message_edits<'a>(
         &self,
         record: usize,

@@ -1,4 +1,5 @@
-//! Two batches, line by line: what of each conversation survived in the line of the same number.
+//! Scores two batches line by line: how much of each conversation survived in the line with the
+//! same number.
 
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -10,7 +11,7 @@ use super::{read_after, read_before};
 use crate::parallel::in_order;
 use crate::{ErrorKind, Invalid, PassError, Result, Session};
 
-/// Which of the two it is.
+/// One of the two batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The old sessions.
@@ -19,14 +20,14 @@ pub enum Side {
     After,
 }
 
-/// Why something cannot be scored, and of which side.
+/// A result, or an error with the batch it is about.
 pub type Sided<T> = Result<T, (Side, PassError)>;
 
-/// Gets the scores, each with its line, in the order of the lines.
+/// Receives the scores with their lines, in the order of the lines.
 pub type TakeScore<'t> = dyn FnMut(u64, Sided<Score>) -> Sided<()> + 't;
 
-/// Scores each conversation of a batch, several at a time. Lines that are blank on both sides are
-/// skipped. Others that cannot be scored are reported and do not stop the rest.
+/// Scores each conversation of a batch, several at a time. Lines that are blank in both batches are
+/// skipped. Other lines that cannot be scored are reported, and do not stop the rest.
 pub fn score_batch(
     [before, after]: [Box<dyn Read + Send>; 2],
     dialect: Option<&'static dyn Dialect>,
@@ -71,10 +72,10 @@ fn score(before: &Line, after: &Line, dialect: Option<&'static dyn Dialect>) -> 
     Ok(scorer.finish(&ledger))
 }
 
-/// The lines of one side, whatever they hold.
+/// The lines of one batch, whatever they contain.
 struct Lines(Records<Box<dyn Read + Send>>);
 
-/// One of them; of one that is too long, only its beginning.
+/// A line. If it is too long, only its beginning.
 struct Line {
     origin: Origin,
     bytes: Vec<u8>,
@@ -101,7 +102,7 @@ impl Line {
         self.bytes.trim_ascii().is_empty()
     }
 
-    /// Its conversation.
+    /// Opens the conversation in the line.
     fn session(&self, dialect: Option<&'static dyn Dialect>) -> Result<Session> {
         let record = self.origin.clone().record(&self.bytes);
         let no_conversation = || {
@@ -121,20 +122,20 @@ impl Line {
 /// The scores of all conversations of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchScore {
-    /// How many were scored.
+    /// The number of scored conversations.
     pub scored: u64,
-    /// How many could not be.
+    /// The number of conversations that could not be scored.
     pub failed: u64,
-    /// The line of which the smallest share of the items was kept, and that share.
+    /// The line that kept the smallest share of its items, and that share.
     pub least: Option<(u64, f64)>,
     kept: f64,
     rows: Option<[Row; 8]>,
-    /// In how many conversations each class had items.
+    /// The number of conversations in which each class had items.
     with_items: [u64; 8],
 }
 
 impl BatchScore {
-    /// The next conversation.
+    /// Adds the next conversation.
     pub fn add(&mut self, line: u64, score: &Score) {
         let kept = score.items_kept();
         self.scored += 1;
@@ -149,7 +150,7 @@ impl BatchScore {
         }
     }
 
-    /// The mean share of kept items; 1 without conversations.
+    /// Returns the mean share of kept items; 1 without conversations.
     pub fn items_kept(&self) -> f64 {
         match self.scored {
             0 => 1.0,
@@ -157,7 +158,7 @@ impl BatchScore {
         }
     }
 
-    /// The figures of each class: sums, and of the scores the mean.
+    /// Returns the figures of each class: sums, and the mean of the scores.
     pub fn rows(&self) -> [Row; 8] {
         let mut rows = self.rows.unwrap_or_else(|| Score::default().rows());
         for (row, count) in rows.iter_mut().zip(self.with_items) {
@@ -189,7 +190,7 @@ mod tests {
     const LONG: &str = r#"{"messages":[{"role":"user","content":"Refund order W8123."},{"role":"assistant","content":"Done."}]}"#;
     const SHORT: &str = r#"{"messages":[{"role":"user","content":"Something."}]}"#;
 
-    /// The lines with their shares, or the reason, and the result.
+    /// Returns the lines with their shares or errors, and the result.
     fn scores(before: &[&str], after: &[&str], jobs: usize) -> (Vec<String>, BatchScore) {
         let reader = |lines: &[&str]| Box::new(Cursor::new(lines.join("\n") + "\n")) as _;
         let mut told = Vec::new();
@@ -215,8 +216,8 @@ mod tests {
         (told, all)
     }
 
-    /// Line by line, with any number of jobs; a line that cannot be scored is reported in its
-    /// place.
+    /// Scores line by line, with any number of jobs. A line that cannot be scored is reported in
+    /// its place.
     #[test]
     fn each_line_is_scored_against_the_same_line() {
         let before = [LONG, "", "no JSON", "{}", LONG];
@@ -226,8 +227,8 @@ mod tests {
             alone.0,
             [
                 "1: 1.0",
-                "3: After: not JSON: expected ident at line 1 column 2: it is no conversation",
-                "4: After: no list of messages: it is no conversation",
+                "3: After: not JSON: expected ident at line 1 column 2: not a conversation",
+                "4: After: no list of messages: not a conversation",
                 "5: 0.0",
             ]
         );

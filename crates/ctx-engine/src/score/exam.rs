@@ -1,5 +1,5 @@
-//! Questions about a session, with the quotes that carry the answers: which can be
-//! answered from it, and which from what became of it.
+//! Questions about a session, with quotes as evidence for the answers. Finds which questions the
+//! session can answer, and which its compacted form can.
 
 use std::collections::HashSet;
 use std::mem::take;
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PassError, Result};
 
-/// A question, and what must be there for an answer.
+/// A question, and the evidence for its answer.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Question {
-    /// Its name.
+    /// The id of the question.
     pub id: String,
-    /// Its category: intent, constraint, …
+    /// The category, such as intent or constraint.
     pub category: String,
-    /// Its text.
+    /// The text of the question.
     #[serde(skip_serializing)]
     pub question: String,
-    /// Groups of quotes: of each, one is needed.
+    /// Groups of quotes. An answer needs one quote from each group.
     #[serde(skip_serializing)]
     evidence: Vec<Vec<String>>,
 }
@@ -35,16 +35,16 @@ struct Questions {
 /// Why a file of questions cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamError {
-    /// It has another format.
+    /// The file has another format.
     #[error("not a file of questions: {0}")]
     Shape(serde_json::Error),
-    /// There is nothing to ask.
+    /// The file has no questions.
     #[error("no questions")]
     Empty,
-    /// The answer needs no evidence, or cannot be found.
-    #[error("question {0}: no evidence, or an empty group of it")]
+    /// The question needs no evidence, or its evidence cannot be found.
+    #[error("question {0}: no evidence, or an empty group of evidence")]
     NoEvidence(String),
-    /// It would match everywhere.
+    /// The quote would match everywhere.
     #[error("question {id}: no word in the quote {quote:?}")]
     NoWord {
         /// The question.
@@ -69,9 +69,9 @@ pub struct Exam {
 #[derive(Debug, Default)]
 struct Side {
     found: HashSet<usize>,
-    /// Digests of system messages, and their values.
+    /// The digests of system messages, and the quotes in them.
     system: Vec<(u64, Vec<usize>)>,
-    /// The message that is being read: it may take several records.
+    /// The message that is being read, which may take several records.
     said: String,
     is_system: bool,
 }
@@ -79,17 +79,17 @@ struct Side {
 /// The result for a question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Mark<'e> {
-    /// Which.
+    /// The question.
     #[serde(flatten)]
     pub question: &'e Question,
-    /// Its evidence is in the old session.
+    /// Whether the old session has the evidence.
     pub answerable: bool,
-    /// In the new one as well.
+    /// Whether the new session has it as well.
     pub kept: bool,
 }
 
 impl Mark<'_> {
-    /// `+` for a question that the new session answers, `-` for one that it does not,
+    /// Returns `+` for a question that the new session answers, `-` for one that it does not, and
     /// `?` for one that the old session did not answer either.
     pub fn sign(&self) -> char {
         match (self.answerable, self.kept) {
@@ -100,19 +100,19 @@ impl Mark<'_> {
     }
 }
 
-/// The figures of some questions.
+/// The figures of several questions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Recall<'e> {
-    /// Their category; `None` for all.
+    /// Their category; `None` for all questions.
     #[serde(skip)]
     pub category: Option<&'e str>,
-    /// How many.
+    /// The number of questions.
     pub questions: u64,
-    /// How many the old session could answer: the others are not scored.
+    /// How many the old session could answer. The others are not scored.
     pub answerable: u64,
-    /// How many of these the new one can.
+    /// How many of these the new session can answer.
     pub kept: u64,
-    /// The evidence recall: the kept share; `None` when nothing could be answered.
+    /// The evidence recall, which is the kept share; `None` if nothing could be answered.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
@@ -146,12 +146,12 @@ impl Exam {
         self.after.push(message, &self.quotes);
     }
 
-    /// The result for each question, in order.
+    /// Returns the result for each question, in order.
     pub fn marks(&mut self) -> Vec<Mark<'_>> {
         self.before.end(&self.quotes);
         self.after.end(&self.quotes);
-        // A compaction did not keep what a system message always said, but some tools put their
-        // summary into one.
+        // A compaction gets no credit for text that system messages have always had. But some tools
+        // put their summary into a system message, so new ones count.
         let old: HashSet<u64> = self.before.system.iter().map(|(digest, _)| *digest).collect();
         for (digest, found) in take(&mut self.after.system) {
             if !old.contains(&digest) {
@@ -167,7 +167,7 @@ impl Exam {
     }
 }
 
-/// Adds the quotes of a question: their numbers, in its groups.
+/// Adds the quotes of a question, and returns their numbers in its groups.
 fn numbers(question: &Question, quotes: &mut Quotes) -> Result<Vec<Vec<usize>>, ExamError> {
     let id = || question.id.clone();
     if question.evidence.is_empty() || question.evidence.iter().any(Vec::is_empty) {
@@ -189,7 +189,7 @@ impl Side {
         add_said(&mut self.said, message);
     }
 
-    /// The message is whole.
+    /// Ends a message.
     fn end(&mut self, quotes: &Quotes) {
         let said = take(&mut self.said);
         if said.is_empty() {
@@ -209,7 +209,7 @@ impl Side {
     }
 }
 
-/// The figures by category, in the order of the questions, and of all at the end.
+/// Returns the figures by category, in the order of the questions, and then those of all questions.
 pub fn recall<'e>(marks: &[Mark<'e>]) -> Vec<Recall<'e>> {
     let mut rows: Vec<Recall<'e>> = Vec::new();
     for mark in marks {
@@ -223,7 +223,7 @@ pub fn recall<'e>(marks: &[Mark<'e>]) -> Vec<Recall<'e>> {
 }
 
 impl<'e> Recall<'e> {
-    /// The figures of all questions.
+    /// Returns the figures of all questions.
     pub fn of_all(marks: &[Mark<'e>]) -> Self {
         Self::of(None, marks)
     }
@@ -256,7 +256,7 @@ mod tests {
         Message::new(role, vec![Part::Text(text.into())])
     }
 
-    /// The marks: `+` kept, `-` lost, `?` never there.
+    /// Returns the marks: `+` kept, `-` lost, `?` never there.
     fn marks(before: &[Message<'_>], after: &[Message<'_>]) -> String {
         let mut exam = Exam::parse(QUESTIONS).expect("questions");
         for message in after {
@@ -342,8 +342,8 @@ mod tests {
                 "2: not a file of questions: missing field `id` at line 2 column 3",
             ),
             (r#"{"questions":[]}"#.to_owned(), "no questions"),
-            (question("[]"), "question q: no evidence, or an empty group of it"),
-            (question("[[\"a\"],[]]"), "question q: no evidence, or an empty group of it"),
+            (question("[]"), "question q: no evidence, or an empty group of evidence"),
+            (question("[[\"a\"],[]]"), "question q: no evidence, or an empty group of evidence"),
             (question("[[\"…\"]]"), "question q: no word in the quote \"…\""),
         ] {
             let error = Exam::parse(&text).expect_err("no questions");

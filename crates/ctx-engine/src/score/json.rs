@@ -1,4 +1,4 @@
-//! A score for programs. The keys are a contract: new ones may come, none goes.
+//! The score for programs. The keys are a contract: keys may be added, but none is removed.
 
 use ctx_summary::ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
@@ -53,7 +53,7 @@ struct ExamJson<'a> {
 }
 
 impl<'a> ScoreJson<'a> {
-    /// The score of what the session `before` is `after`; stdin has no name.
+    /// Creates the score of the session `after`, made from `before`. Stdin has no name.
     pub fn of(
         before: Option<&'a str>,
         after: Option<&'a str>,
@@ -73,7 +73,7 @@ impl<'a> ScoreJson<'a> {
         }
     }
 
-    /// For a conversation in that line of a batch.
+    /// Sets the line of the conversation in a batch.
     #[must_use]
     pub fn in_line(mut self, line: u64) -> Self {
         self.line = Some(line);
@@ -82,7 +82,7 @@ impl<'a> ScoreJson<'a> {
 }
 
 impl<'a> BatchScoreJson<'a> {
-    /// The score of what the batch `before` is `after`; stdin has no name.
+    /// Creates the score of the batch `after`, made from `before`. Stdin has no name.
     pub fn of(before: Option<&'a str>, after: Option<&'a str>, score: &BatchScore) -> Self {
         Self {
             before,

@@ -1,4 +1,4 @@
-//! How much of a session survived in another one, read from the records of both.
+//! Measures how much of a session survived in another one, from the records of both.
 
 mod batch;
 mod exam;
@@ -23,12 +23,12 @@ pub use batch::{BatchScore, Side, Sided, TakeScore, score_batch};
 pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
 pub use json::{BatchScoreJson, ScoreJson};
 
-/// A longer session is not scored unasked, and a longer result not at all: its text is
-/// searched in memory.
+/// A longer session is scored only on request, and a longer result is never scored, because its
+/// text is searched in memory.
 pub const MOST_SCORED_BYTES: u64 = 64 << 20;
 
-/// What `after` has of the session with this ledger. The session is opened again only if `after`
-/// refers to texts in it.
+/// Scores how much of the session with this ledger is in `after`. The session is opened again only
+/// if `after` refers to its texts.
 pub fn score(
     ledger: &Ledger,
     after: &mut Session,
@@ -44,7 +44,7 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the current session, also for `further` measures.
+/// Reads the new session, also for `further` measures.
 pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> Result<After> {
     let mut after = After::default();
     each_message(session, |_, message| {
@@ -57,7 +57,7 @@ pub fn read_after(session: &mut Session, mut further: Option<&mut Further>) -> R
     Ok(after)
 }
 
-/// Reads the old session, for references of the new one and for `further` measures.
+/// Reads the old session, for references in the new one and for `further` measures.
 pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,
@@ -86,7 +86,7 @@ pub fn read_before(
     Ok(reader.map_or_else(Ledger::new, |(_, reader)| reader.finish()))
 }
 
-/// Hands each message to `visit`, with its record.
+/// Passes each message to `visit`, with its record.
 fn each_message(
     session: &mut Session,
     mut visit: impl FnMut(&Record<'_>, &Message<'_>) -> Result<()>,
@@ -100,12 +100,12 @@ fn each_message(
     })
 }
 
-/// Measures that see each message of both sessions.
+/// Additional measures that see each message of both sessions.
 #[derive(Default)]
 pub struct Further {
-    /// Values needed later.
+    /// The values needed later.
     pub later: Option<Later>,
-    /// Questions with their evidence.
+    /// The questions with their evidence.
     pub exam: Option<Exam>,
 }
 
@@ -130,7 +130,7 @@ impl Further {
     }
 }
 
-/// The shortfalls of a score, one sentence each.
+/// Returns the shortfalls of a score, one sentence each.
 pub fn shortfalls(
     score: &Score,
     marks: Option<&[Mark<'_>]>,
@@ -144,7 +144,7 @@ pub fn shortfalls(
     ];
     let shortfall = |(what, share, min): (&str, Option<f64>, Option<f64>)| match (share, min?) {
         (Some(share), min) if share < min => {
-            Some(format!("the {what} of {share:.3} is under {min}"))
+            Some(format!("the {what} of {share:.3} is below {min}"))
         }
         (Some(_), _) => None,
         (None, _) => Some("BEFORE can answer none of the questions".to_owned()),
@@ -152,7 +152,7 @@ pub fn shortfalls(
     asked.into_iter().filter_map(shortfall).collect()
 }
 
-/// What --list can show.
+/// The items or questions that --list can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Listed {
@@ -167,7 +167,7 @@ pub enum Listed {
 }
 
 impl Listed {
-    /// The items that stand so; no question is one.
+    /// Returns the items with this status. Questions are not items.
     pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
         score.items.iter().filter(move |item| self.has(item.standing))
     }
@@ -181,16 +181,16 @@ impl Listed {
     }
 }
 
-/// Gathers what the old session, the new one and the continuation say.
+/// Gathers the messages of the old session, the new one and the continuation.
 #[derive(Default)]
 pub struct Later {
     future: Future,
-    /// Digests of the messages of the old session, in their order.
+    /// The digests of the messages of the old session, in order.
     begins: Vec<u64>,
 }
 
 impl Later {
-    /// Reads the whole session; it must begin with the messages of the old one.
+    /// Reads the full session, which must begin with the messages of the old one.
     pub fn read_full(&mut self, session: &mut Session) -> Result<()> {
         let mut begins = self.begins.iter();
         each_message(session, |record, message| {
@@ -207,31 +207,32 @@ impl Later {
         Ok(())
     }
 
-    /// The needed values; `budget` is the size of a window that might replace the new session.
+    /// Returns the needed values. `budget` is the size of a window that might replace the new
+    /// session.
     pub fn finish(self, budget: Option<u64>) -> Needed {
         self.future.finish(budget)
     }
 }
 
-/// How much of what was needed later was still there, by one measure.
+/// How many of the values needed later were kept, by one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// Its name for people.
+    /// The name for people.
     #[serde(skip)]
     pub name: &'static str,
-    /// Its key for programs.
+    /// The key for programs.
     #[serde(skip)]
     pub key: &'static str,
     /// The number of needed values.
     pub needed: u64,
-    /// How many of them are kept.
+    /// The number of these that are kept.
     pub kept: u64,
-    /// The kept share; `None` when nothing was needed.
+    /// The kept share; `None` if nothing was needed.
     #[serde(serialize_with = "rounded_share")]
     pub share: Option<f64>,
 }
 
-/// The measures of what was needed later.
+/// Returns the measures of the values needed later.
 pub fn measures(needed: Needed) -> [Measure; 3] {
     let of = |name, key, needed, kept| {
         let share = (needed > 0).then(|| kept as f64 / needed as f64);
@@ -244,7 +245,7 @@ pub fn measures(needed: Needed) -> [Measure; 3] {
     ]
 }
 
-/// A digest of the text of a message, independent of how its JSON is written.
+/// Returns a digest of the text of a message, independent of how its JSON is written.
 fn digest(message: &Message<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.role.hash(&mut hasher);
@@ -271,14 +272,14 @@ mod least_tests {
 
     #[test]
     fn only_what_is_asked_for_can_fall_short() {
-        // Nothing to lose is nothing lost.
+        // If there is nothing to lose, nothing is lost.
         let score = Score::default();
         assert_eq!(shortfalls(&score, None, None, None), [""; 0]);
         assert_eq!(shortfalls(&score, None, Some(1.0), None), [""; 0]);
         assert_eq!(
             shortfalls(&score, Some(&[]), Some(1.5), Some(0.5)),
             [
-                "the share of items kept of 1.000 is under 1.5",
+                "the share of items kept of 1.000 is below 1.5",
                 "BEFORE can answer none of the questions"
             ]
         );

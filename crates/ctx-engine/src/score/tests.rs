@@ -1,4 +1,4 @@
-//! Scores of whole sessions, read from their records.
+//! Tests scores of whole sessions, read from their records.
 
 use ctx_format::{Handle, Options, Saved};
 use ctx_summary::ledger::score::{Score, Scorer, Standing};
@@ -27,13 +27,13 @@ fn session(text: &str) -> Session {
     open(text).expect("from memory")
 }
 
-/// As in a compaction: the ledger first.
+/// Reads the ledger first, as in a compaction.
 fn ledger_first(before: &str, after: &str) -> Score {
     let ledger = read_before(&mut session(before), None, None).expect("a ledger");
     score(&ledger, &mut session(after), || open(before)).expect("a score")
 }
 
-/// As in ctx-score: the new session first.
+/// Reads the new session first, as in `ctx-score`.
 fn after_first(before: &str, after: &str) -> Score {
     let mut scorer = Scorer::new(read_after(&mut session(after), None).expect("read"));
     let ledger = read_before(&mut session(before), Some(&mut scorer), None).expect("a ledger");
@@ -85,7 +85,7 @@ fn an_earlier_summary_is_read_as_one() {
     let summary = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let score = ledger_first(&summary, "");
     let lines: Vec<u64> = score.items.iter().map(|item| item.line).collect();
-    // Its items have no line.
+    // The items of a summary have no line.
     assert_eq!(lines, [0, 0], "{:?}", score.items);
 }
 
@@ -102,12 +102,12 @@ fn a_record_of_an_unknown_format_is_named() {
         let kind = error.kind;
         assert!(matches!(kind, ErrorKind::NoFormat), "{kind}");
     }
-    // Without any object there is nothing to know.
+    // Without any object, nothing can be found.
     let ledger = read_before(&mut session("\nnot JSON\n"), None, None).expect("a ledger");
     assert!(ledger.items().is_empty());
 }
 
-/// How much of what was needed later the whole session has, or the line at which it differs.
+/// Returns how many of the values needed later the whole session has, or the line where it differs.
 fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> {
     let mut further = Further { later: Some(Later::default()), exam: None };
     read_after(&mut session(after), Some(&mut further)).expect("read");
@@ -129,7 +129,7 @@ fn an_agents_own_file_is_asked_as_it_is_sent() {
             r#"{{"type":"user","uuid":"{id}","parentUuid":{parent},"sessionId":"s","message":{{"role":"user","content":"{text}"}}}}"#
         ) + "\n"
     };
-    // The second line is on a branch that was left.
+    // The second line is on an abandoned branch.
     let log = [
         record("a", "null", "Use port 4711."),
         record("b", "\"a\"", "The host is node-b."),
@@ -156,7 +156,7 @@ fn the_continuation_tells_what_was_needed() {
     assert_eq!(later(&before, ASK, &full), Ok((1, 1)));
     assert_eq!(later(&before, &result("x"), &full), Ok((1, 0)));
     assert_eq!(later(&before, ASK, &before), Ok((0, 0)));
-    // However its JSON is written.
+    // The way the JSON is written does not matter.
     let spaced = full.replace("\"role\":\"tool\"", "\"role\" : \"tool\"");
     assert_eq!(later(&before, ASK, &spaced), Ok((1, 1)));
 }

@@ -1,4 +1,4 @@
-//! Zones: which records are system messages, old, or kept.
+//! Sorts records into zones: system, old and keep.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -12,50 +12,49 @@ use crate::counter::MessageCounter;
 use crate::zones::{Reason, Splitter};
 use crate::{PassError, Pin, Result, TaggedWriter, pins};
 
-/// What is kept, and what is written.
+/// The options for splitting a session.
 pub struct Plan {
-    /// How much of the end is kept.
+    /// How much to keep at the end of the session.
     pub keep: Keep,
     /// Records that are kept.
     pub pins: Vec<Pin>,
-    /// Set if tokens decide.
+    /// Set if the number of tokens decides what is kept.
     pub counter: Option<MessageCounter>,
-    /// Only records of this zone are written.
+    /// If set, only records of this zone are written.
     pub only: Option<Zone>,
     /// The folder of temporary files.
     pub temp: PathBuf,
 }
 
-/// Tags the records of a session with their zones, as soon as these cannot change any
-/// more.
+/// Tags the records of a session with their zones as soon as these are final.
 pub struct SplitPass<'p, W> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
     splitter: Splitter,
-    /// Records without a verdict.
+    /// The records without a verdict.
     waiting: VecDeque<Waiting>,
-    /// Their bytes.
+    /// The bytes of these records.
     spool: Spool,
-    /// Bytes so far of a line that comes in pieces.
+    /// The bytes so far of a line that comes in pieces.
     length: usize,
     writer: TaggedWriter<W>,
     counts: ZoneCounts,
 }
 
-/// A record in waiting.
+/// A record that waits for its verdict.
 struct Waiting {
     length: usize,
-    /// Its bytes without the line end, as its tag will say.
+    /// The length without the line end, for its tag.
     bytes: u64,
     splice: Option<Splice>,
     tag: Tag,
 }
 
-/// Bytes of a long line that are in memory at once.
+/// The bytes of a long line that are in memory at a time.
 const CHUNK: usize = 1 << 20;
 
 impl<'p, W: Write> SplitPass<'p, W> {
-    /// A pass that writes to `output`.
+    /// Creates a pass that writes to `output`.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, output: W) -> Self {
         Self {
             plan,
@@ -69,7 +68,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         }
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         if let Some(mut waiting) = self.spooled(record)? {
             waiting.tag.pin = self.decide(record, waiting.bytes, &mut waiting.tag);
@@ -78,8 +77,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write_decided()
     }
 
-    /// The next record, which is a whole conversation. It is tagged with the zones of its
-    /// messages; what is no conversation passes with a tag that names none.
+    /// Adds the next record, which is a whole conversation, and tags it with the zones of its
+    /// messages. A record that is not a conversation gets a tag without zones.
     pub fn push_batch(&mut self, record: &Record<'_>) -> Result<()> {
         let Some(mut waiting) = self.spooled(record)? else {
             return Ok(());
@@ -91,7 +90,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         self.write(waiting)
     }
 
-    /// Writes the rest, marks the end, and gives the output back.
+    /// Writes the rest, marks the end, and returns the output.
     pub fn finish(mut self) -> Result<(W, ZoneCounts)> {
         self.splitter.finish();
         self.write_decided()?;
@@ -99,7 +98,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         Ok((self.writer.finish(Some(system + old + keep))?, self.counts))
     }
 
-    /// Puts the bytes of a record into the spool; `None` while more pieces of it come.
+    /// Puts the bytes of a record into the spool. Returns `None` if more pieces of it follow.
     fn spooled(&mut self, record: &Record<'_>) -> Result<Option<Waiting>> {
         let untagged = record.untagged();
         self.spool.push(&untagged).map_err(PassError::temporary)?;
@@ -117,8 +116,8 @@ impl<'p, W: Write> SplitPass<'p, W> {
         }))
     }
 
-    /// Tells the splitter of the record, and its tag of its tokens; returns the selector
-    /// that pins it.
+    /// Passes the record to the splitter and adds its tokens to the tag. Returns the selector that
+    /// pins the record.
     fn decide(&mut self, record: &Record<'_>, bytes: u64, tag: &mut Tag) -> Option<String> {
         if record.class == Class::Tail {
             self.splitter.push_tail();
@@ -142,7 +141,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         pin.map(ToString::to_string)
     }
 
-    /// The zones of the messages of a record.
+    /// Returns the zones of the messages of a record.
     fn zones(&self, record: &Record<'_>, conversation: &Conversation<'_>) -> Vec<Zone> {
         let Plan { keep, pins, counter, .. } = self.plan;
         let mut splitter = Splitter::new(*keep);
@@ -167,7 +166,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         splitter.map(|verdict| verdict.zone).collect()
     }
 
-    /// Writes the records that are decided.
+    /// Writes the records whose zone is known.
     fn write_decided(&mut self) -> Result<()> {
         while let Some(verdict) = self.splitter.next() {
             let Some(mut waiting) = self.waiting.pop_front() else {
@@ -191,7 +190,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
     fn write(&mut self, mut waiting: Waiting) -> Result<()> {
         waiting.tag.bytes = Some(waiting.bytes);
         let mut tag = waiting.splice.map(|splice| (splice, waiting.tag));
-        // A line that is too long to be parsed is too long to be held in memory.
+        // A line too long to be parsed is also too long to be held in memory.
         let most = if tag.is_some() { waiting.length } else { CHUNK };
         let mut left = waiting.length;
         while left > 0 {
@@ -215,7 +214,7 @@ pub struct SplitJson<'a> {
 }
 
 impl ZoneCounts {
-    /// For the session `name`; `output` is the written file.
+    /// Creates the report on the session `name`. `output` is the file that was written.
     pub fn json<'a>(
         &self,
         name: Option<&'a str>,
@@ -232,7 +231,7 @@ impl ZoneCounts {
     }
 }
 
-/// How many records were written, by zone.
+/// The number of records written, by zone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ZoneCounts {
     /// System messages.
@@ -279,7 +278,7 @@ mod tests {
         }
     }
 
-    /// The output, and the number of records per zone.
+    /// Returns the output, and the number of records per zone.
     pub(super) fn split(plan: &Plan, batch: bool, input: &str) -> (String, ZoneCounts) {
         let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
         let options = Options { batch, ..Options::default() };
@@ -301,7 +300,7 @@ mod tests {
         said("system", "x") + &said("user", "a") + &said("assistant", "b") + &said("user", "c")
     }
 
-    /// The tags, without their braces.
+    /// Returns the tags without their braces.
     fn tags(written: &str) -> Vec<&str> {
         let lines = written.lines();
         let tag = lines.map(|line| line.strip_prefix("{\"_ctx\":{").unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Common parts of the passes that summarize: the kept records wait in a spool, the others are
+//! The common part of the passes that summarize. Kept records wait in a spool, the others are
 //! gathered for the summary, and nothing is written before the whole session is checked.
 
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use super::{Plan, Summary, clean, tell};
 use crate::checks::{BoundReasoning, Checks};
 use crate::{BadLineOutcome, BadLines, Notes, PassError, Result};
 
-/// A session in the making.
+/// A session while it is built.
 pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
@@ -25,45 +25,44 @@ pub(super) struct Assembly<'p> {
     pub(super) old: OldZone,
 }
 
-/// The kept parts of a session: this many bytes before the place of the summary, and this many
-/// after it.
+/// The kept bytes of a session, before and after the position of the summary.
 pub(super) struct Kept {
     spool: Spool,
-    /// The folder of its file, if it needs one.
+    /// The folder for its file, if it needs one.
     temp: PathBuf,
     pub(super) before: usize,
     pub(super) behind: usize,
 }
 
-/// The place of the summary.
+/// The position of the summary, and its possible roles there.
 pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,
     line_end: Vec<u8>,
 }
 
-/// A session that was read completely and checked: the kept part, and the source of a summary of
+/// A session that was read completely and checked: the kept part, and the material for a summary of
 /// the rest.
 pub struct Material<'p> {
     pub(super) plan: &'p Plan,
     pub(super) kept: Kept,
     pub(super) old: OldZone,
-    /// The place of the summary; `None` if nothing is old.
+    /// The position of the summary, or `None` if there is nothing to summarize.
     pub(super) place: Option<SummaryPlacement>,
 }
 
 /// A candidate for the summary of the session.
 pub struct Draft {
-    /// Its text, and what it replaces.
+    /// The text, and the size of what it replaces.
     pub summary: Summary,
-    /// Its record, with the line end.
+    /// The record of the summary, including the line end.
     pub record: Vec<u8>,
 }
 
-/// A session with a summary in the place of what is old, complete and checked.
+/// A complete and checked session, with a summary in place of the old records.
 pub struct NewSession {
     pub(super) kept: Kept,
-    /// The summary, unless nothing is old.
+    /// The summary, if there was anything to summarize.
     pub draft: Option<Draft>,
 }
 
@@ -81,8 +80,7 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// Takes note of a record of the input. Returns whether it is left out because it is
-    /// bad.
+    /// Registers a record of the input. Returns true if it is left out because it is bad.
     pub(super) fn input(
         &mut self,
         record: &Record<'_>,
@@ -102,7 +100,8 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
-    /// Places the summary, unless it has a place; its record gets the line end of the record there.
+    /// Sets the position of the summary, unless it has one. Its record gets the same line end as
+    /// the record at that position.
     pub(super) fn place_summary(&mut self, line_end: &[u8]) {
         let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
         else {
@@ -116,8 +115,8 @@ impl<'p> Assembly<'p> {
         });
     }
 
-    /// Takes a record out of the session, with the message in it. The summary stands where
-    /// the first of them stood.
+    /// Removes a record with its message from the session. The summary takes the position of the
+    /// first removed record.
     pub(super) fn leave(&mut self, record: &Record<'_>, message: Option<&Message<'_>>) {
         self.place_summary(record.line_end());
         let object = record.whole_object();
@@ -128,7 +127,7 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// Keeps a record, with these bytes: no change of a record changes its outline.
+    /// Keeps a record with these bytes. A change never affects the outline of a record.
     pub(super) fn stay(
         &mut self,
         record: &Record<'_>,
@@ -167,8 +166,8 @@ impl Kept {
         self.spool.push(bytes).map_err(PassError::temporary)
     }
 
-    /// Makes changes, in the order of their places: the index of the first byte, the number of
-    /// bytes, and the new ones.
+    /// Applies changes in the order of their positions. Each is the index of the first byte, the
+    /// number of bytes to replace, and the new bytes.
     pub(super) fn change(&mut self, changes: &[((usize, usize), Vec<u8>)]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
@@ -185,7 +184,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Pushes what is between two positions into another one, part by part.
+    /// Copies the bytes between two positions into `new`, in chunks.
     fn copy(&mut self, from: usize, to: usize, new: &mut Self) -> Result<()> {
         let middle = self.before.clamp(from, to);
         for (start, end, length) in [(from, middle, &mut new.before), (middle, to, &mut new.behind)]
@@ -196,7 +195,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes it, with the summary in its place; it can be written again.
+    /// Writes the kept bytes with the summary in its position. Can be called again.
     fn write(&mut self, draft: Option<&Draft>, out: &mut (impl Write + ?Sized)) -> Result<()> {
         let mut write = || -> io::Result<()> {
             self.spool.copy_to(0, self.before, out)?;
@@ -208,7 +207,7 @@ impl Kept {
 }
 
 impl SummaryPlacement {
-    /// The tokens of the summary's message, were this its text.
+    /// Returns the tokens of the summary's message if it had this text.
     pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
         let record = self.dialect.summary_record(self.role, text);
         let object = Object::parse(&record).ok();
@@ -224,15 +223,15 @@ impl SummaryPlacement {
 }
 
 impl Material<'_> {
-    /// A summary of the old part; `None` if there is none.
+    /// Writes a summary of the old records, or returns `None` if there are none.
     pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>> {
         let Some(place) = &self.place else {
-            notes.info("nothing is old, nothing was changed");
+            notes.info("nothing to summarize, nothing was changed");
             return Ok(None);
         };
         if self.old.other_lines > 0 {
             notes.info(format_args!(
-                "{} without a message left with the old zone",
+                "{} without a message removed with the summarized part",
                 counted(self.old.other_lines, "line")
             ));
         }
@@ -242,14 +241,14 @@ impl Material<'_> {
             let why = if place.dialect.is_certain() {
                 format!("{} does not allow {wanted} there", place.dialect.name())
             } else {
-                format!("texts alone do not tell whether {wanted} is allowed there")
+                format!("texts alone do not show whether {wanted} is allowed there")
             };
             notes.info(format_args!("the summary has the role {role}: {why}"));
         }
         self.sum_up(place, writer, notes).map(Some)
     }
 
-    /// The summary at its place; `notes` say how long it is.
+    /// Writes the summary for its position. The notes include its length.
     pub(super) fn sum_up(
         &self,
         place: &SummaryPlacement,
@@ -261,19 +260,19 @@ impl Material<'_> {
         Ok(place.draft(summary))
     }
 
-    /// Writes what stays, with a summary if there is one; it can be written again.
+    /// Writes the kept records, with a summary if there is one. Can be called again.
     pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<()> {
         self.kept.write(draft, out)
     }
 
-    /// The kept records, with a summary if there is one.
+    /// Returns the kept records as a session, with a summary if there is one.
     pub fn with(self, draft: Option<Draft>) -> NewSession {
         NewSession { kept: self.kept, draft }
     }
 }
 
 impl NewSession {
-    /// Writes it; it can be written again.
+    /// Writes the session. Can be called again.
     pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<()> {
         self.kept.write(self.draft.as_ref(), out)
     }
@@ -291,7 +290,7 @@ mod tests {
     use super::{Assembly, Material, OldZone};
     use crate::{ErrorKind, Notes, Result};
 
-    /// A session of which the records at these places leave.
+    /// Builds a session from which the records at these indexes are removed.
     fn assembled<'p>(
         plan: &'p Plan,
         session: &[&str],
@@ -342,7 +341,7 @@ mod tests {
         let material = assembled(&plan, &[ASK, DONE], &[], &mut notes).expect("it is legal");
         let draft = material.draft(&by_rule(), &mut notes).expect("by code");
         assert!(draft.is_none());
-        assert_eq!(texts(&mut notes), ["nothing is old, nothing was changed"]);
+        assert_eq!(texts(&mut notes), ["nothing to summarize, nothing was changed"]);
         assert_eq!(lines(&mut material.with(None)), [ASK, DONE]);
     }
 
@@ -370,8 +369,8 @@ mod tests {
         assert_eq!(
             [account(&told[0]), account(&told[1])],
             [
-                Some("2 bad lines, 1 kept, 1 gone with the old zone".to_owned()),
-                Some("2 bad lines, 1 left out, 1 gone with the old zone".to_owned()),
+                Some("2 bad lines, 1 kept, 1 removed with the summarized part".to_owned()),
+                Some("2 bad lines, 1 left out, 1 removed with the summarized part".to_owned()),
             ]
         );
     }
@@ -381,7 +380,7 @@ mod tests {
         let plan = plan();
         let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
         let place = material.place.expect("the first record is old");
-        // Eight letters, the name of the message, and the frames of both.
+        // Eight letters, the name of the message, and the overhead of both messages.
         let name = plan.counter.text("ctx_summary") + 1;
         assert_eq!(place.tokens("12345678", &plan.counter), 2 + name + 4);
         let draft = place.draft(material.old.summary("12345678".to_owned()));

@@ -1,4 +1,4 @@
-//! Batch records: one conversation a line, each with a summary of its own.
+//! Batch records: one conversation per line, each with its own summary.
 
 use ctx_format::{Conversation, Dialect, Frame, Origin, Record, Zone, ZoneReader};
 
@@ -7,7 +7,7 @@ use super::{NewSession, Plan, Writer, ZonePass};
 use crate::error::rewritable;
 use crate::{BadLineOutcome, BadLines, ErrorKind, Notes, Result};
 
-/// Takes batch records; they wait in a spool for the end of the input.
+/// Takes batch records. They wait in a spool until the input ends.
 pub struct Batch<'p> {
     plan: &'p Plan,
     writer: &'p Writer,
@@ -19,7 +19,7 @@ pub struct Batch<'p> {
 }
 
 impl<'p> Batch<'p> {
-    /// A new pass.
+    /// Creates a pass.
     pub fn new(plan: &'p Plan, writer: &'p Writer, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             plan,
@@ -31,7 +31,7 @@ impl<'p> Batch<'p> {
         }
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<()> {
         self.zones.read(record);
         if record.class.is_bad() && self.plan.drop_bad {
@@ -47,7 +47,7 @@ impl<'p> Batch<'p> {
         self.kept.push(new.as_deref().unwrap_or(&untagged), false)
     }
 
-    /// The line with its old messages summarized; `None` when nothing in it is old.
+    /// Returns the line with its old messages summarized, or `None` if it has no old messages.
     fn new_line(
         &self,
         record: &Record<'_>,
@@ -58,8 +58,8 @@ impl<'p> Batch<'p> {
         if !zones.contains(&Zone::Old) {
             return Ok(None);
         }
-        // The record is read again without its tag, so that the places in it are those of
-        // the bytes that are written.
+        // The record is read again without its tag, so that positions in it match the bytes that
+        // are written.
         let plain = record.origin().record(untagged);
         let Some((object, conversation)) = plain
             .whole_object()
@@ -85,7 +85,7 @@ impl<'p> Batch<'p> {
         Ok(Some([&untagged[..before], &frame.with(&list)].concat()))
     }
 
-    /// The whole output.
+    /// Returns the whole output.
     pub fn finish(self, notes: &mut Notes) -> NewSession {
         self.bad.report(notes);
         NewSession { kept: self.kept, draft: None }

@@ -42,7 +42,7 @@ pub(super) fn by_rule() -> Writer {
     Writer::offline(Method::Rule, None)
 }
 
-/// The records of a session, a line each.
+/// Passes the records of a session to `handle`, one per line.
 pub(super) fn each(lines: &[&str], mut handle: impl FnMut(&Record<'_>)) {
     let text = lines.join("\n") + "\n";
     let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
@@ -51,12 +51,12 @@ pub(super) fn each(lines: &[&str], mut handle: impl FnMut(&Record<'_>)) {
     }
 }
 
-/// The line with a tag that has these members.
+/// Adds a tag with these members to a line.
 pub(super) fn tagged(tag: &str, line: &str) -> String {
     format!("{{\"_ctx\":{{{tag}}},{}", &line[1..])
 }
 
-/// An old zone of these messages.
+/// Creates the old zone of these messages.
 pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
     let mut old = OldZone::new(plan, needs, None);
     for (line, text) in (1..).zip(lines) {
@@ -69,7 +69,7 @@ pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
     old
 }
 
-/// The lines of a new session.
+/// Returns the lines of a new session.
 pub(super) fn lines(session: &mut NewSession) -> Vec<String> {
     let mut bytes = Vec::new();
     session.write(&mut bytes).expect("to memory");
@@ -77,7 +77,7 @@ pub(super) fn lines(session: &mut NewSession) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The texts of the notes.
+/// Returns the texts of the notes.
 pub(super) fn texts(notes: &mut Notes) -> Vec<String> {
     notes.take().into_iter().map(|note| note.text).collect()
 }
@@ -97,13 +97,13 @@ fn model(source: ModelSource) -> Model {
     }
 }
 
-/// A model without any answer on file.
+/// Creates a model that has no recorded answers.
 pub(super) fn silent_model() -> Model {
     let tape = Tape::new(std::env::temp_dir().join("no-such-folder"), None);
     model(ModelSource::Replayed(tape))
 }
 
-/// A model that gives these answers, and its server.
+/// Creates a model with these answers, and its server.
 pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
     let answer = |text: &&str| {
         let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
@@ -112,7 +112,7 @@ pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
     acting_model(answers.iter().map(answer))
 }
 
-/// A model whose server does that.
+/// Creates a model whose server performs these acts.
 pub(super) fn acting_model(acts: impl IntoIterator<Item = Act>) -> (Model, Server) {
     let server = Server::new(acts);
     let client = Client::new(Settings {

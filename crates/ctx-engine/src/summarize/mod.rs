@@ -1,4 +1,4 @@
-//! The old zone of a session becomes one message.
+//! Replaces the old records of a session with one message.
 
 mod assembly;
 mod batch;
@@ -34,68 +34,67 @@ pub use old::{Needs, ReadRecord, ZonePass, check_end};
 pub use report::{Report, Summing};
 pub use writer::Writer;
 
-/// How a session is summarized, whatever writes the summary.
+/// The options for summarizing a session that do not depend on the writer.
 pub struct Plan {
-    /// Knows what the message begins with, and the summaries of earlier compactions.
+    /// Knows the header of our summaries, and recognizes the summaries of earlier compactions.
     pub recognizer: Recognizer,
-    /// The role of the message that holds the summary, where the dialect allows it.
+    /// The role of the message with the summary, if the dialect allows it.
     pub role: Role,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// Whether an input that breaks a rule of its dialect is refused.
+    /// Whether to refuse an input that breaks a rule of its dialect.
     pub strict: bool,
-    /// Whether bad lines outside the old zone are left out.
+    /// Whether to leave out bad lines among the records that stay.
     pub drop_bad: bool,
-    /// When the notes compare the length of the summary with that of what it replaces.
+    /// When the notes compare the length of the summary with that of the text it replaces.
     pub tell_sizes: TellSizes,
-    /// What handles of shortened results may promise.
+    /// Whether handles of shortened results may promise that the original is saved.
     pub saved: Saved,
     /// The folder of temporary files.
     pub temp: PathBuf,
 }
 
-/// Recognises summaries with `header`, and those of all presets.
+/// Recognizes summaries that begin with `header`, and those of all presets.
 pub fn recognizer(header: Option<&str>) -> Recognizer {
     Recognizer::new(header, ctx_policy::headers())
 }
 
-/// Whether the notes compare the length of a summary with that of what it replaces. Counting takes
-/// time, so it is done only on request.
+/// When the notes compare the length of a summary with that of the text it replaces. Counting takes
+/// time, so it is optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {
     /// Never.
     Never,
-    /// Only where the summary is no shorter.
+    /// Only if the summary is not shorter.
     WhenLonger,
     /// Always.
     Always,
 }
 
-/// A summary that the session has now.
+/// A summary of messages of the session.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// How many messages it replaces.
+    /// The number of messages that it replaces.
     pub messages: u64,
-    /// How many of them were summaries already.
+    /// The number of those that were already summaries.
     pub earlier: u64,
-    /// The text in their place.
+    /// The text that replaces them.
     pub text: String,
-    /// A model's answer failed its check twice, so code wrote the text.
+    /// Whether a model's answer failed its check twice, so that code wrote the text.
     pub failed_check: bool,
-    /// The method of the text.
+    /// The method that wrote the text.
     pub method: Method,
-    /// How much of a model's answer had to be repaired.
+    /// The number of repairs to a model's answer.
     pub repairs: usize,
-    /// The model's answer, before additions.
+    /// The model's answer, before anything was added.
     answer: Option<String>,
-    /// How many secrets were removed from the source of the text, and how many from the finished
-    /// text.
+    /// The number of secrets removed from the source of the text, and from the finished text.
     redacted: usize,
     redacted_late: usize,
 }
 
 impl Summary {
-    /// Whether nothing new was summarized.
+    /// Returns true if only earlier summaries were summarized.
     pub fn is_only_earlier(&self) -> bool {
         self.messages == self.earlier
     }
@@ -105,14 +104,14 @@ impl Summary {
 pub enum ModelSource {
     /// A server.
     Server(Client),
-    /// A server whose answers are recorded.
+    /// A server whose answers are recorded on a tape.
     Recorded(Client, Tape),
-    /// Recorded answers.
+    /// Answers recorded earlier.
     Replayed(Tape),
 }
 
 impl ModelSource {
-    /// Asks; what a server took is added to `usage`.
+    /// Asks the model, and adds its cost to `usage`.
     pub fn ask(
         &self,
         question: &ctx_llm::Question<'_>,
@@ -129,7 +128,7 @@ impl ModelSource {
         }
     }
 
-    /// The window that the server reports, or reported when it was recorded.
+    /// Returns the window that the server reports, or reported when it was recorded.
     fn window(&self) -> Result<Option<u64>, LlmError> {
         match self {
             Self::Server(client) => Ok(client.window()),
@@ -148,8 +147,8 @@ impl fmt::Display for ModelSource {
     }
 }
 
-/// The summary with its header and without secrets. Each method removes secrets from its input;
-/// this is the last check, whatever wrote the text.
+/// Returns the summary with its header and without secrets. Each method removes secrets from its
+/// input; this is the final check, whichever method wrote the text.
 fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     let text = without_controls(&clean);
@@ -158,9 +157,9 @@ fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     summary
 }
 
-/// The text with one kind of line end, since quotes are marked at the beginning of a line and
-/// nothing else may look like one. Names of tools or files in it must not control a terminal
-/// either.
+/// Normalizes line ends, since quotes are marked at the start of a line and no other text may look
+/// like one. Also removes control characters, so that names of tools or files cannot control a
+/// terminal.
 fn without_controls(text: &str) -> String {
     let is_other = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
@@ -168,7 +167,7 @@ fn without_controls(text: &str) -> String {
     text.replace("\r\n", "\n").replace(is_other, " ")
 }
 
-/// Notes what was removed, and how long the summary is.
+/// Adds notes on removed secrets and on the length of the summary.
 fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     for (count, what) in [(summary.redacted, "summary"), (summary.redacted_late, "written summary")]
     {
@@ -185,7 +184,7 @@ fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     let messages = counted(old.messages, "message");
     match sizes {
         Some((before, after)) if after >= before => notes.warn(format_args!(
-            "the summary is no shorter than what it replaces: {before} tokens, now {after}"
+            "the summary is not shorter than the text it replaces: {before} tokens, now {after}"
         )),
         Some((before, after)) => {
             notes.info(format_args!("{messages} summarized: {before} tokens, now {after}"));
@@ -194,25 +193,26 @@ fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     }
 }
 
-/// Input and output of a model together, in tokens.
+/// The limit for the input and output of a model together, in tokens.
 #[derive(Debug)]
 pub struct Window {
-    /// What is known of it in advance.
+    /// The window of the model in our list.
     listed: Option<u64>,
-    /// Whether the server may have another one.
+    /// Whether the server may use another window.
     may_differ: bool,
-    /// The server's answer, requested once.
+    /// The window that the server reported; it is asked once.
     told: OnceCell<Option<u64>>,
 }
 
-/// Hardly anybody has a shorter window, so that what fits into it needs no answer.
+/// Hardly any model has a shorter window, so a request that fits into it needs no lookup.
 const SHORTEST: u64 = 4_096;
 /// The assumed window of an unknown model.
 const GUESS: u64 = 32_000;
 
 impl Window {
-    /// The given window, else the listed one of the named model. If its weights are public, a
-    /// server may give it less; that of another model only the server may know.
+    /// Uses the given window, or else the listed window of the named model. A server may give a
+    /// model with public weights less than the listed window, and only the server may know the
+    /// window of an unlisted model.
     pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
         let model = name.and_then(ctx_tokens::model);
         Self {
@@ -222,8 +222,8 @@ impl Window {
         }
     }
 
-    /// The tokens, for a question of `needed` tokens. A server is asked only where that
-    /// matters, and once.
+    /// Returns the window for a request of `needed` tokens. A server is asked at most once, and
+    /// only if the answer matters.
     pub fn tokens(
         &self,
         source: &ModelSource,
@@ -246,10 +246,11 @@ impl Window {
     }
 }
 
-/// Notes that the window is unknown, with a warning if more would fit into a larger one.
+/// Notes that the window is unknown, as a warning if the request needs more than the assumed
+/// window.
 fn tell_guess(needed: u64, notes: &mut Notes) {
     let what = format!(
-        "the model's window is not known: {GUESS} tokens are a guess; --llm-window says it"
+        "the model's window is unknown and assumed to be {GUESS} tokens; set it with --llm-window"
     );
     if needed > GUESS - GUESS / 10 {
         notes.warn(what);
@@ -313,7 +314,8 @@ mod text_tests {
         let longer = "x".repeat(800);
         assert_eq!(told(TellSizes::Never, &longer), None);
         for always in [TellSizes::Always, TellSizes::WhenLonger] {
-            let no_shorter = "the summary is no shorter than what it replaces: 104 tokens, now 204";
+            let no_shorter =
+                "the summary is not shorter than the text it replaces: 104 tokens, now 204";
             assert_eq!(told(always, &longer).as_deref(), Some(no_shorter));
         }
         let uncounted = told(TellSizes::WhenLonger, "short");
@@ -332,12 +334,13 @@ mod window_tests {
     use super::fixtures::{acting_model, texts};
     use crate::Notes;
 
-    /// The tokens for those that are needed, how often the server was asked, and the notes.
+    /// Returns the window for a request of this size, how often the server was asked, and the
+    /// notes.
     fn tokens(window: &Window, needed: u64, acts: Vec<Act>) -> (u64, usize, Vec<String>) {
         let (model, server) = acting_model(acts);
         let mut notes = Notes::new();
         let found = window.tokens(&model.source, needed, &mut notes);
-        // Not again.
+        // The server is not asked again.
         let again = window.tokens(&model.source, needed, &mut notes);
         assert_eq!(found, again);
         let asked = server.requests().len();
@@ -367,8 +370,7 @@ mod window_tests {
             let (tokens, asked, notes) = tokens(&window, needed, acts);
             assert_eq!(((tokens, asked), notes), (expected, none.clone()), "{window:?}");
         }
-        let guess =
-            "the model's window is not known: 32000 tokens are a guess; --llm-window says it";
+        let guess = "the model's window is unknown and assumed to be 32000 tokens; set it with --llm-window";
         let (tokens, asked, notes) = tokens(&unknown(), 5_000, silent());
         assert_eq!((tokens, asked, notes), (32_000, 1, vec![guess.to_owned()]));
     }

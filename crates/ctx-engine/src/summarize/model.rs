@@ -1,4 +1,4 @@
-//! A model that is asked for a summary.
+//! Asks a model for a summary.
 
 use std::borrow::Cow;
 
@@ -18,32 +18,32 @@ pub struct Model {
     pub source: ModelSource,
     /// The prompt.
     pub template: Template,
-    /// Whether it is the default one, which is there in the user's language.
+    /// Whether it is the default prompt, which exists in several languages.
     pub is_default: bool,
-    /// What the summary should emphasize.
+    /// Instructions on what to emphasize.
     pub instructions: String,
-    /// The requested length in tokens, if any.
+    /// The length to request, in tokens.
     pub target: Option<u64>,
-    /// The limit of its answer, in percent of that.
+    /// The maximum length of the answer, as a percentage of `target`.
     pub most_percent: u64,
-    /// Its window.
+    /// The context window of the model.
     pub window: Window,
     /// Whether the pass fails without a usable answer; otherwise code writes the summary.
     pub must_answer: bool,
-    /// Headings that its summary must have, where a policy wants it checked.
+    /// The headings that the summary must have, if the policy checks for them.
     pub headings: Option<Vec<String>>,
-    /// The current time: a server may say at what time to ask again.
+    /// The clock. A server may name the time at which to ask again.
     pub now: fn() -> DateTime<Utc>,
 }
 
 /// A question to the model.
 pub(super) struct Question<'q> {
     pub(super) input: &'q ModelInput,
-    /// What a summary must name, as found by code.
+    /// The names and values that the summary must contain, as found by code.
     pub(super) reminder: &'q str,
-    /// The length that is asked for, in tokens.
+    /// The length to request, in tokens.
     pub(super) target: u64,
-    /// The limit of the answer, in tokens.
+    /// The maximum length of the answer, in tokens.
     pub(super) largest: Option<u64>,
     pub(super) counter: &'static dyn TokenCounter,
 }
@@ -51,14 +51,14 @@ pub(super) struct Question<'q> {
 /// The answer of a model.
 pub(super) struct Answer {
     pub(super) summary: ModelSummary,
-    /// The usable part.
+    /// The usable part of the answer.
     pub(super) checked: Result<Repaired, Reason>,
-    /// The problem with it, if the policy wants a check.
+    /// Why the answer failed the policy's check, if it did.
     pub(super) flaw: Option<String>,
 }
 
 impl Model {
-    /// Asks, and once more where the answer fails the check that a policy wants.
+    /// Asks the model, and asks once more if the answer fails the policy's check.
     pub(super) fn ask(
         &self,
         question: &Question<'_>,
@@ -72,7 +72,7 @@ impl Model {
         self.ask_once(question, flaw, notes)
     }
 
-    /// Asks once; `flaw` says what was wrong with the previous answer.
+    /// Asks once. `flaw` describes what was wrong with the previous answer.
     fn ask_once(
         &self,
         question: &Question<'_>,
@@ -118,7 +118,7 @@ impl Model {
         Ok(Answer { summary, checked, flaw })
     }
 
-    /// The prompt for so many tokens, in the user's language if it is there in it.
+    /// Returns the prompt for a summary of this length, in the user's language if there is one.
     fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
         let small = Template::small_in(language, target);
@@ -132,7 +132,7 @@ impl Model {
         }
     }
 
-    /// The problem with an answer, if the policy wants a check.
+    /// Returns why an answer fails the policy's check, or `None` if it passes or is not checked.
     fn flaw(
         &self,
         template: &Template,
@@ -152,7 +152,7 @@ impl Model {
     }
 }
 
-/// The progress message while the model works.
+/// Returns the progress message to show while the model works.
 fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> String {
     let sent = counter.count(asked.instructions) + counter.count(asked.text);
     let sent = match sent {
@@ -165,7 +165,8 @@ fn what_is_asked(asked: &ctx_llm::Question<'_>, counter: &dyn TokenCounter) -> S
     }
 }
 
-/// The headings of a template in the language of another one; headings unknown there are left out.
+/// Translates the headings of one template into those of another, and omits headings that the other
+/// lacks.
 fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String> {
     let (from, to) = (from.headings(), to.headings());
     let in_other = |heading: &String| match from.iter().position(|known| known == heading) {
@@ -175,7 +176,7 @@ fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String
     headings.iter().filter_map(in_other).collect()
 }
 
-/// Notes how the answer came about.
+/// Adds notes on how the answer was obtained.
 pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes) {
     let redacted = input.redacted();
     if redacted > 0 {
@@ -199,7 +200,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
     if summary.excerpts > 0 {
         notes.warn(format_args!(
-            "parts that the model did not summarize, and of which head and tail went on: {}",
+            "parts that the model did not summarize, reduced to their beginning and end: {}",
             summary.excerpts
         ));
     }
@@ -211,7 +212,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
 }
 
-/// Notes what was repaired in the answer.
+/// Adds notes on what was repaired in the answer.
 pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let repairs = repaired.repairs.to_string();
     let missing = repaired.missing.join(", ");
@@ -219,7 +220,7 @@ pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
     let what = [Some(repairs).filter(|repairs| !repairs.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
-    // Missing sections are noted, but change nothing in it.
+    // Missing sections are reported, but the answer stays as it is.
     if repaired.repairs.total() > 0 {
         notes.warn(format_args!("the model's answer was repaired: {what}"));
     } else if !what.is_empty() {
@@ -294,7 +295,7 @@ mod tests {
         model.is_default = true;
         let template = model.template_for(&input, 500);
         assert_eq!(template.headings()[..2], ["目标", "约束与偏好"]);
-        // With few tokens there is no room for headings.
+        // A short summary has no space for headings.
         let small = model.template_for(&input, 100);
         assert_eq!(small.headings(), [""; 0]);
         assert!(small.prompt("", 100).contains("不要标题"));

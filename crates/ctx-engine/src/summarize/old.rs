@@ -1,5 +1,4 @@
-//! A session whose records have zones: gathers the old zone while the records pass, for the summary
-//! that replaces it.
+//! Gathers the old records of a session as they pass, for the summary that replaces them.
 
 use std::borrow::Cow;
 
@@ -18,50 +17,50 @@ use crate::ledger::LedgerReader;
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, Result};
 
-/// What must be gathered of an old zone before its summary can be written.
+/// The data that a writer needs about the old records before it can write their summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Its ledger, or else the counts for a rule summary.
+    /// The ledger. Without it, the counts for a rule summary are gathered.
     pub ledger: bool,
-    /// The input of a model, and the source for the check of its answer.
+    /// The input of a model, and the source for checking its answer.
     pub model: bool,
 }
 
 impl Needs {
-    /// Whether what was gathered for these is enough for others, too.
+    /// Returns true if the data gathered for these needs also covers `others`.
     pub fn cover(self, others: Self) -> bool {
         self.ledger == others.ledger && (self.model || !others.model)
     }
 }
 
-/// An old zone: what a summary is made of, and its size.
+/// The old records of a session: the material for the summary, and their size.
 pub(super) struct OldZone {
     needs: Needs,
-    /// Reads the ledger, if it is needed and the caller does not provide it.
+    /// Reads the ledger, if it is needed and the caller does not provide one.
     reader: Option<LedgerReader>,
-    /// Empty unless it is needed.
+    /// Empty unless a ledger is needed.
     pub(super) ledger: Ledger,
-    /// Only gathered where no ledger is needed.
+    /// Gathered only if no ledger is needed.
     pub(super) rule: RuleSummary,
-    /// Only gathered where a model is asked.
+    /// Gathered only if a model is asked.
     pub(super) input: Option<ModelInput>,
-    /// How many messages it has.
+    /// The number of messages.
     pub(super) messages: u64,
     /// How many of them are summaries of earlier compactions.
     earlier_messages: u64,
-    /// How many of its lines are no messages.
+    /// The number of lines that are not messages.
     pub(super) other_lines: u64,
-    /// Everything said in it, up to [`COMPARED`] bytes, text behind text, and where each ends.
+    /// All the text of the messages, up to [`COMPARED`] bytes, with the end of each text.
     texts: String,
     ends: Vec<usize>,
-    /// Its length.
+    /// The total length of the texts, in bytes.
     bytes: usize,
-    /// Tokens that were cut out of messages that stay: the summary stands for them, too.
+    /// Tokens cut from messages that stay. The summary replaces them as well.
     pub(super) shortened: u64,
     pub(super) counter: &'static dyn TokenCounter,
 }
 
-/// The input of a model, without secrets, and the source for the check of its answer.
+/// The input of a model, without secrets, and the source for checking its answer.
 #[derive(Default)]
 pub(super) struct ModelInput {
     pub(super) transcript: Transcript,
@@ -71,21 +70,21 @@ pub(super) struct ModelInput {
     redacted: usize,
 }
 
-/// The tokens of an old zone with more bytes are not counted.
+/// Above this many bytes, the tokens of the old records are not counted.
 const COMPARED: usize = 1 << 20;
-/// Nor those of one with so many times the summary's bytes: it certainly has more tokens,
-/// and counting them would take longer than everything else.
+/// If the old records have this many times the bytes of the summary, they certainly have more
+/// tokens, and counting them would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
-/// The least and the most tokens of a summary where no length is asked for.
+/// The minimum and maximum length of a summary, in tokens, if no length is requested.
 const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
-/// The bytes of a token, roughly.
+/// The approximate number of bytes per token.
 const BYTES_A_TOKEN: u64 = 4;
 /// Without a requested length, a summary is a fifth of what it replaces.
 const DEFAULT_SHARE: u64 = 5;
 
 impl OldZone {
-    /// An empty zone. `read` is the caller's ledger, if it has one.
+    /// Creates an empty zone. `read` is the ledger of the caller, if there is one.
     pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
         Self {
             needs,
@@ -104,8 +103,7 @@ impl OldZone {
         }
     }
 
-    /// A message that stays: the summary need not tell what it tells, and a model's answer
-    /// may.
+    /// Adds a message that stays. The summary need not repeat it, but a model's answer may.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>, bytes: usize) {
         self.support(message);
         if let Some(reader) = &mut self.reader {
@@ -113,14 +111,14 @@ impl OldZone {
         }
     }
 
-    /// Tells the ledger that the caller has brought of a message that stays.
+    /// Marks a message as kept in the ledger that the caller provided.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         if self.needs.ledger {
             self.ledger.absorb(0, Reading::of_stay(message));
         }
     }
 
-    /// A kept message before it is shortened: a model's answer may refer to it.
+    /// Adds a kept message before it is shortened, because a model's answer may refer to it.
     pub(super) fn support(&mut self, message: &Message<'_>) {
         if let Some(input) = &mut self.input {
             input.source.push(message);
@@ -128,8 +126,8 @@ impl OldZone {
         }
     }
 
-    /// A message of the zone, from a record of this line and so many bytes; `earlier` is the
-    /// summary in it, if any.
+    /// Adds a message of the zone, from a record with this line and length. `earlier` is the
+    /// earlier summary in it, if any.
     pub(super) fn push(
         &mut self,
         line: u64,
@@ -174,34 +172,35 @@ impl OldZone {
         }
     }
 
-    /// Ends the reading.
+    /// Finishes reading.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.ledger = reader.finish();
         }
     }
 
-    /// A summary of it with this text.
+    /// Returns a summary of the zone with this text.
     pub(super) fn summary(&self, text: String) -> Summary {
         let (messages, earlier) = (self.messages, self.earlier_messages);
         Summary { messages, earlier, text, ..Summary::default() }
     }
 
-    /// The length of a summary, in tokens, where none is asked for.
+    /// Returns the length of a summary, in tokens, if none is requested.
     pub(super) fn default_length(&self) -> u64 {
         let (least, most) = DEFAULT_LENGTH;
         (self.bytes as u64 / (BYTES_A_TOKEN * DEFAULT_SHARE)).clamp(least, most)
     }
 
-    /// The tokens that a summary must not exceed; `None` for a zone so long that none does.
+    /// Returns the tokens that a summary must not exceed, or `None` if the zone is too long for a
+    /// limit to matter.
     pub(super) fn most_tokens(&self) -> Option<u64> {
-        // Calls have no text of their own, but they are summarized as well.
+        // Calls have no text, but they are summarized as well.
         let sent = self.input.as_ref().map(|input| &input.transcript);
         let sent = sent.map_or(0, |sent| sent.tokens(self.counter));
         Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)
     }
 
-    /// Tokens of its texts, unless it is too long to be counted.
+    /// Returns the tokens of the texts, or `None` if they are too long to count.
     fn text_tokens(&self) -> Option<u64> {
         let mut start = 0;
         let tokens = |end: &usize| {
@@ -212,12 +211,13 @@ impl OldZone {
         (self.bytes <= COMPARED).then(|| self.ends.iter().map(tokens).sum())
     }
 
-    /// Whether this summary is certainly shorter, whatever the tokens.
+    /// Returns true if this summary is so much shorter that tokens need not be counted.
     pub(super) fn is_far_longer_than(&self, summary: &str) -> bool {
         self.bytes > FAR_LONGER * summary.len()
     }
 
-    /// Its tokens and those of the summary that replaces it; `None` if it is too long to be counted.
+    /// Returns the tokens of the zone and of its summary, or `None` if the zone is too long to
+    /// count.
     pub(super) fn sizes(&self, summary: &str) -> Option<(u64, u64)> {
         let before = self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages;
         Some((before, self.counter.count(summary) + PER_MESSAGE))
@@ -225,18 +225,18 @@ impl OldZone {
 }
 
 impl ModelInput {
-    /// Whether it has no text at all.
+    /// Returns true if the zone has no text.
     pub(super) fn is_silent(&self) -> bool {
         self.earlier.is_empty() && self.transcript.is_empty()
     }
 
-    /// How many secrets were removed.
+    /// Returns how many secrets were removed.
     pub(super) fn redacted(&self) -> usize {
         self.redacted + self.transcript.redacted
     }
 }
 
-/// Takes the records of a session with their zones.
+/// Takes the records of a session together with their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
     /// The tags so far.
@@ -245,16 +245,16 @@ pub struct ZonePass<'p> {
     unread: FirstUnread,
 }
 
-/// A record that was read before it goes on, and may have changed.
+/// A record that was read, and perhaps changed, before it reaches this pass.
 pub struct ReadRecord<'m> {
-    /// Its new bytes, without a tag; `None` if it did not change.
+    /// Its new bytes without a tag, or `None` if it did not change.
     pub bytes: Option<Vec<u8>>,
-    /// The message in it.
+    /// Its message.
     pub message: Message<'m>,
 }
 
 impl<'p> ZonePass<'p> {
-    /// A new pass that gathers what a writer `needs`.
+    /// Creates a pass that gathers the data that a writer `needs`.
     pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),
@@ -264,13 +264,13 @@ impl<'p> ZonePass<'p> {
         }
     }
 
-    /// The next record, whose tag has its zone.
+    /// Adds the next record, whose tag names its zone.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         let zone = self.zones.read(record);
         self.push_in(zone, record, None)
     }
 
-    /// The next record, which is in this zone, and may have been read or changed before.
+    /// Adds the next record with this zone. It may have been read or changed before.
     pub fn push_in(
         &mut self,
         zone: Zone,
@@ -307,7 +307,7 @@ impl<'p> ZonePass<'p> {
         assembly.stay(record, outline.as_ref(), &bytes)
     }
 
-    /// The next record is left out, whatever its zone.
+    /// Leaves out the next record, whatever its zone.
     pub fn drop(&mut self, record: &Record<'_>) {
         self.assembly.input(record, record.outline(self.assembly.dialect).as_ref(), false);
     }
@@ -328,8 +328,8 @@ impl<'p> ZonePass<'p> {
     }
 }
 
-/// Whether all of a stream came, and was split at all. Lines that belong together no zones help:
-/// what would leave with the old ones the others need.
+/// Checks that the stream is complete and was split. Sessions whose lines belong together are
+/// refused, because the lines that stay need the lines that would leave.
 pub fn check_end(zones: &ZoneReader, dialect: Option<&'static dyn Dialect>) -> Result<()> {
     if zones.records() > 0 && !zones.zoned() {
         if dialect.is_some() {
@@ -442,7 +442,7 @@ mod tests {
         zone.shortened = 7;
         assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));
         assert!(zone.is_far_longer_than("12345678") && !zone.is_far_longer_than(&line));
-        // With the labels that a model is sent.
+        // Includes the labels that a model is sent.
         assert_eq!(zone.most_tokens(), Some(102 + 4));
         let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
         let zone = old(&plan, LEDGER, &[&long]);
@@ -460,7 +460,7 @@ mod zones_tests {
     use super::{NewSession, ReadRecord, ZonePass};
     use crate::{ErrorKind, Notes, Result};
 
-    /// The new session of tagged lines.
+    /// Returns the new session for tagged lines.
     fn pass(
         plan: &Plan,
         dialect: Option<&'static dyn Dialect>,
@@ -504,7 +504,7 @@ mod zones_tests {
         assert_eq!(lines(&mut new), [THANKS]);
     }
 
-    /// Removed records may belong to an unread one, wherever that is.
+    /// A record that is not understood may belong to removed records, wherever it is.
     #[test]
     fn what_is_not_understood_is_not_summed_up() {
         let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);
@@ -527,7 +527,10 @@ mod zones_tests {
         let mut notes = Notes::new();
         let mut new = pass(&plan(), Some(&Chat), &session, &mut notes).expect("legal");
         assert_eq!(lines(&mut new).len(), 2);
-        assert_eq!(texts(&mut notes), ["1 line without a message left with the old zone"]);
+        assert_eq!(
+            texts(&mut notes),
+            ["1 line without a message removed with the summarized part"]
+        );
     }
 
     #[test]

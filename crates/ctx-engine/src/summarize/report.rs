@@ -1,4 +1,4 @@
-//! How a summary was made, for programs and for the audit log.
+//! Reports how a summary was made, for programs and for the audit log.
 
 use std::path::Path;
 
@@ -12,24 +12,24 @@ use super::Summary;
 /// The method of a summary, and the cost of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summing {
-    /// `none` without a summary.
+    /// `none` if there is no summary.
     pub method: Method,
-    /// Whether code wrote it in the place of a model.
+    /// Whether code wrote the summary instead of a model.
     pub fell_back: bool,
-    /// The cost.
+    /// The cost of asking models.
     #[serde(flatten)]
     pub usage: Usage,
 }
 
 impl Summing {
-    /// For a summary by the method `wanted`, or for no summary.
+    /// Creates the report for a summary by the method `wanted`, or for no summary.
     pub fn new(wanted: Method, summary: Option<&Summary>, usage: Usage) -> Self {
         let method = summary.map_or(Method::None, |summary| summary.method);
         let by_code = method != Method::Llm && method != Method::None;
         Self { method, fell_back: wanted == Method::Llm && by_code, usage }
     }
 
-    /// Adds another summary of the same batch.
+    /// Adds the figures of another summary of the same batch.
     pub(crate) fn add(&mut self, next: &Self) {
         if next.method != Method::None {
             self.method = next.method;
@@ -56,7 +56,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report on a summary, or on none where everything stays.
+    /// Creates the report on a summary, or on a session without anything to summarize.
     pub fn new(
         name: Option<&'a str>,
         summary: Option<&Summary>,
@@ -75,8 +75,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Adds the file that is written, and the session in the store with the file of its
-    /// summaries.
+    /// Adds the output file, the session's id in the store, and the file with its summaries.
     #[must_use]
     pub fn written(mut self, output: Option<&Path>, stored: Option<(&'a str, &Path)>) -> Self {
         let path = |path: &Path| path.display().to_string();

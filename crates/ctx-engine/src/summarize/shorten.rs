@@ -1,5 +1,5 @@
-//! Shortens records that stay: of a long tool result its beginning and end are kept, with
-//! a handle of the whole; where that is not enough, long arguments of calls are cut, too.
+//! Shortens records that stay. A long tool result keeps its beginning and end, with a handle for
+//! the whole text. If that is not enough, long call arguments are cut as well.
 
 use crate::counter::MessageCounter;
 use crate::placeholder::split_handle;
@@ -7,37 +7,37 @@ use crate::prune::shorten_arguments;
 use ctx_format::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
 use ctx_summary::ledger::{is_observation, without_reminders};
 
-/// Tokens of the mark of the cut.
+/// The tokens of the mark at a cut.
 const MARK: u64 = 4;
-/// At least so many tokens of a text are kept.
+/// The minimum number of tokens to keep of a text.
 const LEAST_TEXT: u64 = 8;
-/// How much of what is kept of a text is its beginning, in percent: files and lists matter
-/// most at the top, but the output of a command says at its end how it went.
+/// The percentage of the kept text that comes from its beginning. Files and lists matter most at
+/// the top, but the output of a command ends with its result.
 const HEAD: usize = 60;
-/// Characters of a long string in a call's arguments.
+/// The maximum length of a string in the arguments of a call, in characters.
 const ARGUMENT_CHARS: usize = 120;
 
-/// Shortens records of a session.
+/// Shortens the records of a session.
 #[derive(Clone, Copy)]
 pub(super) struct Shortener<'p> {
     pub(super) dialect: &'p dyn Dialect,
     pub(super) counter: &'p MessageCounter,
-    /// What handles may promise.
+    /// Whether handles may promise that the original is saved.
     pub(super) saved: Saved,
 }
 
-/// How short a record gets.
+/// The limits for a shortened record.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// The limit of each result.
+    /// The maximum tokens of each result.
     pub(super) tokens: u64,
     /// Whether long arguments of calls are shortened.
     pub(super) arguments: bool,
 }
 
 impl Shortener<'_> {
-    /// The record with each result of more tokens shortened to about that; `calls` are what the
-    /// results answer. `None` when nothing gets smaller.
+    /// Shortens each result with more than about this many tokens. `calls` are the calls that the
+    /// results answer. Returns `None` if nothing gets smaller.
     pub(super) fn shorten(
         &self,
         record: &Record<'_>,
@@ -73,15 +73,15 @@ impl Shortener<'_> {
         (!edits.is_empty()).then(|| record.edited(&edits))
     }
 
-    /// Beginning and end of a text of more than `tokens`, with its handle: as much as has at
-    /// most so many tokens, unless that is too few for the handle alone.
+    /// Returns the beginning and end of a text with its handle, in at most `tokens` tokens unless
+    /// the handle needs more.
     fn short(&self, text: &str, tokens: u64, call: &str) -> Option<String> {
         let whole = self.counter.text(text);
         if whole <= tokens {
             return None;
         }
         let (body, earlier) = split_handle(text);
-        // They are not the tool's, and leave its output more room.
+        // Reminders are not part of the tool's output, so they are removed to leave it more space.
         let body = without_reminders(body);
         let body = body.trim_end();
         let handle = earlier.unwrap_or_else(|| Handle::of(text, call, self.saved));
@@ -90,7 +90,7 @@ impl Shortener<'_> {
         let (mut low, mut high) = (0, body.len());
         let mut bytes = share(body.len(), room, whole);
         let mut best: Option<(String, u64)> = None;
-        // The density of a text differs: what came out says how much fits.
+        // The number of bytes per token varies, so each result corrects the next length.
         for _ in 0..CORRECTIONS {
             let short = handle.behind(&ends(body, bytes));
             let now = self.counter.text(&short);
@@ -102,7 +102,7 @@ impl Shortener<'_> {
                 }
             } else {
                 high = bytes;
-                // A result above its limit is better than nothing.
+                // A result above its limit is still better than no result.
                 if best.as_ref().is_none_or(|(_, than)| *than > now) {
                     best = Some((short, now));
                 }
@@ -117,7 +117,7 @@ impl Shortener<'_> {
     }
 }
 
-/// The output of a command in a user message, if no result has it, and its position.
+/// Returns the output of a command in a user message and its position, if no result has it.
 pub(super) fn observation<'m>(
     record: &Record<'_>,
     message: &'m Message<'_>,
@@ -130,12 +130,12 @@ pub(super) fn observation<'m>(
     (message.role == Role::User && is_observation(text)).then(|| (Slot::text(object, raw), &**text))
 }
 
-/// How often a length is corrected.
+/// How many times a length is corrected.
 const CORRECTIONS: usize = 4;
-/// A text with so many tokens less than it may have is long enough.
+/// A text this many tokens below its limit is long enough.
 const CLOSE: u64 = 8;
 
-/// So many bytes of a text: its beginning and its end.
+/// Returns the beginning and end of a text, in about this many bytes.
 fn ends(body: &str, bytes: usize) -> String {
     if bytes >= body.len() {
         return body.trim_end().to_owned();
@@ -146,15 +146,16 @@ fn ends(body: &str, bytes: usize) -> String {
     format!("{}\n[…]\n{}", body[..head].trim_end(), body[tail..].trim_start())
 }
 
-/// Of this many bytes with `whole` tokens, those with `part`.
+/// Returns how many of these bytes have `part` tokens, if all of them have `whole`.
 fn share(bytes: usize, part: u64, whole: u64) -> usize {
     usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }
 
-/// Names, numbers and paths up to so many bytes are not cut in two: half a name is another.
+/// Names, numbers and paths up to this many bytes are not cut, because half a name is a different
+/// name.
 const FARTHEST: usize = 80;
 
-/// The last place up to `at` that is not inside a name.
+/// Returns the last position up to `at` that is not inside a name.
 fn cut_before(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = at.min(bytes.len());
@@ -238,7 +239,7 @@ mod tests {
         let short = String::from_utf8(short).expect("UTF-8");
         assert!(short.contains("bash-$\\n⟦ctx: all") && short.ends_with(r#","x":1}"#), "{short}");
         assert!(short.len() < 400);
-        // A user's text is never cut.
+        // The text of a user is never cut.
         assert_eq!(shorten(&said("and so on")), None);
     }
 

@@ -1,4 +1,4 @@
-//! The writers of a summary: code, or a model with code as a fallback.
+//! Writers of summaries: code, or a model with code as the fallback.
 
 use ctx_llm::LlmError;
 use ctx_policy::Method;
@@ -15,70 +15,71 @@ use crate::{ErrorKind, Notes, Result};
 
 /// Writes summaries.
 pub struct Writer {
-    /// The method of code, without a model or without a usable answer: extractive or rule.
+    /// The method that code uses if there is no model or no usable answer: extractive or rule.
     pub offline: Method,
-    /// Most tokens of a summary that code writes.
+    /// The maximum length of a summary written by code, in tokens.
     pub limit: Option<u64>,
-    /// The model that is asked first.
+    /// The model to ask first.
     pub model: Option<Model>,
-    /// Whether a model's answer is completed from the ledger with what must not be lost.
+    /// Whether to complete a model's answer with important items from the ledger.
     pub completes: bool,
 }
 
-/// Within a budget for the whole context, a model is asked for so much of what is left, in
-/// percent. The rest is for the latest messages.
+/// If the whole context has a budget, the percentage of the remaining tokens to request from a
+/// model. The rest is for the latest messages.
 const MODEL_SHARE: u64 = 60;
-/// Room that is kept free until the model has answered, in tokens and as a share: other tokenizers
-/// count differently. The latest messages get what the answer leaves.
+/// Tokens that stay reserved until the model has answered, because other tokenizers count
+/// differently. The latest messages get what the answer does not use.
 const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
-/// Tokens of what stands around a summary.
+/// The tokens of the fixed text around a summary.
 const AROUND: u64 = 40;
-/// A model is asked for at least so many tokens.
+/// The minimum length to request from a model, in tokens.
 const LEAST_TARGET: u64 = 64;
-/// Without a requested length, a summary is a tenth of what it replaces, within limits.
+/// Without a requested length, a summary is a tenth of the text it replaces, within limits.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
-/// An answer that is too long loses lines at its end, where so many percent of it are left.
+/// An answer that is too long loses lines at its end, but must keep at least this percentage.
 const LEAST_LEFT: u64 = 50;
-/// Tokens of the items that a model is told to keep.
+/// The tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-/// In less room the latest messages say more than a list.
+/// If less space than this is left, it is better used for the latest messages than for a list.
 const LITTLE_ROOM: u64 = 330;
 /// The share of a list of missing values in a model's answer, within limits.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
-/// A longer list is not short, unless tokens are left for it: a line has at least this many.
+/// A list of missing values has at most this many lines, plus one for each `LINE_TOKENS` unused
+/// tokens.
 const LIST_LINES: usize = 12;
 const LINE_TOKENS: u64 = 8;
 
-/// A summary from another output of the same session, in which more stays. The model is not asked
-/// again.
+/// A summary made for another output of the same session, which keeps more messages. The model is
+/// not asked again.
 pub(super) struct ReusedSummary {
     pub(super) summary: Summary,
     /// The input of the model.
     pub(super) input: Option<ModelInput>,
-    /// Tokens that a list of what it lacks may have beyond the usual ones.
+    /// Tokens that a list of missing values may have beyond the usual ones.
     pub(super) list: u64,
 }
 
 impl Writer {
-    /// Without a model.
+    /// Creates a writer without a model.
     pub fn offline(offline: Method, limit: Option<u64>) -> Self {
         Self { offline, limit, model: None, completes: false }
     }
 
-    /// What its source must contain.
+    /// Returns the data that the writer needs.
     pub fn needs(&self) -> Needs {
         Needs { ledger: self.offline == Method::Extractive, model: self.model.is_some() }
     }
 
-    /// Whether the pass fails where no answer of the model can be used.
+    /// Returns true if the pass fails without a usable answer of the model.
     pub(super) fn must_answer(&self) -> bool {
         self.model.as_ref().is_some_and(|model| model.must_answer)
     }
 
-    /// The tokens of so much room that are kept free for a model's summary; `None` without a
+    /// Returns how many tokens of `room` to reserve for a model's summary, or `None` if there is no
     /// model.
     pub(super) fn share(&self, room: u64) -> Option<u64> {
         let model = self.model.as_ref()?;
@@ -87,7 +88,8 @@ impl Writer {
         Some(most.min(room * MOST_SHARE / 100))
     }
 
-    /// The summary of an old zone; `room` is how many tokens the context has left for it.
+    /// Writes the summary of the old records. `room` is the number of tokens that the context has
+    /// left for it.
     pub(super) fn write(
         &self,
         old: &OldZone,
@@ -102,18 +104,18 @@ impl Writer {
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
-        // A run from recorded answers must always be the same, so code does not step in.
+        // A replay of recorded answers must always give the same result, so code does not step in.
         if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
             return Err(error.into());
         }
         let failed_check = matches!(error, ErrorKind::FailedCheck(_));
         let less = if failed_check { ", and less is kept" } else { "" };
         let offline = self.offline;
-        notes.warn(format_args!("{error}; the {offline} summary is taken{less}"));
+        notes.warn(format_args!("{error}; the {offline} summary is used{less}"));
         Ok(Summary { failed_check, ..self.by_code(old, room) })
     }
 
-    /// The summary of an old zone without a model; `room` as above.
+    /// Writes the summary of the old records without a model. `room` is as above.
     pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Summary {
         let within = |room| [self.limit, room].into_iter().flatten().min();
         let (text, redacted) = if self.needs().ledger {
@@ -125,7 +127,7 @@ impl Writer {
         Summary { method: self.offline, redacted, ..old.summary(text) }
     }
 
-    /// A model's summary, checked, repaired and, if wanted, completed.
+    /// Returns a model's summary, checked, repaired and, if requested, completed.
     fn by_model(
         &self,
         model: &Model,
@@ -158,19 +160,19 @@ impl Writer {
         tell(&answer.summary, input, notes);
         let mut repaired = answer.checked.map_err(|reason| none(&reason.to_string()))?;
         if model.is_default {
-            // A section with nothing in it is left out.
+            // Empty sections are left out.
             repaired.missing.clear();
         }
         if let Some(room) = room {
-            let over = none("the answer is longer than the budget leaves for it");
-            // Only our own template asks for what matters most first.
+            let over = none("the answer is too long for the budget");
+            // Only our own template puts the most important parts first.
             let ordered = model.is_default && model.headings.is_none();
             let least = if ordered { LEAST_LEFT } else { 100 };
             let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
             let lines = repaired.text.lines().count() - text.lines().count();
             repaired.text.truncate(text.len());
             if lines > 0 {
-                let what = "lines at the end of the model's answer left out, there was no room";
+                let what = "lines at the end of the model's answer were left out to fit the budget";
                 notes.warn(format_args!("{what}: {lines}"));
             }
         }
@@ -186,7 +188,7 @@ impl Writer {
         Ok(self.completed(summary, old, Some(input), (room, has_list, 0)))
     }
 
-    /// The same answer in another output, if it fits; `room` as above.
+    /// Fits the same answer into another output, if possible. `room` is as above.
     pub(super) fn again(&self, given: &ReusedSummary, old: &OldZone, room: u64) -> Option<Summary> {
         let before = &given.summary;
         let Some(answer) = &before.answer else {
@@ -207,9 +209,9 @@ impl Writer {
         fits.then(|| self.completed(summary, old, given.input.as_ref(), list))
     }
 
-    /// A model's answer, followed by a short list of the values that it lacks, within the room.
-    /// `has_list` says whether the list has its usual tokens, and `more` what it may have in
-    /// addition.
+    /// Returns a model's answer followed by a short list of the values that it lacks, within
+    /// `room`. `has_list` says whether the list has its usual tokens, and `more` how many it may
+    /// have in addition.
     fn completed(
         &self,
         mut summary: Summary,
@@ -230,7 +232,7 @@ impl Writer {
             source_of: &source_of,
             counter: old.counter,
         };
-        // Two for the blank line between.
+        // Two tokens for the blank line between them.
         let room = room.saturating_sub(tokens + 2);
         let usual = if has_list { (tokens / LIST_SHARE).clamp(LIST.0, LIST.1) } else { 0 };
         let more_lines = usize::try_from(more / LINE_TOKENS).unwrap_or(usize::MAX);
@@ -245,25 +247,27 @@ impl Writer {
         summary
     }
 
-    /// What a summary must name, as found by code.
+    /// Returns the names and values that a summary must contain, as found by code.
     fn reminder(&self, old: &OldZone) -> String {
         let ledger = self.ledger_to_complete(old);
         ledger.map_or_else(String::new, |ledger| must_keep(ledger, MUST_KEEP, old.counter))
     }
 
-    /// The source for completing a model's answer, if wanted.
+    /// Returns the ledger for completing a model's answer, if that is requested.
     fn ledger_to_complete<'o>(&self, old: &'o OldZone) -> Option<&'o Ledger> {
         (self.completes && self.needs().ledger).then_some(&old.ledger)
     }
 }
 
-/// The room below the line that says that this is a record. The extractive summary says it itself.
+/// Returns the space that is left after the line that marks the text as a record. The extractive
+/// summary contains that line itself.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     let line = || Recognizer::default().compose("");
     room.map(|room| room.saturating_sub(old.counter.count(&line())))
 }
 
-/// The length to request: as given, else by the room, else by what it replaces.
+/// Returns the length to request: the given length, or else one that fits the space or the replaced
+/// text.
 fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     let Some(room) = room else {
         let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
@@ -274,8 +278,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
-/// The first lines of an answer, as many as there is room for, without a heading at the
-/// end; `None` where less than `least` percent of it would be left.
+/// Returns as many of the first lines of an answer as fit, without a heading at the end. Returns
+/// `None` if less than `least` percent would be left.
 fn up_to<'a>(
     answer: &'a str,
     room: u64,
@@ -294,9 +298,8 @@ fn ends_in_heading(text: &str) -> bool {
     text.lines().next_back().is_some_and(|line| line.starts_with('#'))
 }
 
-/// The most tokens of a completed summary where the context has no budget: as many as the
-/// model may write, in hundredths, but no more than half of `largest`, the tokens that it
-/// replaces.
+/// Returns the maximum tokens of a completed summary if the context has no budget: the limit of the
+/// model's answer, but at most half of `largest`, the tokens that it replaces.
 fn longest(asked: u64, largest: Option<u64>) -> u64 {
     largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }
@@ -363,7 +366,7 @@ mod tests {
         let summary = write(&writer, &[ASK], &mut notes).expect("by code");
         assert!(summary.text.contains("W8123") && !summary.failed_check);
         let told = texts(&mut notes).concat();
-        let why = "the answer continues the conversation; the extractive summary is taken";
+        let why = "the answer continues the conversation; the extractive summary is used";
         assert!(told.ends_with(why), "{told}");
         writer.model.as_mut().expect("a model").must_answer = true;
         let error = write(&writer, &[ASK], &mut notes).expect_err("it must answer");
@@ -379,7 +382,7 @@ mod tests {
         assert!(summary.failed_check);
         let told = texts(&mut notes).concat();
         assert!(told.contains("failed its check twice"), "{told}");
-        assert!(told.ends_with("is taken, and less is kept"), "{told}");
+        assert!(told.ends_with("is used, and less is kept"), "{told}");
     }
 
     #[test]
@@ -387,7 +390,7 @@ mod tests {
         let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
         let error = error.expect_err("nothing is on file");
         assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
-        // Without text there is nothing to ask.
+        // Without text, the model is not asked.
         let empty = r#"{"role":"user","content":""}"#;
         let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
         assert_eq!(summary.expect("by code").messages, 1);
@@ -416,7 +419,7 @@ mod tests {
         let answer = "## Goal\nShip order W8123 today.\n\n## Places\nsrc/ship.rs";
         let kept = |room, least| up_to(answer, room, least, counter);
         assert_eq!(kept(100, 100), Some(answer));
-        // A heading without lines is removed, too.
+        // A heading without lines is also removed.
         let first = "## Goal\nShip order W8123 today.";
         assert_eq!(kept(12, 50), Some(first));
         assert_eq!(kept(8, 50), Some(first));

@@ -1,8 +1,8 @@
-//! Finds exchanges as records come: replies with calls, joined by the results that answer them. A
+//! Finds exchanges as records arrive: replies with calls, joined by the results that answer them. A
 //! result belongs to the nearest earlier call with its id, so ids may repeat, and a result may be
-//! far from its call. Some APIs treat adjacent replies as one message: a reply that directly
-//! follows one with open calls joins it, and so does a result there that answers nothing. The
-//! records of one message are in one exchange, with everything between them.
+//! far from its call. Some APIs treat adjacent replies as one message. A reply that directly
+//! follows one with open calls therefore joins it, and so does a result in that position that
+//! answers nothing. All records of one message are in one exchange, with everything between them.
 
 use std::collections::HashMap;
 
@@ -11,60 +11,61 @@ use ctx_format::{Outline, Role};
 
 use super::MessageFacts;
 
-/// One exchange; identified by the number of its first record.
+/// An exchange, identified by the number of its first record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Exchange {
-    /// Number of its first record.
+    /// The number of its first record.
     pub(super) first: u64,
-    /// Number of its last record so far.
+    /// The number of its last record so far.
     pub(super) last: u64,
-    /// Number of the last user message in it that begins a turn.
+    /// The number of the last user message in it that begins a turn.
     pub(super) last_user: Option<u64>,
-    /// Whether a record of it is pinned.
+    /// Whether any of its records is pinned.
     pub(super) pinned: bool,
-    /// Calls that may still be answered, and messages of which records are to come.
+    /// The number of calls that may still be answered, and of messages that are not complete yet.
     open: u64,
-    /// Records without a verdict.
+    /// The number of records without a verdict.
     undecided: u64,
 }
 
 impl Exchange {
-    /// Whether a record may still join it.
+    /// Returns true if a record may still join the exchange.
     pub(super) fn is_open(&self) -> bool {
         self.open > 0
     }
 }
 
-/// All exchanges that matter still.
+/// All exchanges that are still needed.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     by_id: HashMap<u64, Exchange>,
-    /// Exchanges that one record made one: from the id given up to the other.
+    /// Exchanges that a record joined: from the id that is no longer used to the id of the joined
+    /// exchange.
     joined: HashMap<u64, u64>,
-    /// Calls that wait, by id: the latest exchange with such a call, and how
-    /// many there are in it.
+    /// The calls that wait for a result, by id: the latest exchange with such a call, and the
+    /// number of these calls in it.
     calls: HashMap<String, (u64, u64)>,
-    /// The exchanges of messages of which records are to come.
+    /// The exchanges of messages that are not complete yet.
     messages: HashMap<u64, u64>,
-    /// The exchange that the next reply or result joins when it answers nothing: that of
-    /// the latest reply while it waits for results, else that of the message before.
+    /// The exchange that the next reply or result joins if it answers nothing. It is the exchange
+    /// of the latest reply while that waits for results, or else of the message before.
     before: Option<u64>,
-    /// Whether `joined` keeps what no record that waits asks for any more.
+    /// Whether to keep entries of `joined` that no waiting record needs.
     lasting: bool,
 }
 
 impl Exchanges {
-    /// A new finder whose result is read at the end.
+    /// Creates a finder whose result is read at the end.
     pub(super) fn lasting() -> Self {
         Self { lasting: true, ..Self::default() }
     }
 
-    /// For each exchange that was joined with an earlier one, the earlier one.
+    /// Returns, for each exchange that was joined with an earlier one, the earlier one.
     pub(super) fn into_joined(self) -> HashMap<u64, u64> {
         let mut joined = self.joined;
         let mut gone: Vec<u64> = joined.keys().copied().collect();
         gone.sort_unstable();
-        // The earlier one, which may be gone as well, comes first.
+        // The earlier exchange comes first, and may itself have been joined.
         for id in gone {
             if let Some(last) = joined.get(&joined[&id]).copied() {
                 joined.insert(id, last);
@@ -73,7 +74,7 @@ impl Exchanges {
         joined
     }
 
-    /// The next message; returns the id of its exchange, if it has one.
+    /// Adds the next message. Returns the id of its exchange, if it has one.
     pub(super) fn push(
         &mut self,
         number: u64,
@@ -92,7 +93,7 @@ impl Exchanges {
         if let Some(fragment) = outline.fragment {
             self.await_rest(fragment, id);
         }
-        // Amid the results of the latest reply some may answer an earlier one.
+        // Some of the results after the latest reply may answer an earlier one.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
     }
@@ -110,13 +111,13 @@ impl Exchanges {
         exchange
     }
 
-    /// The exchange right before the message that it may join although it answers nothing.
+    /// Returns the preceding exchange that the message may join even if it answers nothing.
     fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
         self.before.map(|id| self.resolve(id)).filter(|id| joins && self.is_open(*id))
     }
 
-    /// The exchange the message joins or begins.
+    /// Returns the exchange that the message joins or begins.
     fn find(&mut self, number: u64, outline: &Outline<'_>, before: Option<u64>) -> Option<u64> {
         let message = outline.fragment.map(|fragment| fragment.message);
         let begun = message.and_then(|message| self.messages.get(&message));
@@ -135,12 +136,12 @@ impl Exchanges {
         self.by_id.get(&id).is_some_and(Exchange::is_open)
     }
 
-    /// The exchange a record belongs to.
+    /// Returns the exchange with this id.
     pub(super) fn get(&self, id: u64) -> &Exchange {
         &self.by_id[&self.resolve(id)]
     }
 
-    /// A record of the exchange has its verdict.
+    /// Records that one more record of the exchange has a verdict.
     pub(super) fn decided(&mut self, id: u64) {
         let id = self.resolve(id);
         if let Some(exchange) = self.by_id.get_mut(&id) {
@@ -153,7 +154,7 @@ impl Exchanges {
         let before = self.calls.get(call).map(|(other, waiting)| (self.resolve(*other), *waiting));
         let waiting = match before {
             Some((other, waiting)) if other == exchange => waiting + 1,
-            // It hides the earlier exchange's calls with that id, which stay unanswered.
+            // The new call hides the earlier exchange's calls with this id, which stay unanswered.
             Some((other, waiting)) => {
                 self.close(other, waiting);
                 1
@@ -163,7 +164,7 @@ impl Exchanges {
         self.calls.insert(call.to_owned(), (exchange, waiting));
     }
 
-    /// The exchange stays open from the first record of a message to its last.
+    /// Keeps the exchange open from the first record of a message to its last.
     fn await_rest(&mut self, fragment: Fragment, exchange: u64) {
         let waited = self.messages.remove(&fragment.message).is_some();
         if !fragment.ends {
@@ -175,7 +176,7 @@ impl Exchanges {
         }
     }
 
-    /// The exchange whose call `id` is answered now.
+    /// Returns the exchange whose call `id` this result answers.
     fn answer(&mut self, id: &str) -> Option<u64> {
         let (exchange, waiting) = self.calls.get_mut(id)?;
         let exchange = *exchange;
@@ -195,7 +196,7 @@ impl Exchanges {
         self.forget_if_done(id);
     }
 
-    /// Makes two exchanges one; the earlier id stands for both.
+    /// Joins two exchanges into one, which keeps the earlier id.
     fn join(&mut self, one: u64, other: u64) -> u64 {
         let (one, other) = (self.resolve(one), self.resolve(other));
         let (id, gone) = (one.min(other), one.max(other));

@@ -1,6 +1,6 @@
-//! Zones of a session that was read before. Its exchanges are known and it can be read again, so no
-//! record has to wait for later ones. Only the beginning of the tail and the few exchanges that
-//! cross it are held.
+//! Finds the zones of a session that was read before. Its exchanges are known and it can be read
+//! again, so no record has to wait for later ones. Only the beginning of the tail and the few
+//! exchanges that cross it are stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,21 +10,20 @@ use ctx_policy::keep::Keep;
 use super::exchanges::Exchanges;
 use super::{KnownFacts, MessageFacts, Reason, Verdict, Window};
 
-/// Finds the exchanges of a session, of which nothing is decided yet.
+/// Finds the exchanges of a session before anything is decided.
 #[derive(Debug)]
 pub struct ExchangeFinder {
     exchanges: Exchanges,
 }
 
-/// Which exchanges turned out to be one.
+/// The exchanges that turned out to be one.
 #[derive(Debug, Default)]
 pub struct Joined(HashMap<u64, u64>);
 
-/// Says of each record, in their order, in which zone it is: what stays besides system messages and
-/// pins is known.
+/// Gives the zone of each record in order, after the records that stay have been determined.
 #[derive(Debug)]
 pub struct KnownZones {
-    /// Number of the first record of the tail.
+    /// The number of the first record of the tail.
     first: u64,
     latest_user: Option<u64>,
     /// The exchange of the latest user message.
@@ -43,8 +42,8 @@ impl Default for ExchangeFinder {
 }
 
 impl ExchangeFinder {
-    /// The exchange of the message with this number, from 1, if it is in one. It may be
-    /// [`Joined`] with an earlier one later.
+    /// Returns the exchange of the message with this number, from 1, if it is in one. A later
+    /// record may show that it is [`Joined`] with an earlier one.
     pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
         if outline.role.is_system() && !outline.is_summary {
             return None;
@@ -54,22 +53,23 @@ impl ExchangeFinder {
         Some(exchange)
     }
 
-    /// Which exchanges are one.
+    /// Returns which exchanges are one.
     pub fn finish(self) -> Joined {
         Joined(self.exchanges.into_joined())
     }
 }
 
 impl Joined {
-    /// The number of the first record of an exchange.
+    /// Returns the number of the first record of an exchange.
     pub fn first_of(&self, exchange: u64) -> u64 {
         self.0.get(&exchange).copied().unwrap_or(exchange)
     }
 }
 
 impl KnownZones {
-    /// `each` hands on the records that stay at all, by their numbers in the session, from 1. It is
-    /// called twice: for the beginning of the tail, and for the exchanges that stay with a part.
+    /// Determines which records stay. `each` passes on the records that are not dropped, with their
+    /// numbers in the session, from 1. It is called twice: to find the beginning of the tail, and
+    /// to find the exchanges that are only partly in it.
     pub fn of(keep: Keep, mut each: impl FnMut(&mut dyn FnMut(u64, &KnownFacts))) -> Self {
         let mut window = Window::new(keep);
         let (mut latest_user, mut next) = (None, 1);
@@ -102,7 +102,7 @@ impl KnownZones {
         zones
     }
 
-    /// An exchange stays if this message of it does.
+    /// Keeps the exchange of a message that stays.
     fn keep_exchange(&mut self, number: u64, known: &MessageFacts, exchange: u64) {
         if known.pinned {
             self.pinned.insert(exchange);
@@ -137,7 +137,7 @@ impl KnownZones {
         }
     }
 
-    /// The verdict on the next record.
+    /// Returns the verdict on the next record.
     pub fn next(&mut self, number: u64, facts: &KnownFacts) -> Verdict {
         let (zone, reason, exchange) = match facts {
             KnownFacts::Tail => (Zone::Keep, Reason::Tail, None),

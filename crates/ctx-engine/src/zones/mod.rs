@@ -1,9 +1,8 @@
-//! Splitting: which records are `system`, `old` or `keep`.
+//! Splits a session: decides which records are `system`, `old` or `keep`.
 //!
-//! A pure decision over facts, made as records come: [`Splitter::push`] takes
-//! the facts of the next record; the splitter is an iterator of the verdicts that cannot
-//! change any more, in order. What waits is the kept tail, an exchange
-//! that is not complete, and what follows the latest user message.
+//! This decides from facts alone, as records arrive. [`Splitter::push`] takes the facts about the
+//! next record. The splitter is an iterator over the final verdicts, in order. Records without one
+//! are the kept tail, incomplete exchanges, and everything after the latest user message.
 
 mod exchanges;
 mod known;
@@ -19,24 +18,24 @@ use exchanges::{Exchange, Exchanges};
 
 pub use known::{ExchangeFinder, Joined, KnownZones};
 
-/// Why a record is in its zone.
+/// The reason why a record is in its zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Instructions of the operator.
+    /// It is an instruction of the operator.
     System,
-    /// Within the kept part.
+    /// It is within the kept part.
     Window,
     /// A selector pins it, or another record of its exchange.
     Pinned,
-    /// The latest user message, or its exchange.
+    /// It is the latest user message, or in its exchange.
     LatestUser,
     /// Its exchange reaches into the kept part.
     Exchange,
-    /// None of these.
+    /// None of these reasons keeps it.
     Old,
-    /// No message: as the record before it.
+    /// It is not a message, so it follows the record before it.
     Follows,
-    /// A last line in the writing.
+    /// It is an incomplete last line.
     Tail,
 }
 
@@ -45,17 +44,17 @@ pub enum Reason {
 pub struct Verdict {
     /// The zone.
     pub zone: Zone,
-    /// Why.
+    /// The reason for the zone.
     pub reason: Reason,
-    /// Its exchange, as the number (from 1) of the exchange's first record.
+    /// Its exchange, identified by the number of its first record, from 1.
     pub exchange: Option<u64>,
 }
 
-/// Decides zones as records come.
+/// Decides the zones of records as they arrive.
 #[derive(Debug)]
 pub struct Splitter {
     waiting: VecDeque<Waiting>,
-    /// Number of the next record, from 1.
+    /// The number of the next record, from 1.
     next: u64,
     window: Window,
     exchanges: Exchanges,
@@ -68,12 +67,12 @@ pub struct Splitter {
 struct Waiting {
     /// A reason that does not depend on later records.
     reason: Option<Reason>,
-    /// There may be as many of these as records, and numbers begin at 1.
+    /// A compact type, because there may be as many of these as records. Numbers begin at 1.
     exchange: Option<NonZeroU64>,
 }
 
 impl Splitter {
-    /// A new splitter.
+    /// Creates a splitter.
     pub fn new(keep: Keep) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -86,7 +85,7 @@ impl Splitter {
         }
     }
 
-    /// The next record is a message; `tokens` count only if [`Keep::tokens`] is set.
+    /// Adds a message. `tokens` are only used if [`Keep::tokens`] is set.
     pub fn push(&mut self, outline: &Outline<'_>, tokens: u64, pinned: bool) {
         if outline.role.is_system() && !outline.is_summary {
             return self.wait(Some(Reason::System), None);
@@ -108,12 +107,12 @@ impl Splitter {
         self.wait(pinned.then_some(Reason::Pinned), exchange);
     }
 
-    /// The next record is a line without a message: it shares the fate of the record before it.
+    /// Adds a line without a message, which is treated like the record before it.
     pub fn push_line(&mut self) {
         self.wait(Some(Reason::Follows), None);
     }
 
-    /// The next record is a last line in the writing: always kept.
+    /// Adds an incomplete last line, which is always kept.
     pub fn push_tail(&mut self) {
         self.wait(Some(Reason::Tail), None);
     }
@@ -123,12 +122,12 @@ impl Splitter {
         self.waiting.push_back(Waiting { reason, exchange: exchange.and_then(NonZeroU64::new) });
     }
 
-    /// No more records come: everything can be decided.
+    /// Ends the input, so that everything can be decided.
     pub fn finish(&mut self) {
         self.finished = true;
     }
 
-    /// The verdict on the first that waits.
+    /// Returns the verdict on the first waiting record, if it is final.
     fn decide(&self, record: &Waiting) -> Option<Verdict> {
         let exchange = record.exchange.map(|id| self.exchanges.get(id.get()));
         let (zone, reason) = match record.reason {
@@ -145,7 +144,7 @@ impl Splitter {
             return Some((Zone::Keep, Reason::Pinned));
         }
         let number = self.next - self.waiting.len() as u64;
-        // More records may move the window on, and join the exchange.
+        // More records may move the window, and may join the exchange.
         match self.reason_to_keep(number, exchange) {
             Some(reason) => self.finished.then_some((Zone::Keep, reason)),
             None if !self.finished && exchange.is_some_and(Exchange::is_open) => None,
@@ -153,7 +152,7 @@ impl Splitter {
         }
     }
 
-    /// Why the record is kept if no more records come.
+    /// Returns why the record is kept if no more records come.
     fn reason_to_keep(&self, number: u64, exchange: Option<&Exchange>) -> Option<Reason> {
         let first_kept = self.window.first_kept(self.next);
         let in_exchange = |user: Option<u64>| match (exchange, user) {
@@ -172,8 +171,8 @@ impl Splitter {
     }
 }
 
-/// The verdicts on the records that have none yet, in order. `None` when the next one
-/// cannot be given yet: more may come after it.
+/// Iterates over the new verdicts in order. Returns `None` if the next verdict depends on later
+/// records.
 impl Iterator for Splitter {
     type Item = Verdict;
 
@@ -194,9 +193,9 @@ impl Iterator for Splitter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct MessageFacts {
-    /// Instructions of the operator.
+    /// Whether it is an instruction of the operator.
     pub is_system: bool,
-    /// Whether a message begins here, and not only a further fragment of one.
+    /// Whether a message begins here, not just another fragment of one.
     pub begins_message: bool,
     /// Whether a turn begins here.
     pub begins_turn: bool,
@@ -204,22 +203,22 @@ pub struct MessageFacts {
     pub tokens: u64,
     /// Whether a selector pins it.
     pub pinned: bool,
-    /// Its exchange, as the number of the exchange's first record.
+    /// Its exchange, identified by the number of its first record.
     pub exchange: Option<u64>,
 }
 
-/// A record, once its exchange is known.
+/// The facts about a record whose exchange is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownFacts {
     /// A message.
     Message(MessageFacts),
-    /// A line without a message: shares the fate of the record before it.
+    /// A line without a message, which is treated like the record before it.
     Line,
-    /// A last line in the writing: always kept.
+    /// An incomplete last line, which is always kept.
     Tail,
 }
 
-/// Follows the beginning of the kept tail as messages come.
+/// Finds the beginning of the kept tail as messages arrive.
 #[derive(Debug, Default)]
 struct Window {
     keep: Keep,
@@ -234,7 +233,7 @@ impl Window {
         Self { keep, ..Self::default() }
     }
 
-    /// The next record of a message that is no system message.
+    /// Adds a record of a message that is not a system message.
     fn push(&mut self, number: u64, known: &MessageFacts) {
         if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
             push_bounded(&mut self.messages, number, keep);
@@ -255,12 +254,12 @@ impl Window {
         }
     }
 
-    /// Number of the first message in the tail; `next`, the number of the record
-    /// that comes next, when the tail is empty.
+    /// Returns the number of the first message in the tail, or `next`, the number of the next
+    /// record, if the tail is empty.
     fn first_kept(&self, next: u64) -> u64 {
         let of_turns = |turns: u64| {
-            // Before the first of the last N turns lie only older turns; until
-            // there are N, everything is kept.
+            // Only older turns come before the first of the last N turns. Until there are N turns,
+            // everything is kept.
             if turns > 0 && (self.turns.len() as u64) < turns {
                 Some(0)
             } else {
@@ -288,7 +287,8 @@ mod window_tests {
     use super::{Keep, Window};
     use crate::zones::MessageFacts;
 
-    /// Where the tail begins after four messages of 10 tokens, with turns at the first and third.
+    /// Returns where the tail begins after four messages of 10 tokens, with turns at the first and
+    /// third.
     fn first_kept(keep: Keep) -> u64 {
         let mut window = Window::new(keep);
         for number in 1..=4 {
@@ -314,7 +314,7 @@ mod window_tests {
         assert_eq!(first_kept(keep(None, Some(1), None)), 3);
         assert_eq!(first_kept(keep(None, None, Some(11))), 3);
         assert_eq!(first_kept(keep(Some(1), Some(1), Some(25))), 2);
-        // Until there are that many turns, everything is kept, whatever precedes the first.
+        // Until there are that many turns, everything is kept, including what precedes the first.
         assert_eq!(first_kept(keep(None, Some(3), None)), 0);
     }
 

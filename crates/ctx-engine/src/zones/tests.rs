@@ -4,8 +4,8 @@ use super::{
 use ctx_format::{Outline, Role, Validator, Zone, dialect::Dialect};
 use proptest::prelude::*;
 
-/// A message in short: `u`ser, `a`ssistant, `s`ystem, `t`ool; `-` is a line that
-/// is no message; ids follow `a` (calls) and `t` (results).
+/// Creates an outline from a short form: `u`ser, `a`ssistant, `s`ystem, `t`ool, or `-` for a line
+/// that is not a message. Call ids follow `a` and `t`.
 fn outline(text: &str) -> Option<Outline<'_>> {
     let mut words = text.split('.');
     let role = match words.next()? {
@@ -21,7 +21,7 @@ fn outline(text: &str) -> Option<Outline<'_>> {
     Some(Outline { role, begins_turn: role == Role::User, calls, results, ..Outline::of_line() })
 }
 
-/// The outline of a summary, as the dialects write it.
+/// Returns the outline of a summary, as the dialects write it.
 fn summary_outline() -> Outline<'static> {
     Outline { begins_turn: false, ..outline("u").expect("a message") }
 }
@@ -45,7 +45,7 @@ fn split(records: &[&str], keep: Keep) -> Vec<Verdict> {
     verdicts
 }
 
-/// `s`ystem, `o`ld, `k`eep, one letter a record.
+/// Returns the zones, one letter per record: `s`ystem, `o`ld, `k`eep.
 fn zones(records: &[&str], keep: Keep) -> String {
     let letter = |verdict: Verdict| match verdict.zone {
         Zone::System => 's',
@@ -83,7 +83,7 @@ fn exchanges_stay_whole() {
     assert_eq!(zones(&["u", "a.1.2", "t.1", "t.2", "u"], messages(2)), "okkkk");
     // The window begins after the exchange.
     assert_eq!(zones(&["u", "a.1.2", "t.1", "t.2", "u", "a"], messages(2)), "ooookk");
-    // A result far from its call.
+    // A result is far from its call.
     assert_eq!(zones(&["u", "a.1", "u", "u", "t.1"], messages(1)), "okokk");
     // A pin pins its exchange.
     assert_eq!(zones(&["u", "a.1", "t.1!", "u", "a", "u"], messages(1)), "okkook");
@@ -117,8 +117,8 @@ fn adjacent_replies_are_one_while_calls_wait() {
 
 #[test]
 fn an_answer_to_an_earlier_reply_does_not_end_the_results_of_the_latest() {
-    // The second `t.2` answers nothing. It stands among the results of the latest reply:
-    // a summary in its place would part `t.1` from its call.
+    // The second `t.2` answers nothing. It is among the results of the latest reply, so a summary
+    // in its place would separate `t.1` from its call.
     let records = ["a.2", "u", "a.3.1", "t.2!", "t.2", "t.1"];
     assert_eq!(zones(&records, messages(1)), "kkkkkk");
     let records = ["a.2.3", "u", "a.1", "t.2!", "t.3", "t.2", "t.1!"];
@@ -190,7 +190,7 @@ fn records() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    /// A summary in the place of the old zone adds no problem.
+    /// A summary in place of the old records adds no problem.
     #[test]
     fn no_orphan_ever(records in records(), keep in 0u64..12, anthropic in any::<bool>()) {
         let dialect: &dyn Dialect =
@@ -220,7 +220,7 @@ proptest! {
         }
     }
 
-    /// The verdict on a record does not depend on when it is asked for.
+    /// The verdict on a record does not depend on when it is requested.
     #[test]
     fn early_verdicts_are_final(records in records(), keep in 0u64..12) {
         let texts: Vec<&str> = records.iter().map(String::as_str).collect();
@@ -237,7 +237,7 @@ proptest! {
         let zones = |verdicts: &[Verdict]| verdicts.iter().map(|v| (v.zone, v.exchange)).collect::<Vec<_>>();
         prop_assert_eq!(zones(&early), zones(&late));
     }
-    /// A session that passes again is split as one that passes once.
+    /// A session that was read before is split in the same way as one that is read once.
     #[test]
     fn what_is_known_decides_alike(
         records in records(),
@@ -257,7 +257,7 @@ proptest! {
         let expected: Vec<_> = verdicts.iter().map(|verdict| verdict.exchange).collect();
         prop_assert_eq!(&exchanges, &expected);
 
-        // Numbers may have gaps: records may be left out.
+        // Numbers may have gaps, because records may be left out.
         let facts = |(at, text): (usize, &&str)| match outline(text.trim_end_matches('!')) {
             Some(outline) => KnownFacts::Message(MessageFacts {
                 is_system: outline.role == Role::System,

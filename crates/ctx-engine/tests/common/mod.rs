@@ -1,4 +1,4 @@
-//! Compactions of whole sessions.
+//! Runs compactions of whole sessions.
 
 use chrono::DateTime;
 use ctx_engine::compact::{Content, Environment, Options, Report, compact_stream};
@@ -7,7 +7,7 @@ use ctx_engine::{Notes, PassError};
 use ctx_policy::Policy;
 use ctx_tokens::Encoding;
 
-/// The options of a compaction by this policy, due or not.
+/// Returns the options of a compaction by this policy, whether the session is due or not.
 pub(crate) fn options(policy: Policy) -> Options {
     Options { policy, force: true, ..Options::default() }
 }

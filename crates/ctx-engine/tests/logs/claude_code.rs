@@ -1,4 +1,4 @@
-//! Sessions of Claude Code.
+//! Tests with sessions of Claude Code.
 
 use std::fmt::Write;
 
@@ -8,13 +8,13 @@ use proptest::prelude::*;
 
 use super::{OF_LINES, context, holds, pruned};
 
-/// A log in the making.
+/// A log while it is built.
 #[derive(Default)]
 struct Log {
     text: String,
-    /// The ids of lines that others may hang on.
+    /// The ids of lines that may become parents.
     ids: Vec<String>,
-    /// The last one.
+    /// The id of the last line.
     last: Option<String>,
     lines: usize,
 }
@@ -111,7 +111,7 @@ impl Log {
         }
     }
 
-    /// A reply that calls tools, and their results, each on its own call.
+    /// Adds a reply that calls tools, and the results, each as a child of its own call.
     fn tools(&mut self, parent: Option<&str>, count: usize) {
         let number = self.lines;
         let mut calls: Vec<String> = Vec::new();
@@ -166,8 +166,8 @@ proptest! {
         for (step, back) in &steps {
             log.step(*step, *back);
         }
-        // What the client puts in the place of a missing parent may have gone, and so may what
-        // the user went back to, or what a line was hung on that a compaction forgot.
+        // A line that the client uses in place of a missing parent may have been removed, and so
+        // may a line that the user went back to, or the parent of a line that a compaction forgot.
         let has = |what| log.text.contains(what);
         let jumps = steps.iter().any(|(_, back)| *back == 0);
         let is_odd = has("\"lost\"") || has("last-prompt") || (jumps && has("preservedMessages"));
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// A reply of a thought and a text, before the turn that is the last.
+/// A reply of reasoning and text, before the last turn.
 #[test]
 fn a_line_that_is_only_a_thought_leaves_and_its_children_move_up() {
     let mut log = Log::default();

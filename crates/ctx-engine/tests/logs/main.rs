@@ -1,5 +1,5 @@
-//! Lines leave an agent's own file: whatever tree it is, the agent reads the same context, and
-//! what stays keeps its bytes but for the names of lines that are gone.
+//! Lines leave an agent's own file. Whatever its tree looks like, the agent reads the same context,
+//! and the remaining lines keep their bytes except for references to removed lines.
 
 mod claude_code;
 mod pi;
@@ -16,7 +16,7 @@ use ctx_policy::Rule;
 use ctx_tokens::Encoding;
 use proptest::prelude::*;
 
-/// The rules for lines that no model is sent.
+/// The rules for lines that are not sent to a model.
 const OF_LINES: [Rule; 7] = [
     Rule::DeadBranches,
     Rule::BeforeCompaction,
@@ -57,7 +57,7 @@ fn pruned(log: &str, dialect: &'static dyn Dialect, drop: &[Rule]) -> Result<Str
     Ok(String::from_utf8(written).expect("text"))
 }
 
-/// What the agent would send: the texts of each message, in the order of the context.
+/// Returns what the agent would send: the texts of each message, in the order of the context.
 fn context(log: &str, dialect: &'static dyn Dialect) -> Vec<(u64, Vec<String>)> {
     let mut sent: Vec<(u64, Vec<String>)> = Vec::new();
     let add = |record: &Record<'_>| {
@@ -73,7 +73,7 @@ fn context(log: &str, dialect: &'static dyn Dialect) -> Vec<(u64, Vec<String>)> 
     sent
 }
 
-/// Whether all that must hold holds of what these rules make of a log.
+/// Checks everything that must hold after applying these rules to a log.
 fn holds(
     log: &str,
     dialect: &'static dyn Dialect,
@@ -89,7 +89,7 @@ fn holds(
         Err(error) => return Err(TestCaseError::fail(format!("{error}\n{log}"))),
     };
     prop_assert_eq!(context(&after, dialect), context(log, dialect), "{}", log);
-    // With what went, more may have become needless: not what is sent.
+    // Other lines may have become unnecessary, but they are not sent either.
     if let Ok(again) = pruned(&after, dialect, drop) {
         prop_assert_eq!(context(&again, dialect), context(log, dialect), "{}", after);
     }
@@ -113,7 +113,7 @@ fn holds(
     Ok(())
 }
 
-/// The line without the ids that it names and without second copies.
+/// Returns the line without references to ids and without second copies.
 fn without_names(line: &str, dialect: &'static dyn Dialect) -> String {
     let object = Object::parse(line).expect("an object");
     let names = dialect.links(&object).names.into_iter();

@@ -1,4 +1,4 @@
-//! Sessions of pi.
+//! Tests with sessions of pi.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use super::{OF_LINES, holds, pruned};
 const HEADER: &str =
     "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
 
-/// A log of these steps: the kind of each, and whether it goes back to an earlier entry.
+/// Returns a log of these steps: the kind of each, and whether it goes back to an earlier entry.
 fn log(steps: &[(usize, usize)]) -> String {
     let mut text = HEADER.to_owned();
     for (number, (step, back)) in steps.iter().enumerate() {
@@ -76,7 +76,7 @@ fn version_1_loses_no_line() {
     assert_eq!(after, session);
 }
 
-/// Lines may hang on later ones, and on each other; the time is that of their number.
+/// Lines may be children of later lines, or of each other. The timestamps follow their numbers.
 #[test]
 fn lines_in_any_order_take_no_longer() {
     let mut session = HEADER.to_owned();

@@ -1,4 +1,4 @@
-//! However messages are cut and grouped, their tokens add up.
+//! However messages are cut and grouped, their tokens add up to the same total.
 
 use ctx_engine::count::{Share, Tally};
 use ctx_engine::counter::{ByKind, MessageCounter, PRIMING};

@@ -1,4 +1,4 @@
-//! What is decided about records needs no word about a new dialect.
+//! A new dialect needs no change in the code that decides about records.
 
 #[path = "../../../ctx-format/tests/dialects/items.rs"]
 mod items;
@@ -33,8 +33,8 @@ fn session() -> Vec<String> {
     .to_vec()
 }
 
-/// What a split that keeps so many messages says of records, a letter each: `k`ept or
-/// `o`ld. `feed` hands the outline of each record over.
+/// Returns the zones for a split that keeps this many messages, one letter per record: `k`ept or
+/// `o`ld. `feed` passes on the outline of each record.
 fn zones(messages: u64, feed: impl FnOnce(&mut dyn FnMut(Option<Outline>))) -> String {
     let mut splitter = Splitter::new(Keep { messages: Some(messages), ..Keep::default() });
     feed(&mut |outline| match &outline {
@@ -55,7 +55,7 @@ fn a_result_far_from_its_call_stays_with_it() {
         })
     };
     assert_eq!(zones(1), "oooooook");
-    // The last but one answers call a, whose exchange call b and the reply are in.
+    // The second to last record answers call a, whose exchange includes call b and the reply.
     assert_eq!(zones(2), "okkkkkkk");
 }
 
@@ -87,7 +87,7 @@ fn a_long_result_is_trimmed_where_the_format_has_it() {
     assert!(text.ends_with("⟧\"}"), "{text}");
 }
 
-/// A reply of three lines, with a result between them, and a branch that was left.
+/// A reply of three lines, with a result between them, and an abandoned branch.
 const TREE: [&str; 7] = [
     r#"{"type":"user","id":"1","text":"one"}"#,
     r#"{"type":"reply","id":"2","parent":"1","reply":"r","text":"first"}"#,
@@ -115,7 +115,7 @@ fn the_lines_of_a_reply_are_never_parted() {
         })
     };
     assert_eq!(zones(1), "ooooook");
-    // The result is the last message but one, and the whole reply comes with it.
+    // The result is the second to last message, and the whole reply stays with it.
     assert_eq!(zones(2), "okkkkkk");
     assert_eq!(zones(3), "okkkkkk");
     assert_eq!(zones(4), "kkkkkkk");

@@ -1,4 +1,4 @@
-//! Decisions and counts, of sessions of all dialects.
+//! Tests decisions and counts for sessions of all dialects.
 
 mod counts_add_up;
 mod dialects;

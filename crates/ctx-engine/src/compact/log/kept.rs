@@ -1,4 +1,4 @@
-//! Which records of a log stay, and what they become.
+//! Finds the records of a log that stay, and their new texts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,18 +13,18 @@ use crate::Result;
 /// The records that stay, in the order of the context.
 pub(super) struct KeptRecords {
     pub(super) groups: Vec<KeptRecord>,
-    /// How many of them come before the summary.
+    /// The number of kept records before the summary.
     pub(super) before_summary: usize,
 }
 
-/// A record, and which of its messages stay.
+/// A record, and the numbers of its messages that stay.
 pub(super) struct KeptRecord {
     pub(super) record: u64,
     sources: Vec<SourceId>,
 }
 
 impl KeptRecords {
-    /// The records that a compaction left of the plain session.
+    /// Returns the records of the log that the compacted plain session `new` names.
     pub(super) fn of(new: &[Marked]) -> Self {
         let (mut groups, mut before_summary): (Vec<KeptRecord>, _) = (Vec::new(), 0);
         let mut seen = HashSet::new();
@@ -48,17 +48,17 @@ impl KeptRecords {
 }
 
 impl KeptRecord {
-    /// The numbers of its messages that stay; `None` for all.
+    /// Returns the numbers of the messages that stay, or `None` if all stay.
     pub(super) fn messages(&self) -> Option<Vec<usize>> {
         self.sources.iter().map(|source| source.message).collect()
     }
 }
 
-/// The texts of the log that a compaction needs, and the writer that has seen all of the log.
+/// The texts of a log that a compaction needs, and the writer that has read the whole log.
 pub(super) struct LogRecords {
-    /// Writes the agent's own compaction; `None` where the session is written again.
+    /// Writes the agent's own compaction. `None` if the session is rewritten.
     pub(super) writer: Option<Box<dyn CompactionWriter>>,
-    /// How many records the log has.
+    /// The number of records in the log.
     pub(super) count: u64,
     texts: HashMap<u64, String>,
     last: Option<u64>,
@@ -79,7 +79,7 @@ impl LogRecords {
             if !record.piece.begins() {
                 return Ok(());
             }
-            // An agent may read the first of several objects in one line.
+            // If a line has several objects, an agent may read the first one.
             let is_read = context.contains(&records.count) || record.class == Class::Object;
             let object = if is_read { record.object() } else { None };
             if let (Some(writer), Some(object)) = (&mut records.writer, object) {
@@ -96,14 +96,14 @@ impl LogRecords {
         Ok(records)
     }
 
-    /// The last record of the context.
+    /// Returns the last record of the context.
     pub(super) fn last(&self) -> &str {
         let last = self.last.and_then(|last| self.texts.get(&last));
         last.map_or("", String::as_str)
     }
 
-    /// The text of a record that was lowered to `before` and is now `after`, and whether it has
-    /// changed. `None` if nothing is left.
+    /// Returns the new text of a record that was lowered to `before` and is now `after`, and
+    /// whether it has changed. Returns `None` if nothing of it is left.
     pub(super) fn text_of(
         &self,
         (log, lowered): (&Content, &Content),
@@ -141,7 +141,7 @@ impl LogRecords {
     }
 }
 
-/// The lowered records that come from a record.
+/// Returns the lowered records that come from a record.
 fn objects<'a>(all: &ByRecord<'a>, record: u64) -> Vec<Object<'a>> {
     let all = all.get(&record).into_iter().flatten();
     all.filter_map(|marked| Object::parse(&marked.text).ok()).collect()

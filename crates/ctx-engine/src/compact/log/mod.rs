@@ -1,9 +1,9 @@
 //! A session whose lines belong together: an agent's own log, or the items of a reply.
 //!
-//! The context of the log is lowered to a plain session, in which each message names the records
-//! of the log that it comes from. That session is compacted like any other. The messages that
-//! stay tell which records of the log stay, and the summary replaces the others. A log of an
-//! agent with a compaction record of its own only grows; any other is written again.
+//! The context of the log is lowered to a plain session, in which each message names its records in
+//! the log. That session is compacted like any other. The messages that stay determine which
+//! records of the log stay, and the summary replaces the others. If the agent has a compaction
+//! record, lines are appended to its log; any other log is rewritten.
 
 mod kept;
 mod rewrite;
@@ -32,10 +32,10 @@ use crate::estimate::{Calibration, CalibrationPass};
 use crate::session::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Result, Session};
 
-/// Which records of a log stay, and what replaces the others.
+/// The records of a log that stay, and the replacement for the others.
 struct Decision {
     kept: KeptRecords,
-    /// The text of each kept group, and whether it has changed; `None` if nothing is left.
+    /// The text of each kept group, and whether it has changed. `None` if nothing of it is left.
     texts: Vec<Option<(String, bool)>>,
     summary: Option<String>,
     /// All records of the old context.
@@ -43,19 +43,19 @@ struct Decision {
     records: LogRecords,
 }
 
-/// The summary that the agent gets where no message was summarized.
+/// The summary for the agent if no message was summarized.
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-/// What the agent would send of a log, one message a record, and the recorded usage, where it is
-/// `counter` that learns from it.
+/// Lowers a log to the messages that the agent would send, one per record. With a `counter`, also
+/// learns from the recorded usage.
 pub(super) fn lower(
     log: &Content,
     temp: &Path,
     counter: Option<MessageCounter>,
 ) -> Result<(Content, Option<Calibration>)> {
     let session = log.session()?;
-    // No line can be appended to it.
+    // Lines cannot be appended to a document.
     session.refuse_document_of_log("compacted")?;
     let mut calibration = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
     let mut has_message = false;
@@ -72,7 +72,7 @@ pub(super) fn lower(
     Ok((content, calibration.map(CalibrationPass::finish)))
 }
 
-/// Lowers a session of `log`'s dialect; `look` sees each of its records.
+/// Lowers a session of `log`'s dialect. `look` is called with each of its records.
 fn lower_session(
     log: &Content,
     mut session: Session,
@@ -99,8 +99,8 @@ fn lower_session(
     Ok(log.lowered(&Lowered, file, Arc::from(lines), unread))
 }
 
-/// The log after a compaction that leaves `new` of `lowered`. Before anything is written, what the
-/// agent would read is compared with `new`.
+/// Returns the log after a compaction that leaves `new` of `lowered`. Before anything is written,
+/// the context that the agent would read is compared with `new`.
 pub(super) fn write(
     (log, lowered): (&Content, &Content),
     new: &Content,
@@ -129,7 +129,7 @@ pub(super) fn write(
     Ok(file)
 }
 
-/// The log followed by these lines.
+/// Returns the log followed by these lines.
 pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content> {
     let mut old = log.file()?;
     let behind = behind(log, lines)?;
@@ -140,13 +140,13 @@ pub(super) fn with_lines(log: &Content, lines: &[u8]) -> Result<Content> {
     Ok(log.with(file))
 }
 
-/// The bytes after the log that make `lines` start on a new line.
+/// Returns the bytes to append so that `lines` start on a new line.
 fn behind(log: &Content, lines: &[u8]) -> Result<Vec<u8>> {
     let newline: &[u8] = if log.ends_line()? { b"" } else { b"\n" };
     Ok([newline, lines].concat())
 }
 
-/// Which records of the log stay when `new` is left of its context.
+/// Finds the records of the log that stay if `new` is left of its context.
 fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> {
     let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.sources.clone()).collect();
     let before =
@@ -166,7 +166,7 @@ fn decide(log: &Content, lowered: &Content, new: &[Marked]) -> Result<Decision> 
 }
 
 impl Decision {
-    /// The lines that the agent itself would write for this compaction.
+    /// Returns the lines that the agent itself would write for this compaction.
     fn compaction_lines(
         &self,
         mut writer: Box<dyn CompactionWriter>,
@@ -195,12 +195,12 @@ impl Decision {
     }
 }
 
-/// The seed of ids: a log that has grown, or another summary, gets other ids.
+/// Returns the seed for ids. It differs if the log has grown or the summary differs.
 fn seed(records: u64, last: &str, summary: &str) -> [u8; 32] {
     Sha256::digest(format!("{records}\n{last}\n{summary}")).into()
 }
 
-/// A part of a message, which is only compared.
+/// The role and the hash of a part of a message, for comparisons.
 type PartHash = (Role, u64);
 
 /// Refuses a log whose context is not `expected`.
@@ -216,7 +216,8 @@ fn same_context(expected: &Content, read: &Content) -> Result<()> {
     if is_same { Ok(()) } else { Err(ErrorKind::OtherContext.into()) }
 }
 
-/// All parts of a plain session but those of summaries, whose place the format decides.
+/// Returns all parts of a plain session except those of summaries, whose position depends on the
+/// format.
 fn parts_of(content: &Content) -> Result<Vec<PartHash>> {
     let mut parts = Vec::new();
     content.each(|record| {
@@ -255,21 +256,21 @@ fn hash(part: &Part<'_>) -> u64 {
 /// The member of a lowered record that names its records in the log.
 const MARK: &str = "_source";
 
-/// Lowered records by the record of the log that they come from.
+/// Lowered records, grouped by their record in the log.
 type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
 
 /// A record of the lowered session.
 #[derive(Clone, Debug)]
 struct Marked {
     sources: Vec<SourceId>,
-    /// Its text; empty if it was not requested.
+    /// Its text; empty if it is not `wanted`.
     text: String,
-    /// The text of the summary that the compaction made, if it is that.
+    /// The text of the summary, if this record is the summary of this compaction.
     summary: Option<String>,
 }
 
 impl Marked {
-    /// All records of a lowered session, with the texts of those that are `wanted`.
+    /// Reads all records of a lowered session. Only those that are `wanted` get their texts.
     fn all(content: &Content, wanted: impl Fn(&Self) -> bool) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         content.each(|record| {

@@ -1,4 +1,4 @@
-//! A session that is written again, since its format has no compaction record.
+//! Rewrites a session whose format has no compaction record.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -9,8 +9,8 @@ use super::super::content::{Content, temporary};
 use super::Decision;
 use crate::{PassError, Result};
 
-/// The kept records, with the summary in the place of the first removed one. A line without a
-/// message shares the fate of the record before it.
+/// Writes the kept records, with the summary in place of the first removed one. A line without a
+/// message stays or leaves with the record before it.
 pub(super) fn write(log: &Content, decision: &Decision) -> Result<Content> {
     let groups = decision.kept.groups.iter().zip(&decision.texts);
     let kept = groups.filter_map(|(group, text)| Some((group.record, text.as_ref()?)));

@@ -1,4 +1,4 @@
-//! Which requests are found in a session, and what our count of them is.
+//! Tests which requests are found in a session, and our counts of them.
 
 use std::fmt::Write;
 
@@ -23,14 +23,14 @@ fn calibrate(lines: &[String]) -> Calibration {
     pass.finish()
 }
 
-/// Line, our count and the prompt of each request.
+/// Returns the line, our count and the prompt of each request.
 fn requests(lines: &[String]) -> Vec<(u64, u64, u64)> {
     let calibration = calibrate(lines);
     let replies = calibration.replies.iter();
     replies.map(|reply| (reply.line, reply.counted, reply.prompt)).collect()
 }
 
-/// A line of Claude Code whose text has this many tokens.
+/// Returns a line of Claude Code whose text has this many tokens.
 fn claude(id: &str, parent: &str, kind: &str, tokens: usize, beside: &str) -> String {
     let text = "text".repeat(tokens);
     let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -43,7 +43,7 @@ fn user(id: &str, parent: &str, tokens: usize) -> String {
     claude(id, parent, "user", tokens, "\"message\":{")
 }
 
-/// A block of the reply `reply`, whose request had so many tokens.
+/// Returns a block of the reply `reply`, whose request had `prompt` tokens.
 fn block(id: &str, parent: &str, tokens: usize, reply: &str, prompt: u64) -> String {
     let beside = format!(
         r#""requestId":"r","message":{{"id":"{reply}","model":"claude-opus-4-5","usage":{{"input_tokens":1,"cache_read_input_tokens":{},"output_tokens":1}},"#,
@@ -106,7 +106,7 @@ fn behind_a_compaction_the_count_begins_anew() {
     let calibration = calibrate(&lines);
     assert_eq!(calibration.replies.len(), 2);
     assert_eq!(calibration.counted, 15 + PER_MESSAGE + PRIMING);
-    // No request shows it yet, so the base is the earlier one, and more.
+    // No request shows it yet, so the base is the earlier one plus an allowance.
     let estimate = calibration.estimate.expect("a base");
     assert!(estimate.holds(5_000 + 20) && estimate.high > 6_000, "{estimate:?}");
     lines.push(user("6", "5", 5));
@@ -141,8 +141,8 @@ fn event(prompt: u64) -> String {
     )
 }
 
-/// Codex writes it after the reply and the results of its calls, and again when the limits of the
-/// user's plan change.
+/// Codex writes the usage after the reply and the results of its calls, and again when the limits
+/// of the user's plan change.
 #[test]
 fn usage_that_comes_behind_is_of_the_reply_before() {
     let call = r#"{"type":"function_call","name":"ls","arguments":"{}","call_id":"c"}"#;
@@ -195,7 +195,7 @@ fn without_usage_nothing_is_known() {
     assert_eq!(calibrate(&[]).counted, 0);
 }
 
-/// A hundred requests whose model makes 5 tokens of our 4.
+/// A hundred requests to a model that has 5 tokens for 4 of ours.
 #[test]
 fn a_long_session_is_foretold() {
     let mut lines = vec![user("u0", "", 100)];
@@ -218,15 +218,15 @@ fn a_long_session_is_foretold() {
     assert!(estimate.holds(truth) && estimate.high - estimate.low < 1_500);
 }
 
-/// A call's result.
+/// Returns the result of a call.
 fn result(id: &str, parent: &str, text: &str) -> String {
     format!(
         r#"{{"type":"user","uuid":"{id}","parentUuid":"{parent}","sessionId":"s","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{id}","content":"{text}"}}]}}}}"#
     )
 }
 
-/// Turns whose results had 1,000 tokens, each replaced by `left`, then three of 500 that are
-/// unchanged, after a reply whose prompt is `prompt`.
+/// Returns turns whose results had 1,000 tokens, each replaced by `left`, then three unchanged
+/// turns of 500 tokens, after a reply whose prompt is `prompt`.
 fn pruned(left: &str, prompt: u64) -> Vec<String> {
     let mut lines = vec![user("u", "", 10)];
     let mut parent = "u".to_owned();
@@ -245,13 +245,13 @@ fn pruned(left: &str, prompt: u64) -> Vec<String> {
     lines
 }
 
-/// Pruning leaves the usage of all replies but the last, and the file has not what they were
-/// sent; nothing of that may be taken for what a token of ours comes to.
+/// Pruning corrects only the usage of the last reply, and the file no longer has what the other
+/// replies were sent. None of that may affect the factor.
 #[test]
 fn what_was_pruned_since_tells_nothing() {
     for left in [r"[Old]\n⟦ctx:d5bbfc802054 4000 bytes 1000 tokens⟧", "Tool result is at: /x/y"]
     {
-        // The last reply set right, or not: then the next one falls.
+        // The usage of the last reply was corrected, or it was not and the next prompt falls.
         for prompt in [21_000, 45_000] {
             let calibration = calibrate(&pruned(left, prompt));
             let factor = calibration.factor;
@@ -263,7 +263,7 @@ fn what_was_pruned_since_tells_nothing() {
             assert_eq!(foretold.count(), 2);
         }
     }
-    // A text of the user's may end like that unchanged.
+    // A text that the user wrote may end the same way without having been pruned.
     let as_sent = pruned("[Old] tokens", 45_000);
     let foretold = calibrate(&as_sent).foretold();
     assert_eq!(foretold.0, 22);

@@ -1,4 +1,4 @@
-//! A session is read, decided and written.
+//! Tests how a session is read, decided and written.
 
 mod properties;
 mod rules;
@@ -30,13 +30,13 @@ pub(super) fn plan(options: Options) -> Plan {
     }
 }
 
-/// A tool result with this many words.
+/// Returns a tool result with this many words.
 pub(super) fn result(id: u64, words: usize) -> String {
     let text = "word ".repeat(words);
     format!("{{\"role\":\"tool\",\"tool_call_id\":\"c{id}\",\"content\":\"{text}\"}}\n")
 }
 
-/// The session after pruning, and the notes, each with its line.
+/// Returns the session after pruning, and the notes with their lines.
 pub(super) fn pass(plan: &Plan, session: &str) -> Result<(String, Vec<String>)> {
     let reader = Box::new(std::io::Cursor::new(session.to_owned().into_bytes()));
     let mut session = Session::open(reader, &ReadOptions::default(), Invalid::Keep)?;
@@ -151,7 +151,7 @@ fn trims() -> Options {
     Options { trim: Some(trim), ..Options::default() }
 }
 
-/// Which of three long results are trimmed.
+/// Returns the indexes of the long results that are trimmed.
 fn trimmed(plan: &Plan, tags: [&str; 3]) -> Vec<usize> {
     let lines = [1, 2, 3].map(|id| result(id, 60));
     let tagged = lines.iter().zip(tags);
@@ -221,7 +221,7 @@ fn nothing_changes_unless_it_may() {
     assert_eq!(written, line.as_bytes());
 }
 
-/// Drops all but the last `count` messages.
+/// Returns options that drop all but the last `count` messages.
 fn window(count: u64) -> Options {
     Options { window_messages: Some(count), ..Options::default() }
 }
@@ -238,7 +238,7 @@ fn lines_before_the_window_go_with_it_and_are_counted() {
     let expected = [
         "window: 1 change: 5 tokens, now 0",
         "in all: 1 change: 5 tokens, now 0",
-        "2 lines without a message before the window left with it",
+        "2 lines without a message removed before the window",
     ];
     assert_eq!(notes, expected);
 }
@@ -250,7 +250,7 @@ fn too_small_a_gain_changes_nothing_and_is_told() {
     plan.min_gain = 6;
     let (written, notes) = pass(&plan, &session).expect("no failure");
     assert_eq!(written, session);
-    let expected = "5 tokens are fewer than --min-gain: nothing was changed";
+    let expected = "5 tokens would be freed, fewer than --min-gain: nothing was changed";
     assert_eq!(notes.last().map(String::as_str), Some(expected));
     plan.min_gain = 5;
     assert_eq!(pass(&plan, &session).expect("no failure").0, user("two"));

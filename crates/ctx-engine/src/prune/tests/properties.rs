@@ -1,5 +1,5 @@
-//! Properties of every session: the numbers are right, the changed messages are those of the
-//! changed records, and pruning twice is pruning once. [`pruned`] checks the first two.
+//! Properties of every session: the numbers are correct, the changed messages match the changed
+//! records, and pruning twice equals pruning once. [`pruned`] checks the first two.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::rules::pruned;
 use crate::prune::{Options, Trim};
 use ctx_policy::{Rule, ToolFilter};
 
-/// Texts of several kinds, some with a handle that a tool left before.
+/// Texts of several kinds, some with a handle left by an earlier run.
 fn text() -> impl Strategy<Value = String> {
     let plain = prop_oneof![
         3 => "[a-z ,.é中\"\\\\]{0,12}",
@@ -26,12 +26,12 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|(text, handle)| text + &handle)
 }
 
-/// Reasoning is never nothing, so that each change frees something.
+/// Reasoning is never empty, so that each change frees something.
 fn thought() -> impl Strategy<Value = String> {
     text().prop_map(|text| format!("hm {text}"))
 }
 
-/// The content of a result, in both dialects.
+/// Returns the content of a result, in either dialect.
 fn content() -> impl Strategy<Value = Value> {
     let part = || text().prop_map(|text| json!({"type": "text", "text": text}));
     let other = prop_oneof![
@@ -124,7 +124,7 @@ fn policy() -> impl Strategy<Value = Options> {
     let drop = proptest::sample::subsequence(rules.to_vec(), 0..=rules.len());
     let clear = proptest::option::of(Just("[gone]".to_owned()));
     let trim = proptest::option::of(trim);
-    // With fewer characters, a shortened call would get another name.
+    // With fewer characters, a shortened call would have a different name.
     let argument_chars = proptest::option::of(200_usize..260);
     (trim, clear, drop, argument_chars, 0_usize..3).prop_map(
         |(trim, clear, drop, argument_chars, protect_last)| Options {
@@ -154,7 +154,7 @@ fn by_name(name: &str) -> &'static dyn Dialect {
 
 fn once_is_enough(name: &str, policy: &Options, messages: &[Value]) -> Result<(), TestCaseError> {
     let (left, freed) = pruned(by_name(name), policy, &lines(messages), &[]);
-    // Each string in arguments gets shorter, but escaped as JSON all of them may not.
+    // Each string in the arguments gets shorter, but together and escaped as JSON they may not.
     let mut texts = freed.iter().filter(|freed| freed.rule != Rule::Arguments);
     prop_assert!(texts.all(|freed| freed.after < freed.before), "{freed:?}");
     let left: Vec<String> = left.into_iter().flatten().collect();

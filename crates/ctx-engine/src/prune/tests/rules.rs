@@ -9,7 +9,7 @@ use crate::prune::{Freed, Options, Pruner, Trim, Verdicts, shorten_arguments};
 use ctx_policy::trigger::Size;
 use ctx_policy::{Rule, ToolFilter};
 
-/// A session of chat messages, made line by line.
+/// A session of chat messages, built line by line.
 #[derive(Default)]
 struct Session(Vec<String>);
 
@@ -19,7 +19,7 @@ impl Session {
         self
     }
 
-    /// A call and its result.
+    /// Adds a call and its result.
     fn tool(mut self, name: &str, arguments: &str, result: &str) -> Self {
         let id = self.0.len();
         self.0.push(format!(
@@ -45,7 +45,7 @@ fn anthropic() -> &'static dyn Dialect {
     dialect::by_name("anthropic").expect("anthropic")
 }
 
-/// The rest of each line, with the rules that changed it; lines in `fixed` must stay.
+/// Returns the new text of each line, with the rules that changed it. Lines in `fixed` must stay.
 fn prune_with(
     dialect: &dyn Dialect,
     options: &Options,
@@ -57,7 +57,7 @@ fn prune_with(
     (left, freed.iter().map(|freed| freed.rule).collect())
 }
 
-/// The rest of each line, and what the changes of others freed; all predicted numbers are checked.
+/// Returns the new text of each line, and the savings of the changes. Checks all predicted numbers.
 pub(super) fn pruned(
     dialect: &dyn Dialect,
     options: &Options,
@@ -100,7 +100,8 @@ pub(super) fn pruned(
     (left, changes)
 }
 
-/// A message that came has as many tokens whether all was counted, or only what may change.
+/// Checks that an unchanged message has the same tokens whether everything was counted or only what
+/// may change.
 fn counts_as_it_came(dialect: &dyn Dialect, verdicts: &[&Verdicts<'_>], index: usize, line: &str) {
     let object = Object::parse(line).expect("an object");
     let Some(message) = dialect.message(&object) else {
@@ -134,7 +135,7 @@ fn decided<'p>(
     pruner.finish()
 }
 
-/// The line with the changes made; the changed message is that of the changed line.
+/// Returns the changed line, and checks that it has the changed message.
 fn changed(dialect: &dyn Dialect, verdicts: &Verdicts<'_>, index: usize, line: &str) -> String {
     let object = Object::parse(line).expect("an object");
     let message = dialect.message(&object).expect("a message");
@@ -159,8 +160,7 @@ fn without_places(mut message: Message<'_>) -> Message<'_> {
     message
 }
 
-/// The content of each line that is left; with what is pruned twice checked to be
-/// the same as what is pruned once.
+/// Returns the content of each remaining line, and checks that pruning twice equals pruning once.
 fn prune(options: &Options, session: &Session) -> Vec<String> {
     let (left, _) = prune_with(chat(), options, &session.0, &[]);
     let left: Vec<String> = left.into_iter().flatten().collect();
@@ -200,7 +200,7 @@ fn results_are_cleared_and_nothing_else() {
     assert!(is_cleared(&left[3]), "{}", left[3]);
     let handle = "\n⟦ctx: ls, all 347 bytes, if saved: ctx-offload --show ";
     assert!(left[3].contains(handle), "{}", left[3]);
-    // A note would be longer than this.
+    // A note would be longer than this text.
     assert_eq!(left[5], "short");
     assert_eq!(left[6], long("reply"));
 }
@@ -234,7 +234,7 @@ fn the_last_assistant_messages_protect_what_is_behind_them() {
     assert_eq!(cleared(1), [true, true, false]);
     assert_eq!(cleared(2), [true, false, false]);
     assert_eq!(cleared(3), [false, false, false]);
-    // Fewer replies than are protected: all are.
+    // If there are fewer replies than are protected, all are.
     assert_eq!(cleared(4), [false, false, false]);
 }
 
@@ -404,7 +404,7 @@ fn reasoning_goes_before_the_latest_turn_only() {
     let left: Vec<_> = left.iter().map(Option::as_deref).collect();
     let plain = "{\"role\":\"assistant\",\"content\":\"so\"}";
     let user = |at: usize| Some(session.0[at].as_str());
-    // The first message of all stays, that the second does not become the first.
+    // The first message stays, so that the second does not become the first.
     let expected = [Some(only), user(1), Some(plain), None, user(4), Some(thought), Some(only)];
     assert_eq!(left, expected);
 }

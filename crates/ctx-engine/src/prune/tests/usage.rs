@@ -1,4 +1,4 @@
-//! The usage that an agent has recorded is what pruning leaves.
+//! Tests how pruning corrects the usage that an agent has recorded.
 
 use super::{pass, plan};
 use crate::prune::{Options, Plan, Trim};
@@ -8,7 +8,8 @@ fn trims() -> Plan {
     plan(Options { trim: Some(trim), protect_last: 1, ..Options::default() })
 }
 
-/// Lines of Claude Code, each the child of the previous one: type, other members, message.
+/// Returns lines of Claude Code, each the child of the previous one, from their type, other
+/// members, and message.
 fn claude(lines: &[(&str, &str, String)]) -> Vec<String> {
     let of = |(at, (kind, beside, message)): (usize, &(&str, &str, String))| {
         let parent = at.checked_sub(1).map(|parent| format!("\"u{parent}\""));
@@ -38,7 +39,7 @@ fn call(id: u64) -> String {
 const TEXT: &str = r#"{"type":"text","text":"So it is."}"#;
 const ASK: &str = r#""content":"What is there?""#;
 
-/// A call, its result of 1,000 tokens, and a reply of two lines.
+/// Returns a call, a result of 1,000 tokens, and a reply of two lines.
 fn session() -> Vec<(&'static str, &'static str, String)> {
     vec![
         ("user", "", ASK.to_owned()),
@@ -49,7 +50,7 @@ fn session() -> Vec<(&'static str, &'static str, String)> {
     ]
 }
 
-/// The changed lines, before and after, and the notes about the usage.
+/// Returns the changed lines, before and after, and the notes on usage.
 fn changed(session: &[String]) -> (Vec<(String, String)>, Vec<String>) {
     let (written, notes) = pass(&trims(), &session.join("\n")).expect("no failure");
     let pairs = session.iter().zip(written.lines());
@@ -59,7 +60,7 @@ fn changed(session: &[String]) -> (Vec<(String, String)>, Vec<String>) {
     (changed.collect(), notes.collect())
 }
 
-/// By 1.2 tokens of the API's on each of the 969 that are freed.
+/// 1.2 tokens of the API for each of the 969 that are freed.
 const NOTE: &str = "recorded usage of the last reply: 21259 tokens, now 20096";
 
 #[test]
@@ -89,7 +90,7 @@ fn what_was_not_sent_yet_is_not_taken_off() {
     assert!(!notes.iter().any(|note| note.contains("usage")));
 }
 
-/// Claude Code does not count the replies that a compaction keeps.
+/// Claude Code ignores the usage of replies that a compaction keeps.
 #[test]
 fn behind_a_compaction_no_reply_tells() {
     let mut lines = claude(&session());
@@ -100,7 +101,7 @@ fn behind_a_compaction_no_reply_tells() {
     assert_eq!((changed.len(), notes.len()), (1, 0), "{changed:?}");
 }
 
-/// The same numbers come again when the limits of the user's plan change.
+/// The same numbers are repeated when the limits of the user's plan change.
 #[test]
 fn of_codex_each_event_of_the_last_reply() {
     let line = |kind: &str, payload: &str| {

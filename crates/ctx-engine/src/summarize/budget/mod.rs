@@ -1,5 +1,5 @@
-//! A session within a budget: what stays and what is summarized is decided once all records are
-//! known.
+//! Fits a session into a budget. Once all records are known, decides which stay and which are
+//! summarized.
 
 mod output;
 mod refill;
@@ -24,29 +24,29 @@ use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 use output::{Output, SummedUp};
 
-/// The share of the latest messages in the tokens that the system messages leave. For the same
-/// tokens a summary of the others says more than more of the latest would.
+/// The share of the latest messages in the tokens that the system messages leave. At the same cost,
+/// a summary of the older messages is worth more than more of the latest ones.
 const TAIL: Share = Share::of_percent(35);
-/// A dialogue can say what matters anywhere: its latest messages get as many tokens as the current
-/// topic needs, and this share in percent.
+/// In a dialogue, important facts can be anywhere. Its latest messages get as many tokens as the
+/// current topic needs, plus this percentage.
 const TALK_TAIL: u64 = 15;
 const LATEST_WORDS: u64 = 80;
 
 /// The options of a budget.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetRequest {
-    /// Tokens of the whole output.
+    /// The maximum size of the whole output, in tokens.
     pub tokens: u64,
-    /// The minimum to keep.
+    /// The minimum that is kept.
     pub keep: Keep,
-    /// Records that stay.
+    /// The records that always stay.
     pub pins: Vec<Pin>,
 }
 
-/// Takes a session's records; all of them wait for the decision.
+/// Takes the records of a session. All of them wait for the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
-    /// Another one may take its place if it needs no more.
+    /// Can be replaced by another writer that needs no more input.
     pub(crate) writer: &'p Writer,
     request: BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
@@ -54,16 +54,16 @@ pub struct BudgetPass<'p> {
     pub zones: ZoneReader,
     records: WaitingRecords,
     entries: Entries,
-    /// `None` once all records were read.
+    /// `None` once all records have been read.
     exchanges: Option<ExchangeFinder>,
     reader: Option<LedgerReader>,
     unread: FirstUnread,
-    /// The observer, also while a model is asked.
+    /// Observes the progress, also while a model is asked.
     watch: Watch,
 }
 
 impl<'p> BudgetPass<'p> {
-    /// A new pass.
+    /// Creates a pass.
     pub fn new(
         plan: &'p Plan,
         writer: &'p Writer,
@@ -85,7 +85,7 @@ impl<'p> BudgetPass<'p> {
         }
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<()> {
         self.zones.read(record);
         self.unread.look_at(record, self.dialect.map(|it| it as &dyn Dialect));
@@ -94,7 +94,7 @@ impl<'p> BudgetPass<'p> {
         self.records.push(record, &record.untagged())
     }
 
-    /// A record as the allocation sees it.
+    /// Returns the facts about a record that the allocation needs.
     fn entry(&mut self, record: &Record<'_>) -> Result<Entry> {
         if record.class == Class::Tail {
             return Ok(Entry { kind: RecordKind::Tail, ..Entry::default() });
@@ -157,8 +157,8 @@ impl<'p> BudgetPass<'p> {
         Entry { tokens: tokens.total(), results, arguments, kind, ..Entry::default() }
     }
 
-    /// The share of the latest messages: more of them where a summary would not need
-    /// all that they leave.
+    /// Returns the share of the latest messages. They get more if a summary would not need all the
+    /// remaining tokens.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(RecordKind::System);
         let room = self.request.tokens.saturating_sub(system);
@@ -176,8 +176,8 @@ impl<'p> BudgetPass<'p> {
         if needed < summary { Share::of_percent(rest(needed, room)) } else { tail }
     }
 
-    /// Whether there is room for what has to stay within `tokens`, where at least `keep` stays.
-    /// If there is, that becomes the request. To be asked once all records were pushed.
+    /// Checks whether the records that must stay fit into `tokens` if at least `keep` stays. On
+    /// success, these become the budget of the request. Call it after all records have been pushed.
     pub(crate) fn fits(&mut self, tokens: u64, keep: Keep) -> Result<(), TooSmall> {
         self.pin(keep);
         decide(&self.entries, &Self::budget_of(tokens))?;
@@ -196,14 +196,15 @@ impl<'p> BudgetPass<'p> {
         Budget { tokens, frame: PRIMING, tail: TAIL, spare: 0, cuts_oldest: false }
     }
 
-    /// Decides, and makes and checks the whole output before any byte of it leaves. Returns the
-    /// output, and the zone of each record that came in.
+    /// Decides, then builds and checks the whole output before any byte of it is written. Returns
+    /// the output, and the zone of each input record.
     pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>)> {
         self.watch = notes.watch().clone();
         self.pin(self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
         let mut budget = Self::budget_of(self.request.tokens);
-        // To know the share a summary is written; where all fits it decides nothing.
+        // A summary is written first to find out how large it is. If all records fit, none is
+        // needed.
         if !budget.holds(&self.entries) {
             self.unread.refuse("summarized")?;
             budget.tail = self.tail(ledger.as_ref());
@@ -219,8 +220,8 @@ impl<'p> BudgetPass<'p> {
         Ok((made.finish(&mut self.records, notes)?, zones))
     }
 
-    /// With as many more of the latest messages as the summary leaves room for. A model is asked
-    /// once: its summary is that of the messages that it was sent, and some of them may stay.
+    /// Adds as many more of the latest messages as the summary leaves space for. A model is asked
+    /// only once: its summary covers the messages that it was sent, some of which may stay.
     fn filled(&mut self, mut made: SummedUp<'p>, budget: &mut Budget) -> Result<SummedUp<'p>> {
         let mut given = None;
         for _ in 0..ROUNDS {
@@ -230,7 +231,7 @@ impl<'p> BudgetPass<'p> {
             }
             if self.writer.needs().model {
                 given = given.or_else(|| made.given());
-                // All the room that a summary of this size leaves.
+                // All the space that a summary of this size leaves.
                 let system = self.entries.tokens_of(RecordKind::System);
                 let room = budget.tokens.saturating_sub(budget.frame + system);
                 budget.tail = LEAST_TAIL;
@@ -240,7 +241,7 @@ impl<'p> BudgetPass<'p> {
                 budget.spare += free;
             }
             let decision = decide(&self.entries, budget).map_err(ErrorKind::TooSmall)?;
-            // A model's text describes messages that go, or are shortened.
+            // A model's text describes messages that leave or are shortened.
             let stands = decision.verdicts.contains(&Verdict::Old) || self.writer.needs().ledger;
             if decision == made.decision || given.is_some() && !stands {
                 break;
@@ -258,18 +259,18 @@ impl<'p> BudgetPass<'p> {
         Ok(made)
     }
 
-    /// Makes the output again, with more in it; returns whether there was room for that.
+    /// Builds the output again with more messages in it. Returns false if they do not fit.
     fn again(
         &mut self,
         made: &mut SummedUp<'p>,
         decision: Decision,
         given: Option<&ReusedSummary>,
     ) -> Result<bool> {
-        // The summary covers what it covered before.
+        // The summary still covers the same messages.
         let ledger = std::mem::take(&mut made.material.old.ledger);
         let mut more = match self.made(decision, ledger, given) {
             Ok(more) => more,
-            // The sizes of records are estimates, which may have been too low.
+            // Record sizes are estimates, and may have been too low.
             Err(PassError { kind: ErrorKind::TooSmall(_), .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
@@ -280,7 +281,7 @@ impl<'p> BudgetPass<'p> {
         Ok(true)
     }
 
-    /// The output by that decision.
+    /// Builds the output that the decision describes.
     fn made(
         &mut self,
         decision: Decision,
@@ -306,7 +307,7 @@ impl<'p> BudgetPass<'p> {
     }
 }
 
-/// The rest of the room after this many tokens, in percent.
+/// Returns the percentage of `room` that is left after this many tokens.
 fn rest(tokens: u64, room: u64) -> u8 {
     let percent = (100 * tokens).div_ceil(room.max(1));
     u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
@@ -318,15 +319,15 @@ fn talk_tail(room: u64) -> Share {
     u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35))).min(TAIL)
 }
 
-/// A share that is negligible next to the tokens.
+/// A share too small to matter.
 const LEAST_TAIL: Share = Share::of_percent(1);
 
-/// How often more of the latest messages are tried.
+/// How many times to try to keep more of the latest messages.
 const ROUNDS: usize = 3;
-/// A smaller share of a budget that nothing takes is not worth another try.
+/// An unused share of the budget below this is not worth another try.
 const SPARE: Share = Share::of_percent(2);
 
-/// Whether no message leaves, and some stay shorter than they were.
+/// Returns true if no message leaves and at least one is shortened.
 fn cut_only(entries: &Entries, decision: &Decision) -> bool {
     let is_cut = |(at, verdict): (usize, &Verdict)| match verdict {
         Verdict::Shorten { tokens, .. } => {
@@ -338,7 +339,8 @@ fn cut_only(entries: &Entries, decision: &Decision) -> bool {
     decision.verdicts.iter().all(stays) && decision.verdicts.iter().enumerate().any(is_cut)
 }
 
-/// A line that is no message is in the zone of the record before it.
+/// Returns the zone of each record. A line that is not a message has the zone of the record before
+/// it.
 fn zones(entries: &Entries, verdicts: &[Verdict]) -> Vec<Zone> {
     let mut before = Zone::System;
     let zone = |(at, verdict): (usize, &Verdict)| {

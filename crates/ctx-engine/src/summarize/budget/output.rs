@@ -1,4 +1,5 @@
-//! The output within a budget: what stays, and the summary in the room that this leaves.
+//! Writes the output within a budget: the records that stay, and a summary in the space that is
+//! left.
 
 use crate::allocate::{Decision, LEAST_SUMMARY, TooSmall, Verdict};
 use crate::counter::PRIMING;
@@ -16,24 +17,24 @@ use crate::calls::CallNames;
 use crate::waiting::WaitingRecords;
 use crate::{ErrorKind, Notes, PassError, Result};
 
-/// A summary of nothing but the parts that results lose needs at least so many tokens of
-/// room: else their handles have to do.
+/// The minimum space, in tokens, for a summary that only covers text cut from results. With less
+/// space, only the handles say what was cut.
 const LEAST_OF_CUT: u64 = 60;
 
-/// Takes records with what was decided about them.
+/// Takes the records together with the verdicts on them.
 pub(super) struct Output<'p> {
     assembly: Assembly<'p>,
     writer: &'p Writer,
-    /// Tokens of the whole output.
+    /// The budget for the whole output, in tokens.
     budget: u64,
-    /// Whether no message leaves, but results are shortened. Then a summary before the first
-    /// message tells what they lose, if there is room.
+    /// Whether all messages stay and only results are shortened. If there is space, a summary
+    /// before the first message then says what the results lost.
     cut_only: bool,
-    /// Tokens of what stays.
+    /// Tokens of the records that stay.
     used: u64,
     /// The shortened records.
     cuts: Vec<Cut>,
-    /// The names of calls for the handles of results.
+    /// The names of calls, for the handles of results.
     calls: CallNames,
 }
 
@@ -60,7 +61,7 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// The record with that index, its tokens, and what was decided about it.
+    /// Adds the record with this index, its tokens and the verdict on it.
     pub(super) fn record(
         &mut self,
         index: usize,
@@ -114,7 +115,7 @@ impl<'p> Output<'p> {
         self.assembly.stay(record, outline, &short)
     }
 
-    /// Counts the tokens of a record that stays, and tells the ledger of it.
+    /// Counts the tokens of a record that stays, and adds the record to the ledger.
     fn count(&mut self, record: &Record<'_>) {
         if let Some(message) = record.message(self.assembly.dialect) {
             self.used += self.assembly.plan.counter.message(&message).total();
@@ -122,7 +123,8 @@ impl<'p> Output<'p> {
         }
     }
 
-    /// Checks the whole output and writes the summary. `decision` is what the records came with.
+    /// Checks the whole output and writes the summary. `decision` is the decision that the records
+    /// followed.
     pub(super) fn sum_up(
         self,
         decision: Decision,
@@ -150,11 +152,11 @@ impl<'p> Output<'p> {
     }
 }
 
-/// An output with its summary, before what is left of the budget is given back.
+/// An output with its summary, before the unused tokens of the budget are given back.
 pub(super) struct SummedUp<'p> {
     pub(super) decision: Decision,
     pub(super) notes: Notes,
-    /// The tokens of its summary.
+    /// The tokens of the summary.
     pub(super) summary: u64,
     /// Unused tokens of the budget.
     pub(super) free: u64,
@@ -165,7 +167,7 @@ pub(super) struct SummedUp<'p> {
 }
 
 impl SummedUp<'_> {
-    /// Its summary, for another output.
+    /// Takes the summary so that another output can reuse it.
     pub(super) fn given(&mut self) -> Option<ReusedSummary> {
         Some(ReusedSummary {
             summary: self.draft.as_ref()?.summary.clone(),
@@ -174,12 +176,13 @@ impl SummedUp<'_> {
         })
     }
 
-    /// Unused tokens of the budget if all shortened records get theirs back.
+    /// Returns how many tokens of the budget would be unused if all shortened records were
+    /// restored.
     pub(super) fn unused(&self) -> u64 {
         self.free.saturating_sub(self.cuts.iter().map(Cut::lost).sum())
     }
 
-    /// Gives the unused tokens back to the shortened records, whose originals are in `records`.
+    /// Gives the unused tokens back to the shortened records. `records` holds their originals.
     pub(super) fn finish(
         self,
         records: &mut WaitingRecords,
@@ -204,12 +207,12 @@ fn shortener<'p>(plan: &'p Plan, dialect: &'p dyn Dialect) -> Shortener<'p> {
     Shortener { dialect, counter: &plan.counter, saved: plan.saved }
 }
 
-/// The room for a summary next to what stays.
+/// The space for a summary next to the records that stay.
 struct SummaryBudget<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
-    /// The summary from another output of the session.
+    /// The summary from another output of the same session.
     given: Option<&'p ReusedSummary>,
 }
 
@@ -223,7 +226,7 @@ impl SummaryBudget<'_> {
         let Some(place) = &material.place else {
             return Ok(None);
         };
-        // The tokens of a summary without words.
+        // The tokens of a summary without text.
         let frame = place.tokens(&around(material.plan), &material.plan.counter);
         if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {
             return Ok(None);
@@ -233,7 +236,7 @@ impl SummaryBudget<'_> {
         Ok((!says_nothing).then_some(draft))
     }
 
-    /// A summary that fits next to what stays.
+    /// Returns a summary that fits next to the records that stay.
     fn fitted(
         &self,
         material: &Material<'_>,
@@ -263,8 +266,8 @@ impl SummaryBudget<'_> {
             if room == 0 {
                 return Err(too_small());
             }
-            // The text has a few tokens too many, or cannot be short enough. A model is
-            // not asked again for that.
+            // The text is a few tokens too long, or cannot be short enough. The model is not asked
+            // again for that.
             room = room.saturating_sub(over);
             let given = ReusedSummary {
                 summary,
@@ -282,9 +285,10 @@ impl SummaryBudget<'_> {
     }
 }
 
-const TOO_LONG: &str = "no summary: the model's answer is longer than the budget leaves for it";
+const TOO_LONG: &str = "no summary: the model's answer is too long for the budget";
 
-/// The text around the shortest summary, the extractive one, which says itself that it is a record.
+/// Returns the fixed text of the shortest summary. The extractive summary states itself that it is
+/// a record.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
     plan.recognizer.compose(&summary).replace(RECORD_HEADING, "").trim_end().to_owned()
@@ -305,7 +309,7 @@ mod tests {
     use crate::{ErrorKind, Notes, Result};
     use ctx_format::Zone;
 
-    /// The output of records with what was decided about each.
+    /// Returns the output for these records and the verdicts on them.
     fn output(
         plan: &Plan,
         budget: u64,
@@ -338,7 +342,7 @@ mod tests {
         made.finish(&mut records, &mut notes)
     }
 
-    /// A text so many times, each with its number for `#`.
+    /// Repeats a text this many times and replaces `#` with the number of each copy.
     fn names(count: u32, text: &str) -> String {
         let names = (0..count).map(|n| text.replace('#', &n.to_string()));
         names.collect()
@@ -383,7 +387,7 @@ mod tests {
         assert!(with[3].len() < long.len() / 4);
         let without = lines(&mut output(&plan, 130, true, &session).expect("it fits"));
         assert_eq!(without[..2], with[1..3]);
-        // The room that no summary takes is the result's.
+        // The space that a summary would take goes to the result.
         assert!(without[2].len() > with[3].len());
     }
 

@@ -1,5 +1,5 @@
-//! Gives the room that the summary leaves of a budget back to the records that were shortened, the
-//! last ones first. The length of a summary is known only once it is written.
+//! Gives the space that the summary leaves in a budget back to the shortened records, the latest
+//! first. The length of a summary is known only after it is written.
 
 use ctx_format::Record;
 
@@ -8,18 +8,18 @@ use super::super::shorten::{Limits, Shortener};
 use crate::Result;
 use crate::waiting::WaitingRecords;
 
-/// With fewer tokens a text hardly says more than before.
+/// With fewer additional tokens, a text says hardly more than before.
 const LEAST_GAIN: u64 = 32;
-/// How often a limit is lowered whose result comes out too long.
+/// How many times a limit is lowered if its result is too long.
 const TRIES: usize = 3;
 
-/// A record that stays shorter than it was.
+/// A record that stays in shortened form.
 pub(super) struct Cut {
     /// Its index among the original records.
     pub(super) index: usize,
-    /// Its position among the kept bytes, and its length there.
+    /// Its position and its length among the kept bytes.
     pub(super) place: (usize, usize),
-    /// How short it got.
+    /// The limits by which it was shortened.
     pub(super) limits: Limits,
     /// The calls that its results answer.
     pub(super) calls: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct Cut {
     pub(super) tokens: (u64, u64),
 }
 
-/// Gives no more than `free` tokens back to records that were cut, and returns how many.
+/// Gives at most `free` tokens back to shortened records, and returns how many were used.
 pub(super) fn refill(
     cuts: &[Cut],
     records: &mut WaitingRecords,
@@ -52,12 +52,12 @@ pub(super) fn refill(
 }
 
 impl Cut {
-    /// Tokens that it has lost.
+    /// Returns how many tokens the record has lost.
     pub(super) fn lost(&self) -> u64 {
         self.tokens.0.saturating_sub(self.tokens.1)
     }
 
-    /// The record with at most `more` tokens more than it has now, and its tokens.
+    /// Returns the record with at most `more` additional tokens, and its tokens.
     fn given(
         &self,
         records: &mut WaitingRecords,
@@ -73,8 +73,8 @@ impl Cut {
         })
     }
 
-    /// This original record, shortened to at most `more` tokens more than now, and its
-    /// tokens; `None` if it does not get longer.
+    /// Shortens the original record again, to at most `more` tokens above its current size. Returns
+    /// the record and its tokens, or `None` if it does not get longer.
     fn longer(
         &self,
         record: &Record<'_>,
@@ -103,7 +103,8 @@ impl Cut {
     }
 }
 
-/// The highest limit under which these results have at most `more` tokens more than under `limit`.
+/// Returns the highest limit that adds at most `more` tokens to these results compared with
+/// `limit`.
 fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
     let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
     let most = under(limit) + more;
@@ -127,7 +128,7 @@ mod tests {
     fn a_limit_is_raised_for_all_results_together() {
         assert_eq!(raised(&[500], 100, 50), 150);
         assert_eq!(raised(&[500, 500], 100, 50), 125);
-        // A short record needs nothing.
+        // A result that is already complete needs no tokens.
         assert_eq!(raised(&[500, 80, 110], 100, 50), 140);
         assert_eq!(raised(&[500], 100, 0), 100);
     }

@@ -50,7 +50,7 @@ fn what_does_not_fit_is_old_and_lines_go_with_the_record_before_them() {
     assert_eq!(zones[2..], [Zone::Old, Zone::Old, Zone::Keep, Zone::Keep]);
 }
 
-/// The tokens of what was made, as a budget counts them.
+/// Returns the tokens of the output, counted as a budget counts them.
 fn tokens(new: &[String]) -> u64 {
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
     let mut tokens = crate::counter::PRIMING;
@@ -73,7 +73,7 @@ fn what_a_summary_does_not_need_makes_results_longer_and_never_too_long() {
         let used = tokens(&new);
         assert!(used <= budget && used > budget * 97 / 100, "{budget}: {used}");
     }
-    // The last one is whole before the one before it gets any longer.
+    // The last result is complete before the one before it gets any longer.
     let (new, _) = pass(9_000, Some(&Chat), &session).expect("the rest fits");
     assert!(new.contains(&last) && !new.contains(&first));
 }
@@ -88,7 +88,7 @@ fn what_a_summary_does_not_need_is_for_more_of_the_latest_messages() {
     assert!(used <= 2_000 && used > 1_850, "{used}: {}", new.len());
 }
 
-/// The kept session with a summary by a model, and its tokens.
+/// Returns the kept session with a model's summary, and its tokens.
 fn by_model(budget: u64, answer: &str, session: &[&str]) -> (Vec<String>, u64) {
     let (model, _server) = answering_model(&[answer]);
     let plan = plan();
@@ -141,12 +141,12 @@ fn what_cannot_be_shared_out_is_an_error() {
     let error = pass(5, None, &["no JSON", ASK]).expect_err("no format");
     assert!(matches!(error.kind, ErrorKind::UnknownFormat(_)), "{error}");
     assert_eq!(error.lines, [2]);
-    // Lines alone take no room.
+    // Lines that are not messages use no tokens.
     let (new, zones) = pass(5, None, &["no JSON"]).expect("no message");
     assert_eq!((new, zones), (vec!["no JSON".to_owned()], vec![Zone::System]));
 }
 
-/// 15 B2: what fits stays whole; where something would leave, all has to be understood.
+/// Messages that fit stay whole. Before anything is removed, all of the session must be understood.
 #[test]
 fn what_is_not_understood_is_not_summed_up() {
     let part = r#"{"role":"user","content":[{"type":"smell","of":"roses"}]}"#;
