@@ -106,7 +106,6 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         min_gain: flags.min_gain,
         counter: counting.counter,
         report_changes: io.verbosity() >= Verbosity::Debug,
-        count_all: false,
         strict: args.strict,
         cache: flags.cache_ttl.map(|ttl| Cache {
             ttl: ttl.0,

@@ -351,7 +351,9 @@ impl<'c> Compaction<'c> {
             return Ok(Err(Outcome::NoGain));
         }
         let content = if self.survey.pruned.is_some() {
-            pruning::carry_out(plan, self.content, &self.survey, notes)?
+            let (content, bound) = pruning::carry_out(plan, self.content, &self.survey, notes)?;
+            bound.warn(notes);
+            content
         } else {
             self.content.with(self.content.file()?)
         };

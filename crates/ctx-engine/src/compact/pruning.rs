@@ -3,8 +3,7 @@
 
 use crate::counter::MessageCounter;
 use crate::prune::{
-    self, Options, PrunePass, Verdicts, changed_record, changes_context, report_small_gain,
-    report_sums,
+    self, Options, Verdicts, changed_record, changes_context, report_small_gain, report_sums,
 };
 use ctx_policy::trigger::Size;
 use ctx_policy::{Clear, When};
@@ -108,13 +107,14 @@ fn judge(plan: &Plan<'_>, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes)
     Some(verdicts.size())
 }
 
-/// Applies the verdicts of a survey, and changes nothing else.
+/// Applies the verdicts of a survey, and changes nothing else. Also returns the signed reasoning
+/// that the changes break.
 pub(super) fn carry_out(
     plan: &Plan<'_>,
     content: &Content,
     survey: &Survey<'_>,
     notes: &mut Notes,
-) -> Result<Content> {
+) -> Result<(Content, BoundReasoning)> {
     let dialect = content.dialect;
     let mut checks = Checks::new(dialect);
     let mut bound = BoundReasoning::default();
@@ -148,11 +148,11 @@ pub(super) fn carry_out(
         outlet.finish(0).map(|_| ())
     })?;
     checks.finish(false, notes)?;
-    bound.warn(notes);
-    Ok(content.with(file))
+    Ok((content.with(file), bound))
 }
 
 /// Prunes the result of an attempt, or the messages to send, if the policy prunes at this time.
+/// Returns `None` if nothing is pruned.
 pub(super) fn prune(
     plan: &Plan<'_>,
     when: When,
@@ -160,42 +160,17 @@ pub(super) fn prune(
     size: &Size,
     notes: &mut Notes,
 ) -> Result<Option<Pruned>> {
-    let Rules { trims, clears } = Rules::at(plan, when, content);
-    let mut run = |rules: &Options| run(plan, rules, content, size, notes);
-    let trimmed = trims.as_ref().map(&mut run).transpose()?;
-    let left = trimmed.as_ref().map_or(size, |pruned| &pruned.size);
-    match clears.filter(|_| plan.clears(left)) {
-        Some(clears) => run(&clears).map(Some),
-        None => Ok(trimmed),
-    }
-}
-
-fn run(
-    plan: &Plan<'_>,
-    policy: &Options,
-    content: &Content,
-    size: &Size,
-    notes: &mut Notes,
-) -> Result<Pruned> {
-    let rules = prune::Plan {
-        options: policy.clone(),
-        pins: plan.options.pins.clone(),
-        zone: None,
-        min_gain: plan.policy().prune.min_gain.unwrap_or(0),
-        counter: plan.environment.counter,
-        report_changes: false,
-        count_all: true,
-        strict: false,
-        cache: plan.cache(content.last_change),
-        temp: plan.environment.temp.clone(),
+    let rules = Rules::at(plan, when, content);
+    let Some(questions) = rules.questions(plan) else {
+        return Ok(None);
     };
-    let mut pass = PrunePass::new(&rules, Some(content.dialect), false);
-    content.each(|record| pass.push(record))?;
-    let may = may_change(plan, content, pass.last_call(), notes);
-    let mut decision = pass.finish(may, notes)?;
-    let size = if decision.changes { decision.verdicts.size() } else { *size };
-    let file = temporary(|output| decision.write(0, output).map(|_| ()))?;
-    Ok(Pruned { content: content.with(file), size })
+    let mut survey = Survey::of(plan, content, Some(questions), false)?;
+    survey.size = *size;
+    let Some(size) = decide(plan, content, &rules, &mut survey, notes) else {
+        return Ok(None);
+    };
+    let (content, _) = carry_out(plan, content, &survey, notes)?;
+    Ok(Some(Pruned { content, size }))
 }
 
 #[cfg(test)]
@@ -228,7 +203,7 @@ mod tests {
         let mut notes = Notes::new();
         let left = decide(plan, &content, &rules, &mut survey, &mut notes);
         let written = left.map(|size| {
-            let new = carry_out(plan, &content, &survey, &mut notes).expect("legal");
+            let (new, _) = carry_out(plan, &content, &survey, &mut notes).expect("legal");
             let measured = Survey::of(plan, &new, None, false).expect("from a file");
             assert_eq!(measured.size.tokens, size.tokens);
             text(&new)

@@ -19,9 +19,9 @@ use crate::{ErrorKind, Notes, Result};
 /// A session with the verdicts on its records.
 pub struct Decision<'p> {
     waiting: Waiting<'p>,
-    pub(crate) verdicts: Verdicts<'p>,
+    pub(super) verdicts: Verdicts<'p>,
     /// Whether the verdicts are applied.
-    pub(crate) changes: bool,
+    pub(super) changes: bool,
     /// The savings of the changes, if they are made.
     pub sums: Sums,
     leaving: Leaving,

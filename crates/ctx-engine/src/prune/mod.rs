@@ -182,9 +182,6 @@ pub struct Plan {
     pub counter: MessageCounter,
     /// Whether to report each change, not only the sums.
     pub report_changes: bool,
-    /// Whether the size of the session is needed. If so, all messages are counted; otherwise only
-    /// those that may change.
-    pub count_all: bool,
     /// Whether a problem in the input is an error.
     pub strict: bool,
     /// The provider's cache, which must be cold before anything changes.

@@ -52,15 +52,10 @@ impl<'p> PrunePass<'p> {
                 announced: Announced::default(),
             },
             zones: ZoneReader::default(),
-            pruner: Pruner::new(&plan.options, plan.counter, plan.count_all),
+            pruner: Pruner::new(&plan.options, plan.counter, false),
             checks: dialect.map(Checks::new),
             last_call: LastCall::default(),
         }
-    }
-
-    /// Returns the last call of the model in the records so far.
-    pub fn last_call(&self) -> LastCall {
-        self.last_call
     }
 
     /// Returns true if pruning cannot waste a warm cache, or `None` if the time of the last call is

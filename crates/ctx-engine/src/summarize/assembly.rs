@@ -34,7 +34,7 @@ pub(super) struct Kept {
     pub(super) behind: usize,
 }
 
-/// The position of the summary, and its possible roles there.
+/// The position of the summary, and its role there.
 pub(super) struct SummaryPlacement {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,

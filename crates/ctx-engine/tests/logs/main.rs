@@ -35,7 +35,6 @@ fn plan(drop: Vec<Rule>) -> Plan {
         min_gain: 0,
         counter: MessageCounter::new(Encoding::Chars4),
         report_changes: false,
-        count_all: false,
         strict: false,
         cache: None,
         temp: std::env::temp_dir(),

@@ -34,7 +34,6 @@ fn profile(
         min_gain: 0,
         counter: counter(),
         report_changes: false,
-        count_all: false,
         strict: false,
         cache: None,
         temp: std::env::temp_dir(),

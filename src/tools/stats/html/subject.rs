@@ -60,7 +60,6 @@ impl Subject {
             min_gain: 0,
             counter: request.counting.counter,
             report_changes: false,
-            count_all: false,
             strict: false,
             cache: None,
             temp: std::env::temp_dir(),

@@ -23,7 +23,6 @@ pub(super) fn plan(options: Options) -> Plan {
         min_gain: 0,
         counter: MessageCounter::new(Encoding::Chars4),
         report_changes: false,
-        count_all: false,
         strict: false,
         cache: None,
         temp: std::env::temp_dir(),
