@@ -308,7 +308,8 @@ fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
     let input: String = (0..2_000).map(line).collect();
     let counted = |jobs| {
         let case = count().args(["--batch", "--json", "--by", "tool", "--jobs", jobs]);
-        let done = case.stdin(input.clone()).stdout_any().stderr_has("without a conversation").run();
+        let done =
+            case.stdin(input.clone()).stdout_any().stderr_has("without a conversation").run();
         (done.stdout, done.stderr)
     };
     let alone = counted("1");
