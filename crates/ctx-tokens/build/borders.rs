@@ -1,10 +1,10 @@
-//! What stands around the borders at which two tokens are merged. These filters lie
-//! much closer to the processor than the tables of tokens and pairs.
+//! The bytes next to the borders at which two tokens are merged. These filters are much smaller
+//! than the tables of tokens and pairs, so they stay in the processor's cache.
 
 use crate::layout::{border_bit, byte_bit, one_byte, two_bytes};
 use crate::vocabulary::Vocabulary;
 
-/// A bit for every two bytes, set where they are merged.
+/// A bit for each two bytes, set if they are merged.
 pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
     let mut bits = vec![0; (1 << 16) / 8];
     for (left, right) in merged(vocabulary) {

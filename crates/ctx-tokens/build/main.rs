@@ -1,10 +1,10 @@
-//! Computes the tables that the engine only reads.
+//! Computes the tables that the engine reads.
 //!
-//! The vocabularies come out of the tiktoken-rs package, the Unicode classes out
-//! of regex-syntax. The result is the same in each build: no clock, no random
-//! number and no hash map's order gets into it.
+//! The vocabularies come from the tiktoken-rs package, the Unicode classes from regex-syntax. The
+//! result is the same in each build, because it does not depend on the time, on random numbers, or
+//! on the order of a hash map.
 
-// A build script stops the build by a panic, and speaks to cargo by its output.
+// A build script fails by a panic, and talks to cargo through its output.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/native/layout.rs"]

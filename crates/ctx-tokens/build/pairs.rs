@@ -1,12 +1,12 @@
-//! What two tokens side by side merge into.
+//! The table of the token that two adjacent tokens merge into.
 
 use std::cmp::Reverse;
 
 use crate::layout::Pair;
 use crate::vocabulary::Merge;
 
-/// How many pairs share a bucket, on average. With more, it takes longer to find
-/// their seeds; with fewer, there are more seeds.
+/// The average number of pairs per bucket. With more pairs, finding the seeds takes longer; with
+/// fewer, there are more seeds.
 const PAIRS_OF_A_BUCKET: usize = 5;
 
 /// The table of pairs, in which one place in 25 stays empty, and the seeds that lead to it.
@@ -18,7 +18,7 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
         let pair = Pair::new(merge.left, merge.right);
         buckets[pair.bucket(seeds.len())].push((pair, merge.token));
     }
-    // The fullest first, as long as there is room.
+    // The fullest buckets come first, while most places are free.
     let mut order: Vec<usize> = (0..buckets.len()).collect();
     order.sort_by_key(|bucket| Reverse(buckets[*bucket].len()));
     for bucket in order {
@@ -35,7 +35,7 @@ pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
     (table, seeds)
 }
 
-/// Where the pairs lie with this seed, if these places are free and different.
+/// The places of the pairs with this seed, if these places are free and different.
 fn free_places(pairs: &[(Pair, u32)], seed: u16, table: &[u32]) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     for (pair, _) in pairs {

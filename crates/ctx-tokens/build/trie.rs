@@ -6,15 +6,15 @@
 
 use crate::layout::{Node, RANK};
 
-/// After how many places a search that begins at the same place each time begins
-/// further on. What is free before that is for nodes with a single child.
+/// After this many places, a search that always begins at the same place begins further on. The
+/// free places before it are left for nodes with a single child.
 const PATIENCE: usize = 50;
 
-/// All places, of which the first is the root.
+/// Builds all places. The first is the root.
 pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
     let branches = branches(tokens);
     let mut array = DoubleArray::default();
-    // The root's place, and all that leaves point to.
+    // The root's place, to which all leaves point.
     array.take(0);
     array.grow(2 * tokens.len());
     for branch in branches.iter().filter(|branch| branch.is_leaf()) {
@@ -35,7 +35,7 @@ pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
     nodes
 }
 
-/// A node that has no place yet.
+/// A node without a place.
 struct Branch {
     /// The byte that leads to it.
     byte: u8,
@@ -52,7 +52,7 @@ impl Branch {
         self.bytes.is_empty()
     }
 
-    /// What has to be free, as seen from its base.
+    /// The offsets from its base that must be free.
     fn offsets(&self) -> Vec<usize> {
         let bytes = self.bytes.iter().map(|byte| usize::from(*byte));
         let rank = self.token.filter(|_| !self.is_leaf());
@@ -67,12 +67,12 @@ impl Branch {
     }
 }
 
-/// The nodes, the root first, each before its children.
+/// The nodes, beginning with the root, each before its children.
 fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.retain(|(token, _)| !token.is_empty());
     sorted.sort_unstable();
-    // How many bytes lead to a node, and the tokens that begin with them.
+    // The number of bytes that lead to a node, and the tokens that begin with them.
     let mut queue = vec![(0_usize, sorted.as_slice())];
     let mut branches: Vec<Branch> = Vec::new();
     while let Some(&(depth, range)) = queue.get(branches.len()) {
@@ -94,7 +94,7 @@ fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
     branches
 }
 
-/// The base of each node; that of a leaf is not used.
+/// The base of each node. The base of a leaf is not used.
 fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
     let mut bases = vec![0; branches.len()];
     // The nodes that need a single place, by its offset.
@@ -106,7 +106,7 @@ fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
             ref offsets => bases[at] = array.find_room(offsets),
         }
     }
-    // They fit anywhere: each free place takes one of those that are most frequent.
+    // They fit anywhere. Each free place gets one with the most frequent offset.
     let mut left: usize = singles.iter().map(Vec::len).sum();
     let mut place = 0;
     while left > 0 {
@@ -130,12 +130,12 @@ fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
 struct DoubleArray {
     taken: Vec<bool>,
     is_base: Vec<bool>,
-    /// Where the search for room begins.
+    /// The place at which the search for free places begins.
     cursor: usize,
 }
 
 impl DoubleArray {
-    /// Makes `place` a place, and all that are looked at if it is a base.
+    /// Extends the array so that `place`, and all places that a base there refers to, exist.
     fn grow(&mut self, place: usize) {
         let length = self.taken.len().max(place + RANK + 1);
         self.taken.resize(length, false);
@@ -147,7 +147,7 @@ impl DoubleArray {
         self.taken[place] = true;
     }
 
-    /// Takes the places at `offsets` from a base and returns that base.
+    /// Takes the places at `offsets` from a free base, and returns that base.
     fn find_room(&mut self, offsets: &[usize]) -> usize {
         // Base 0 would make the root a child.
         let start = self.cursor.max(1 + offsets[0]);
@@ -165,7 +165,7 @@ impl DoubleArray {
         base
     }
 
-    /// Whether `base` is free, and the places at `offsets` from it.
+    /// Returns true if `base` and the places at `offsets` from it are free.
     fn has_room(&mut self, base: usize, offsets: &[usize]) -> bool {
         self.grow(base);
         let is_free = |offset: &usize| !self.taken[base + offset];

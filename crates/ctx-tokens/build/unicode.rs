@@ -1,10 +1,10 @@
-//! The classes of characters that the encodings' patterns tell apart.
+//! The classes of characters that the encodings' patterns distinguish.
 
 use std::path::Path;
 
 use regex_syntax::hir::{Class, HirKind};
 
-/// The members of each class, apart from characters outside all classes. The order is that of the
+/// The members of each class, except for characters outside all classes. The order is that of the
 /// bits in `src/native/class.rs`. `\r` and `\n` are only in the last class.
 const CLASSES: [&str; 7] = [
     r"[\p{Lu}\p{Lt}]",
@@ -19,11 +19,11 @@ const CLASSES: [&str; 7] = [
 /// The bit of a character outside [`CLASSES`].
 const OTHER: u8 = 1 << 7;
 
-/// Characters that share an entry of the first stage.
+/// The number of characters that share an entry of the first stage.
 const BLOCK: usize = 256;
 
-/// Writes `class.blocks`, a number for every 256 characters, and `class.bits`,
-/// the classes of the 256 characters that such a number stands for.
+/// Writes `class.blocks`, a block number for every 256 characters, and `class.bits`, the classes of
+/// the 256 characters of each block.
 pub(crate) fn write(out: &Path) {
     let mut bits = vec![OTHER; 0x11_0000];
     for (number, class) in CLASSES.iter().enumerate() {

@@ -7,8 +7,7 @@ use tiktoken_rs::CoreBPE;
 use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 
 pub(crate) struct Vocabulary {
-    /// The bytes of each token; its place is its rank. Nothing at the rank of a
-    /// control token.
+    /// The bytes of each token, by rank; empty at the rank of a control token.
     pub(crate) tokens: Vec<Vec<u8>>,
     /// How each token of several bytes is made.
     pub(crate) merges: Vec<Merge>,
@@ -40,7 +39,7 @@ impl Vocabulary {
         Self { tokens, merges }
     }
 
-    /// What the engine has to know of each token to undo its merge.
+    /// The data of each token that the engine needs to undo its merge.
     pub(crate) fn parts(&self) -> Vec<u64> {
         let ranks = ranks(&self.tokens);
         let single = |token: &Vec<u8>| {
@@ -65,8 +64,8 @@ fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
 
 /// The two tokens whose merge makes each token.
 ///
-/// That there are two says also that every token is what its bytes are
-/// encoded to, on which the engine's merge relies.
+/// That there always are two also proves that the bytes of every token are encoded to that token,
+/// which the engine's merge relies on.
 fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
     let ranks = ranks(tokens);
     (0..)
@@ -79,8 +78,8 @@ fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
         .collect()
 }
 
-/// Merges the bytes of a token as the encoding does, by pairs of lower rank, and
-/// returns where the two parts that are left meet.
+/// Merges the bytes of a token as the encoding does, by pairs of lower rank, and returns the
+/// position between the last two parts.
 fn last_cut(token: &[u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> usize {
     let mut borders: Vec<usize> = (0..=token.len()).collect();
     while borders.len() > 3 {

@@ -7,7 +7,7 @@ use crate::TokenCounter;
 use crate::counter::Chars4;
 use crate::native::Tokenizer;
 
-/// A way to turn text into tokens.
+/// A way to convert text to tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -16,11 +16,11 @@ pub enum Encoding {
     /// GPT-4o, GPT-4.1, GPT-5 and the o series.
     #[default]
     O200kBase,
-    /// gpt-oss: the ranks of `o200k_base`, other control tokens. Plain text counts the same.
+    /// gpt-oss: the ranks of `o200k_base` with other control tokens. Plain text counts the same.
     O200kHarmony,
     /// GPT-4 and GPT-3.5.
     Cl100kBase,
-    /// text-davinci-002 and -003, and the code models of their time.
+    /// text-davinci-002 and -003, and the code models of the same time.
     P50kBase,
     /// GPT-3 and GPT-2.
     R50kBase,
@@ -28,7 +28,7 @@ pub enum Encoding {
     Chars4,
 }
 
-/// A name that is no encoding.
+/// The error of a name that is not an encoding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown encoding {0:?}, expected one of {list}", list = Encoding::list())]
 pub struct UnknownEncoding(pub String);
@@ -44,7 +44,7 @@ impl Encoding {
         Self::Chars4,
     ];
 
-    /// The name in OpenAI's spelling, or ours for the other encodings.
+    /// The name as OpenAI writes it, or our name for the other encodings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::O200kBase => "o200k_base",
@@ -56,7 +56,7 @@ impl Encoding {
         }
     }
 
-    /// The counter. Creating it is free.
+    /// The counter. Creating it costs nothing.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },

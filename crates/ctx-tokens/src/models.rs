@@ -4,42 +4,42 @@ use std::sync::LazyLock;
 
 use crate::Encoding;
 
-/// The properties of the models whose names begin alike.
+/// The properties of the models whose names share a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Model {
-    /// How the names begin.
+    /// The prefix of the names.
     pub prefix: &'static str,
-    /// The encoding that counts for them.
+    /// The encoding for these models.
     pub encoding: Encoding,
-    /// Context window in tokens: input and output together where the vendor shares it.
+    /// The context window in tokens: input and output together if the vendor counts them together.
     pub window: u64,
-    /// Whether the encoding is the model's own. If not, it replaces one that is not published or
-    /// not built in, and counts are estimates.
+    /// Whether the encoding is the model's own. If not, it stands in for one that is not published
+    /// or not built in, and counts are estimates.
     pub exact: bool,
     /// Whether the weights are public: a server may give the model a shorter window.
     pub open: bool,
 }
 
 impl Model {
-    /// All entries of the table, vendor by vendor. The longest prefix of a name wins;
-    /// `models.txt` in the source of this crate says where the figures are from.
+    /// All entries of the table, by vendor. The longest prefix of a name wins. `models.txt` in the
+    /// source of this crate names the sources of the numbers.
     pub fn all() -> &'static [Self] {
         &TABLE.models
     }
 
-    /// The day the table was made, `2026-11-23`.
+    /// The date of the table, such as `2026-11-23`.
     pub fn listed_on() -> &'static str {
         TABLE.day
     }
 
-    /// The short names, each with the model it stands for: `("sonnet", "claude-sonnet-5")`.
+    /// The short names, each with the model that it means: `("sonnet", "claude-sonnet-5")`.
     pub fn short_names() -> &'static [(&'static str, &'static str)] {
         &TABLE.short_names
     }
 }
 
-/// `models.txt`, read.
+/// The parsed `models.txt`.
 struct Table {
     models: Vec<Model>,
     short_names: Vec<(&'static str, &'static str)>,
@@ -58,7 +58,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     }
 });
 
-/// A model's line of the table.
+/// Parses a model's line of the table.
 fn entry(line: &'static str) -> Option<Model> {
     let mut words = line.split_whitespace();
     let prefix = words.next()?;
@@ -74,9 +74,8 @@ fn entry(line: &'static str) -> Option<Model> {
 
 /// The entry of a model, or `None` if its family is not in the table.
 ///
-/// The case of letters does not matter. A vendor in front (`openai/gpt-4o`,
-/// `us.anthropic.claude-opus-5`) and the mark of a fine-tuned model (`ft:gpt-4o:acme`) are
-/// passed over.
+/// Case does not matter. A vendor in front (`openai/gpt-4o`, `us.anthropic.claude-opus-5`) and the
+/// mark of a fine-tuned model (`ft:gpt-4o:acme`) are ignored.
 ///
 /// ```
 /// let model = ctx_tokens::model("us.anthropic.claude-opus-5-v1:0").expect("in the table");
@@ -101,10 +100,10 @@ pub fn model(name: &str) -> Option<&'static Model> {
     }
 }
 
-/// The name that a short name stands for, the newest model of the family that the table has.
+/// The full name that a short name means: the newest model of the family in the table.
 ///
-/// For names that a person types. What a server or a file says is a whole name: `mistral` is
-/// there the name of one old model.
+/// Use it for names that a person types. A server or a file uses full names: there, `mistral` is
+/// the name of one old model.
 ///
 /// ```
 /// assert_eq!(ctx_tokens::full_name("Sonnet"), Some("claude-sonnet-5"));
@@ -180,7 +179,7 @@ mod tests {
         assert!(!open("gpt-5.5") && !open("claude-opus-5") && !open("gemini-3.8-flash"));
     }
 
-    /// A short name is a complete name, and the same word in a server's name is something else.
+    /// A short name is matched as a whole; the same word in a server's name means something else.
     #[test]
     fn a_short_name_is_the_newest_of_its_family() {
         for (short, full) in Model::short_names() {

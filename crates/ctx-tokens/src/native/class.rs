@@ -1,7 +1,7 @@
-//! The classes of characters that the patterns tell apart, by the tables of Unicode 16.0.
+//! The classes of characters that the patterns distinguish, from the tables of Unicode 16.0.
 
-/// A class of characters, or several. Each character is in exactly one; the end of the text is in
-/// none.
+/// A class of characters, or a set of classes. Each character is in exactly one; the end of the
+/// text is in none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class(u8);
 
@@ -11,17 +11,17 @@ impl Class {
     pub(crate) const UPPER: Self = Self(1);
     /// `\p{Ll}`.
     pub(crate) const LOWER: Self = Self(1 << 1);
-    /// `\p{Lm}`, `\p{Lo}`: letters of scripts without case, which may stand for either.
+    /// `\p{Lm}`, `\p{Lo}`: letters of scripts without case, which count as either case.
     pub(crate) const BOTH: Self = Self(1 << 2);
-    /// `\p{M}`: marks that change the letter before. They are no letters.
+    /// `\p{M}`: marks that change the letter before. They are not letters.
     pub(crate) const MARK: Self = Self(1 << 3);
     /// `\p{N}`.
     pub(crate) const NUMBER: Self = Self(1 << 4);
-    /// `\s`, without those of the next class.
+    /// `\s`, except the next class.
     pub(crate) const SPACE: Self = Self(1 << 5);
     /// `\r`, `\n`.
     pub(crate) const NEWLINE: Self = Self(1 << 6);
-    /// All that is left: punctuation, symbols, control characters.
+    /// All other characters: punctuation, symbols, control characters.
     pub(crate) const OTHER: Self = Self(1 << 7);
 
     const NONE: Self = Self(0);
@@ -37,7 +37,7 @@ impl Class {
         Self(self.0 | other.0)
     }
 
-    /// Whether this is one of `classes`.
+    /// Returns true if this is one of `classes`.
     #[inline(always)]
     pub(crate) const fn is(self, classes: Self) -> bool {
         self.0 & classes.0 != 0
@@ -57,7 +57,7 @@ pub(crate) fn class_at(text: &[u8], at: usize) -> (Class, usize) {
     }
 }
 
-/// The class of a character of two bytes and more, the first of which is `first`.
+/// The class of a character of two or more bytes, the first of which is `first`.
 #[inline]
 fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     let follower = |n: usize| u32::from(text.get(at + n).copied().unwrap_or_default() & 0x3f);
@@ -71,7 +71,7 @@ fn class_of_several_bytes(text: &[u8], at: usize, first: u8) -> (Class, usize) {
     (Class(BITS[block << 8 | (scalar & 0xff) as usize]), length)
 }
 
-/// Where the run of characters of `classes` that begins at `at` ends.
+/// The end of the run of characters of `classes` that begins at `at`.
 #[inline(always)]
 pub(crate) fn run_end(text: &[u8], mut at: usize, classes: Class) -> usize {
     loop {

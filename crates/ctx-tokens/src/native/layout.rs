@@ -1,25 +1,24 @@
-//! How the tables of a vocabulary are laid out.
+//! The layout of a vocabulary's tables.
 //!
-//! One file for both sides: the build script writes the tables with it, the
-//! engine reads them with it.
+//! Both sides share this file: the build script writes the tables with it, and the engine reads
+//! them with it.
 
 /// Ranks below this are the single bytes.
 pub(crate) const SINGLE_BYTES: u32 = 256;
 
-/// No token has more bytes.
+/// The maximum number of bytes in a token.
 pub(crate) const LONGEST: usize = 128;
 
-/// A number that no token has.
+/// A number that is not a token.
 pub(crate) const NO_TOKEN: u32 = (1 << RANK_BITS) - 1;
 
 const RANK_BITS: u32 = 18;
 
 /// A place in the trie of all tokens.
 ///
-/// A node repeats, in its lowest byte, the byte that leads to it. Its value is the
-/// place that its children are counted from; that of a leaf is twice the rank of
-/// its token, and no children are counted from there. (Twice, so that there is room
-/// between these places.)
+/// A node repeats, in its lowest byte, the byte that leads to it. Its value is the base from which
+/// the places of its children are counted. The value of a leaf is twice the rank of its token, and
+/// no children are counted from there. (Twice, so that there are gaps between these places.)
 #[derive(Clone, Copy)]
 pub(crate) struct Node(pub(crate) u32);
 
@@ -28,8 +27,8 @@ const ENDS_TOKEN: u32 = 1 << 9;
 const IS_LEAF: u32 = 1 << 10;
 const VALUE_SHIFT: u32 = 11;
 
-/// A token that other tokens begin with has its rank in a place of its own, this far
-/// from where the children of its node are counted from.
+/// A token that is the beginning of other tokens has its rank in a place of its own, at this offset
+/// from the base of its node.
 pub(crate) const RANK: usize = 256;
 
 impl Node {
@@ -44,13 +43,13 @@ impl Node {
         Self(Self::only(2 * rank).0 | IS_LEAF | ENDS_TOKEN | IS_NODE | byte as u32)
     }
 
-    /// A value, and no node.
+    /// A value that is not a node.
     pub(crate) const fn only(value: u32) -> Self {
         assert!(value < 1 << (32 - VALUE_SHIFT));
         Self(value << VALUE_SHIFT)
     }
 
-    /// Whether this is the child that `byte` leads to.
+    /// Returns true if this is the child that `byte` leads to.
     pub(crate) const fn is_child(self, byte: u8) -> bool {
         self.0 & (IS_NODE | 0xff) == IS_NODE | byte as u32
     }
@@ -68,7 +67,7 @@ impl Node {
     }
 }
 
-/// What the merge needs to know about a token, in one number.
+/// The data of a token that the merge needs, in one number.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts(pub(crate) u64);
 
@@ -96,41 +95,40 @@ impl Parts {
         (self.0 >> (2 * RANK_BITS)) as u32 & NO_TOKEN
     }
 
-    /// How many bytes the token has; 0 where no token has the rank.
+    /// The number of bytes in the token; 0 if no token has the rank.
     pub(crate) const fn length(self) -> usize {
         (self.0 >> (3 * RANK_BITS)) as usize
     }
 }
 
-/// The bit of two bytes in the table of those that are merged.
+/// The bit of two bytes in the table of merged bytes.
 pub(crate) const fn byte_bit(before: u8, after: u8) -> usize {
     (before as usize) << 8 | after as usize
 }
 
-/// The bit in the filter of borders, which has `bytes` bytes, a power of two, for the numbers
-/// before and after a border from [`one_byte`] or [`two_bytes`].
+/// The bit of a border in the filter of borders, which has `bytes` bytes, a power of two. `before`
+/// and `after` come from [`one_byte`] or [`two_bytes`].
 pub(crate) const fn border_bit(before: u32, after: u32, bytes: usize) -> usize {
     let key = (before as u64) << 17 | after as u64;
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as usize & (8 * bytes - 1)
 }
 
-/// One byte next to a border, if the token has no other.
+/// The number for the byte next to a border, if the token has no other byte.
 pub(crate) const fn one_byte(byte: u8) -> u32 {
     byte as u32
 }
 
-/// The two bytes next to a border.
+/// The number for the two bytes next to a border.
 pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
     1 << 16 | u16::from_be_bytes(bytes) as u32
 }
 
-/// Two tokens as a key of the table of pairs, which holds what they merge into.
+/// Two tokens as a key of the table of pairs, whose values are the merged tokens.
 ///
-/// The hash is perfect: each pair that is merged has a place of its own. A pair
-/// falls into a bucket, and the bucket has a seed, which the build script chose so
-/// that its pairs get places that no others have. Any other two tokens get the
-/// place of some pair too. Its entry has a tag by which most are known to be
-/// others; to be sure, the [`Parts`] of the token in it have to be compared.
+/// The hash is perfect: each pair that is merged has a place of its own. A pair belongs to a
+/// bucket, and the build script chose the seed of each bucket so that its pairs get places that no
+/// others have. Any other two tokens get the place of some pair, too. The tag in its entry rules
+/// out most of these; to be sure, compare the [`Parts`] of the merged token.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair(u64);
 
@@ -146,19 +144,19 @@ impl Pair {
         (((self.0 >> 32) * buckets as u64) >> 32) as usize
     }
 
-    /// The place, out of `places`, for the seed of the bucket.
+    /// The place, out of `places`, with the seed of the bucket.
     pub(crate) const fn place(self, seed: u16, places: usize) -> usize {
         let mixed = self.0 as u32 ^ (seed as u32) << 16;
         ((mixed as u64 * places as u64) >> 32) as usize
     }
 
-    /// The three bytes that say that the pair merges into token `rank`.
+    /// The entry of three bytes for the merge of the pair into token `rank`.
     pub(crate) const fn entry(self, rank: u32) -> u32 {
         (self.0 as u32) << RANK_BITS & 0xff_ffff | rank
     }
 }
 
-/// The rank in an entry of the table of pairs. An empty entry has 0, which nothing merges into.
+/// The rank in an entry of the table of pairs. An empty entry has 0, and no merge results in 0.
 pub(crate) const fn entry_rank(entry: u32) -> u32 {
     entry & NO_TOKEN
 }

@@ -1,30 +1,30 @@
-//! How many tokens the pieces have that were counted last.
+//! A cache of the token counts of recent pieces.
 //!
-//! Texts repeat their words. Nearly every piece is found here, by all of its
-//! bytes, so that no count can be wrong; the tables of the vocabulary are too
-//! large to stay close to the processor. Each thread has its own memory, which
-//! is allocated when it counts its first text, and grows with what it has to hold.
+//! Texts repeat their words. The cache has nearly every piece, and compares all of its bytes, so
+//! that no count can be wrong. The tables of the vocabulary are too large for the processor's
+//! cache. Each thread has its own memo, which is allocated when the thread counts its first text,
+//! and grows on demand.
 
 use std::cell::RefCell;
 
-/// Longer pieces are looked up and merged each time.
+/// The maximum length of a cached piece. Longer pieces are looked up and merged each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// A short text shall not touch much memory: 16 KiB.
+/// The first size, 16 KiB: a short text should not touch much memory.
 const FEWEST_SETS: usize = 1 << 9;
 
-/// 2 MiB. Half as many were measured 10 % slower on prose.
+/// The maximum size, 2 MiB. Half this size was 10 % slower on prose.
 const MOST_SETS: usize = 1 << 16;
 
-/// From the fewest sets to the most in two steps.
+/// The memo grows from the fewest sets to the most in two steps.
 const GROWTH: usize = 1 << 4;
 
-/// A piece and how many tokens it has: its bytes, padded with zeros, and in the
-/// highest byte its length (low half) and its tokens (high half). A piece has no
-/// more tokens than bytes. An entry that holds none is 0.
+/// A piece and its number of tokens: its bytes, padded with zeros, and in the highest byte its
+/// length (low half) and its number of tokens (high half). A piece has no more tokens than bytes.
+/// An empty entry is 0.
 type Entry = [u64; 2];
 
-/// The encodings that the engine knows, whose counts differ.
+/// The number of encodings in the engine whose counts differ.
 const ENCODINGS: usize = 4;
 
 const LENGTH: u32 = 56;
@@ -34,9 +34,9 @@ const TOKENS: u32 = 60;
 /// one is first.
 #[derive(Default)]
 pub(crate) struct Memo {
-    /// Their number is a power of two.
+    /// The sets. Their number is a power of two.
     sets: Vec<[Entry; 2]>,
-    /// How many pieces were not found in these sets.
+    /// The number of pieces that were not in these sets.
     missed: usize,
 }
 
@@ -98,7 +98,7 @@ impl Memo {
         *first = [piece[0], piece[1] | tokens << TOKENS];
     }
 
-    /// Forgets all and has `sets` sets from now on.
+    /// Forgets all counts, and has `sets` sets from now on.
     fn resize(&mut self, sets: usize) {
         self.sets = vec![[[0; 2]; 2]; sets];
         self.missed = 0;
@@ -125,7 +125,7 @@ fn last_bytes(rest: &[u8]) -> [u8; 16] {
     bytes
 }
 
-/// By length: the bytes of an entry that a piece has.
+/// For each length, the bytes of an entry that a piece occupies.
 static MASKS: [[u64; 2]; LONGEST + 1] = {
     let mut masks = [[0; 2]; LONGEST + 1];
     let mut length = 0;
@@ -137,14 +137,14 @@ static MASKS: [[u64; 2]; LONGEST + 1] = {
     masks
 };
 
-/// The set of a piece.
+/// The index of the set for a piece.
 #[inline(always)]
 fn set_of(piece: Entry, sets: usize) -> usize {
     let mixed = (piece[0] ^ piece[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 32) as usize & (sets - 1)
 }
 
-/// Whether an entry belongs to `piece`, regardless of the tokens.
+/// Returns true if an entry belongs to `piece`, whatever its number of tokens.
 #[inline(always)]
 fn is_of(entry: Entry, piece: Entry) -> bool {
     (entry[0] ^ piece[0]) | (entry[1] ^ piece[1]) << (64 - TOKENS) == 0

@@ -1,8 +1,7 @@
 //! The engine for OpenAI's encodings.
 //!
-//! A text is split into [`pieces`]; a piece that is a token of the
-//! [`vocabulary`] is counted as that, and any other is [merged](merge) from its
-//! bytes. All tables are read-only data of the program.
+//! A text is split into [`pieces`]. A piece that is a token of the [`vocabulary`] counts as one;
+//! any other piece is [merged](merge) from its bytes. All tables are read-only data of the program.
 
 #![allow(
     clippy::inline_always,

@@ -7,10 +7,10 @@ use super::pieces::{cl100k, gpt2, o200k};
 use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
-/// An exact tokenizer, which costs nothing to make: its tables are part of the
-/// program. It can be copied, and used by several threads at a time.
+/// An exact tokenizer. Creating it costs nothing, because its tables are part of the program. It
+/// can be copied, and used by several threads at a time.
 ///
-/// Words that look like control tokens (`<|endoftext|>`) are the plain text they are.
+/// Text that looks like a control token (`<|endoftext|>`) counts as plain text.
 ///
 /// ```
 /// use ctx_tokens::Tokenizer;
@@ -33,14 +33,14 @@ enum Which {
     R50k,
 }
 
-/// A number that is no token of the encoding. Control tokens have no text and
-/// are unknown too.
+/// The error of a number that is not a token of the encoding. Control tokens have no text and are
+/// also unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no token has the number {0}")]
 pub struct UnknownToken(pub u32);
 
 impl Tokenizer {
-    /// GPT-4o and after; `o200k_harmony` differs only in its control tokens.
+    /// GPT-4o and later; `o200k_harmony` differs only in its control tokens.
     pub const fn o200k_base() -> Self {
         Self::new(&vocabulary::O200K, Which::O200k)
     }
@@ -50,7 +50,7 @@ impl Tokenizer {
         Self::new(&vocabulary::CL100K, Which::Cl100k)
     }
 
-    /// text-davinci-002 and -003, and the code models of their time.
+    /// text-davinci-002 and -003, and the code models of the same time.
     pub const fn p50k_base() -> Self {
         Self::new(&vocabulary::P50K, Which::P50k)
     }
@@ -60,14 +60,14 @@ impl Tokenizer {
         Self::new(&vocabulary::R50K, Which::R50k)
     }
 
-    // Both, so that a program holds only the tables of the encodings that it names.
+    // It takes both, so that a program only contains the tables of the encodings that it names.
     const fn new(vocabulary: &'static Vocabulary, encoding: Which) -> Self {
         Self { vocabulary, encoding }
     }
 
-    /// The number of tokens of bytes that should be UTF-8. What is not counts as
-    /// `String::from_utf8_lossy` reads it: U+FFFD for each longest part of a
-    /// character that has begun well, and for each byte that begins none.
+    /// The number of tokens of bytes that should be UTF-8. Invalid bytes count as
+    /// `String::from_utf8_lossy` reads them: U+FFFD for each longest valid beginning of a
+    /// character, and for each byte that begins none.
     pub fn count_bytes(&self, bytes: &[u8]) -> u64 {
         self.count(&String::from_utf8_lossy(bytes))
     }
@@ -77,8 +77,8 @@ impl Tokenizer {
         self.tokens(text, usize::MAX)
     }
 
-    /// The bytes of some tokens. They need not be UTF-8: a token may hold a part
-    /// of a character.
+    /// The bytes of some tokens. They need not be UTF-8, because a token may end within a
+    /// character.
     pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut text = Vec::new();
         for &rank in tokens {
@@ -90,9 +90,9 @@ impl Tokenizer {
         Ok(text)
     }
 
-    /// The beginning of `text` that has at most `limit` tokens: all of its first
-    /// `limit` tokens that make whole characters. (Where that beginning, taken
-    /// alone, is split in another way and has more tokens, it is cut again.)
+    /// The beginning of `text` that has at most `limit` tokens: the whole characters in its first
+    /// `limit` tokens. (If that beginning alone is split differently and has more tokens, it is cut
+    /// again.)
     pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
         let mut rest = text;
         while let Some(mut cut) = self.cut(rest, limit) {
@@ -104,7 +104,7 @@ impl Tokenizer {
         rest
     }
 
-    /// The end of the first `limit` tokens of `text`, or `None` if it has no more tokens than that.
+    /// The end of the first `limit` tokens of `text`, or `None` if it has no more than `limit`.
     fn cut(&self, text: &str, limit: u64) -> Option<usize> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let tokens = self.tokens(text, limit);
@@ -112,7 +112,7 @@ impl Tokenizer {
         (tokens.len() > limit).then(|| tokens[..limit].iter().map(length).sum())
     }
 
-    /// The number of tokens of `text`, or, if it is above `limit`, some number above it.
+    /// The number of tokens of `text`, or any number above `limit` if it has more.
     fn count_within(&self, text: &str, limit: u64) -> u64 {
         let text = text.as_bytes();
         Memo::with(self.encoding as usize, |memo| match self.encoding {
@@ -145,7 +145,7 @@ impl Tokenizer {
         tokens
     }
 
-    /// The tokens of `text`. With more than `limit` tokens, it stops soon after that many.
+    /// The tokens of `text`. If there are more than `limit`, it stops soon after that number.
     fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         match self.encoding {
             Which::O200k => self.tokens_of(o200k, text.as_bytes(), limit),

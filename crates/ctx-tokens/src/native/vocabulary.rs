@@ -1,6 +1,5 @@
-//! The tables of the vocabularies: read-only bytes of the program, made by the
-//! build script. Nothing is built at start, and the system loads only the pages
-//! that a text touches.
+//! The tables of the vocabularies: read-only bytes of the program, made by the build script.
+//! Nothing is built at start, and the system loads only the pages that a text needs.
 
 use std::hint::select_unpredictable;
 
@@ -14,7 +13,7 @@ type Numbers<const WIDTH: usize> = &'static [[u8; WIDTH]];
 /// The tokens of one encoding.
 #[derive(Clone, Copy)]
 pub(crate) struct Vocabulary {
-    /// Tokens of this rank and above are not of the encoding.
+    /// Tokens of this rank and above do not belong to the encoding.
     pub(crate) ranks: u32,
     /// The trie of all tokens, made of [`Node`]s.
     nodes: Numbers<4>,
@@ -24,7 +23,7 @@ pub(crate) struct Vocabulary {
     pairs: Numbers<3>,
     /// The seed of each bucket of pairs.
     seeds: Numbers<2>,
-    /// A bit for every two bytes: whether they are merged.
+    /// A bit for every two bytes, set if they are merged.
     bytes: &'static [u8],
     /// A filter of all other merges, by the bytes next to the border.
     borders: &'static [u8],
@@ -37,7 +36,7 @@ pub(crate) struct Token {
     pub(crate) length: usize,
 }
 
-/// Keeps a table from straddling more cache lines and pages than it must.
+/// Aligns a table so that it crosses as few cache lines and pages as possible.
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
@@ -67,8 +66,8 @@ macro_rules! vocabulary {
 pub(crate) static O200K: Vocabulary = vocabulary!("o200k");
 pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k");
 pub(crate) static P50K: Vocabulary = P50K_TABLES;
-/// The first tokens of `p50k_base`. It adds only runs of spaces, which no other token
-/// begins with.
+/// The first tokens of `p50k_base`, which adds only runs of spaces. No other token begins with one
+/// of these.
 pub(crate) static R50K: Vocabulary = Vocabulary { ranks: 50_256, ..P50K_TABLES };
 const P50K_TABLES: Vocabulary = vocabulary!("p50k");
 
@@ -78,15 +77,15 @@ fn is_set(bits: &[u8], bit: usize) -> bool {
 }
 
 impl Vocabulary {
-    /// The longest token that `text`, which is not empty, begins with. Each
-    /// single byte is a token, so there is one.
+    /// The longest token at the beginning of `text`, which must not be empty. Each single byte is a
+    /// token, so there always is one.
     #[inline]
     pub(crate) fn longest(&self, text: &[u8]) -> Token {
         let mut node = self.node(0);
         let mut last = node;
         let mut length = 0;
         for (depth, &byte) in (1..).zip(text) {
-            // The build script never puts children where the children of a leaf would be.
+            // The build script never puts children at the places that would be a leaf's children.
             node = self.node(node.value() as usize + usize::from(byte));
             if !node.is_child(byte) {
                 break;
@@ -95,7 +94,8 @@ impl Vocabulary {
                 (last, length) = (node, depth);
             }
         }
-        // No branch could be foretold here. For a leaf, place 0 is looked at, which is at hand.
+        // A branch would be unpredictable here. For a leaf, it reads place 0, which is in the
+        // cache.
         let place = select_unpredictable(last.is_leaf(), 0, last.value() as usize + RANK);
         let inner = self.node(place).value();
         let rank = select_unpredictable(last.is_leaf(), last.value() / 2, inner);
@@ -111,10 +111,10 @@ impl Vocabulary {
         Node(u32::from_le_bytes(self.nodes[place]))
     }
 
-    /// Whether a merge may cross the border between two tokens, `before` and `after`, of which only
-    /// the two bytes next to it matter: false is certain, true is likely.
+    /// Returns false if certainly no merge crosses the border between the tokens `before` and
+    /// `after`, and true if one probably does. Only the two bytes on each side matter.
     ///
-    /// Such a merge is of two tokens that end and begin there. They are single bytes or longer, and
+    /// Such a merge is of two tokens that end and begin there. They have one or more bytes, and
     /// their bytes at the border are those of the text.
     #[inline]
     pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
@@ -132,7 +132,7 @@ impl Vocabulary {
             || lefts.is_some_and(|left| rights.is_some_and(|right| has(left, right)))
     }
 
-    /// Whether `left` and `right` merge into a token of a rank below `limit`.
+    /// Returns true if `left` and `right` merge into a token of a rank below `limit`.
     #[inline]
     pub(crate) fn merge_below(&self, limit: u32, left: u32, right: u32) -> bool {
         let pair = Pair::new(left, right);
@@ -153,7 +153,7 @@ impl Vocabulary {
         Parts(u64::from_le_bytes(self.parts[rank as usize]))
     }
 
-    /// The longest token that `token`, which is longer than a byte, begins with.
+    /// The longest other token at the beginning of `token`, which has more than one byte.
     #[inline]
     pub(crate) fn shorter(&self, token: Token) -> Token {
         let rank = self.parts(token.rank).shorter();
@@ -161,12 +161,12 @@ impl Vocabulary {
         Token { rank, length }
     }
 
-    /// How many bytes the token `rank` has.
+    /// The number of bytes in token `rank`.
     pub(crate) fn length(&self, rank: u32) -> usize {
         self.parts(rank).length()
     }
 
-    /// Whether there is a token of this rank.
+    /// Returns true if there is a token of this rank.
     pub(crate) fn has(&self, rank: u32) -> bool {
         rank < self.ranks && self.length(rank) > 0
     }

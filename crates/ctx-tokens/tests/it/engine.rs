@@ -1,4 +1,4 @@
-//! The counters against tiktoken-rs, on ordinary and on random text.
+//! Compares the counters with tiktoken-rs, on ordinary and on random text.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! The engine against tiktoken-rs: token for token.
+//! Compares the engine with tiktoken-rs, token by token.
 //!
-//! `fuzz/` compares with a third implementation and on as many records as one likes.
+//! `fuzz/` compares it with a third implementation, on any number of records.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ fn many_random_records_are_encoded_alike() {
     }
 }
 
-/// Each two characters of a set with all that the patterns tell apart, and each three.
+/// All pairs and triples of characters from a set with everything that the patterns distinguish.
 #[test]
 fn short_texts_of_every_class_are_encoded_alike() {
     let chars = [
@@ -69,7 +69,7 @@ fn short_texts_of_every_class_are_encoded_alike() {
 
 #[test]
 fn every_character_has_its_class() {
-    // Between letters in upper and in lower case, numbers and spaces.
+    // Each character between letters in upper and lower case, numbers and spaces.
     let chars: Vec<char> = ('\0'..=char::MAX).collect();
     for chars in chars.chunks(512) {
         let texts = chars.iter().map(|c| format!("A{c}a{c}1{c} {c}B{c}"));
@@ -77,7 +77,7 @@ fn every_character_has_its_class() {
     }
 }
 
-/// Runs of spaces are where `p50k_base` and `r50k_base` differ, and where tokens are longest.
+/// `p50k_base` and `r50k_base` differ in runs of spaces, which are also the longest tokens.
 #[test]
 fn runs_of_every_length_are_encoded_alike() {
     for unit in [" ", "\t", "\n", "\u{a0}", "-", "=", "*", "a", "0", "中", "\u{3000}"] {
@@ -107,7 +107,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
             && left > 0
             && let Ok(text) = std::fs::read_to_string(path)
         {
-            // The first part of each is enough, so that many files get a turn.
+            // The beginning of each file is enough, so that many files are tested.
             let text: String = text.chars().take(20_000).collect();
             check(&text);
             left -= text.len().min(left);
@@ -115,7 +115,7 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
     });
 }
 
-/// Sessions, where `CTX_TRANSCRIPTS` names a folder of them.
+/// Sessions, if `CTX_TRANSCRIPTS` names a folder of them.
 #[test]
 fn transcripts_are_encoded_alike() {
     let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else {

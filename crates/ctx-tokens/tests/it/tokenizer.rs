@@ -1,4 +1,4 @@
-//! The tokenizer's own promises; that its tokens are the right ones is tested in `exact.rs`.
+//! The tokenizer's own promises; `exact.rs` tests that its tokens are the right ones.
 
 use ctx_tokens::{TokenCounter, Tokenizer, UnknownToken};
 
@@ -47,7 +47,7 @@ fn numbers_that_are_no_tokens_are_named() {
     assert!(cl100k.decode(&[100_255]).is_ok());
     let error = cl100k.decode(&[100_256]).expect_err("unknown");
     assert_eq!(error.to_string(), "no token has the number 100256");
-    // Between the tokens of r50k and the runs of spaces of p50k is a control token.
+    // A control token is between the tokens of r50k and the runs of spaces of p50k.
     let p50k = Tokenizer::p50k_base();
     assert_eq!(p50k.decode(&[50_257]), Ok(b"  ".to_vec()));
     assert_eq!(p50k.decode(&[50_280]), Ok(vec![b' '; 25]));
@@ -102,7 +102,7 @@ fn a_truncated_text_keeps_to_its_limit_and_is_as_long_as_its_tokens() {
 #[test]
 fn a_token_that_holds_a_part_of_a_character_is_cut_off() {
     let o200k = Tokenizer::o200k_base();
-    // Characters of several tokens each.
+    // Each of these characters has several tokens.
     let text = "\u{1f9d1}\u{200d}\u{1f52c}";
     assert!(o200k.encode(text).len() > 3);
     for limit in 0..6 {

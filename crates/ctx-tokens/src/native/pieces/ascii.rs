@@ -1,12 +1,13 @@
-//! Runs of ASCII letters, eight bytes at a time.
+//! Finds runs of ASCII letters, eight bytes at a time.
 //!
-//! Eight bytes are one number, and what is found out about each of them is in
-//! the highest bit of each byte of another number.
+//! Eight bytes are one number. The result of a test for each byte is the highest bit of the same
+//! byte in another number.
 
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = EACH << 7;
 
-/// The eight bytes from `at` on as a number, the first lowest; zeros where the text ends.
+/// The eight bytes from `at` on as a number, the first byte lowest; zeros after the end of the
+/// text.
 #[inline(always)]
 fn eight_bytes(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
@@ -16,7 +17,7 @@ fn eight_bytes(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// The bytes from `first` to `last`, both ASCII.
+/// Marks the bytes from `first` to `last`, both ASCII.
 #[inline(always)]
 const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     let low = bytes & !HIGH;
@@ -25,14 +26,13 @@ const fn between(bytes: u64, first: u8, last: u8) -> u64 {
     from_first & !above_last & !bytes & HIGH
 }
 
-/// How many of the first bytes are marked.
+/// The number of leading bytes that are marked.
 #[inline(always)]
 const fn leading(marks: u64) -> usize {
     (!marks & HIGH).trailing_zeros() as usize / 8
 }
 
-/// The end of the letters in upper case at `start`, and the end of those in
-/// lower case after them.
+/// The end of the upper case letters at `start`, and the end of the lower case letters after them.
 #[inline(always)]
 pub(super) fn word(text: &[u8], start: usize) -> (usize, usize) {
     let bytes = eight_bytes(text, start);
@@ -62,7 +62,7 @@ fn lower_end(text: &[u8], start: usize) -> usize {
 /// The end of the letters at `start`.
 #[inline(always)]
 pub(super) fn letters(text: &[u8], start: usize) -> usize {
-    // The bit by which upper and lower case differ.
+    // The bit that distinguishes upper and lower case.
     run_end(text, start, |bytes| leading(between(bytes | EACH << 5, b'a', b'z')))
 }
 
@@ -73,7 +73,7 @@ pub(super) fn spaces(text: &[u8], start: usize) -> usize {
     run_end(text, start, |bytes| (bytes ^ SPACES).trailing_zeros() as usize / 8)
 }
 
-/// The end of a run of bytes; `length` says how many of eight bytes belong to it.
+/// The end of a run of bytes; `length` returns how many of eight bytes belong to it.
 #[inline(always)]
 fn run_end(text: &[u8], mut at: usize, length: impl Fn(u64) -> usize) -> usize {
     loop {

@@ -37,7 +37,7 @@ pub(crate) fn cl100k(text: &[u8], start: usize) -> usize {
     }
     let white = White::at(text, start);
     if white.end == text.len() {
-        // `\s++$` comes first: with line ends or without.
+        // `\s++$` comes first, with or without line ends.
         white.end
     } else {
         white.piece_end(text, start)

@@ -1,12 +1,11 @@
-//! Splitting a text into pieces, which are encoded each on its own.
+//! Splits a text into pieces, each of which is encoded separately.
 //!
-//! OpenAI defines the pieces by a regular expression, whose matches follow one
-//! another without a gap. Here each expression is a function that says where the
-//! piece ends that begins at a given place. The alternatives of an expression
-//! are tried in their order, and each takes as much as it can, as in the
-//! expression. What several expressions have in common is in this module.
+//! OpenAI defines the pieces by a regular expression, whose matches follow one another without a
+//! gap. Here each expression is a function that returns the end of the piece that begins at a given
+//! position. The alternatives of an expression are tried in order, and each takes as much as it
+//! can, as in the expression. This module has what several expressions share.
 //!
-//! The text is valid UTF-8, and the place a border between characters before its end.
+//! The text is valid UTF-8, and the position is a border between characters before its end.
 
 mod ascii;
 mod cl100k;
@@ -19,7 +18,7 @@ pub(crate) use o200k::o200k;
 
 use super::class::{Class, class_at, run_end};
 
-/// `(?i:'s|'t|'re|'ve|'m|'ll|'d)`: where it ends, if `text` has it at `at`.
+/// The end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)` at `at`, if it matches there.
 ///
 /// Case folding is that of Unicode, so `ſ` (U+017F) counts as `s`.
 #[inline(always)]
@@ -35,7 +34,7 @@ fn contraction(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// `\p{L}*`
+/// The end of `\p{L}*` at `start`.
 #[inline(always)]
 fn letters(text: &[u8], start: usize) -> usize {
     let end = ascii::letters(text, start);
@@ -45,7 +44,7 @@ fn letters(text: &[u8], start: usize) -> usize {
     end
 }
 
-/// `\p{N}{1,3}`, where the number at `start` is `length` bytes long.
+/// The end of `\p{N}{1,3}`, if the number at `start` is `length` bytes long.
 fn numbers(text: &[u8], start: usize, length: usize) -> usize {
     let mut end = start + length;
     for _ in 0..2 {
@@ -58,7 +57,7 @@ fn numbers(text: &[u8], start: usize, length: usize) -> usize {
     end
 }
 
-/// ` ?[^\s\p{L}\p{N}]+` and then as many of the bytes `tail` as there are.
+/// The end of ` ?[^\s\p{L}\p{N}]+`, followed by as many of the bytes `tail` as there are.
 #[inline(always)]
 fn punctuation(text: &[u8], start: usize, tail: &[u8]) -> Option<usize> {
     let first = start + usize::from(text[start] == b' ');
@@ -72,8 +71,7 @@ fn punctuation(text: &[u8], start: usize, tail: &[u8]) -> Option<usize> {
     Some(end)
 }
 
-/// A run of white space, as far as the last character and the last line end of
-/// it matter.
+/// A run of white space: its end, its last character and its last line end.
 struct White {
     /// The end of the run.
     end: usize,
@@ -104,11 +102,10 @@ impl White {
         }
     }
 
-    /// `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
+    /// The end of `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
     ///
-    /// With a line end in it, the run goes up to the last one. Without, and with
-    /// other text after it, it leaves its last character to the next piece; it
-    /// has to take that one too if it has no other.
+    /// A run with a line end goes up to the last one. A run without one, before other text, leaves
+    /// its last character to the next piece, unless that is its only character.
     #[inline(always)]
     fn piece_end(&self, text: &[u8], start: usize) -> usize {
         match self.newline {

@@ -39,12 +39,12 @@ pub(crate) fn o200k(text: &[u8], start: usize) -> usize {
     White::at(text, start).piece_end(text, start)
 }
 
-/// A piece that begins with a mark, where `word` follows it.
+/// The end of a piece that begins with a mark before `word`.
 ///
 /// A mark may precede a word, but it may also be a word: it is in U and in L. The first
-/// alternative, with the mark before the word, comes first; then the first alternative with the
-/// mark as a part of the word; then only the second, which is never needed, since the mark alone
-/// makes L+.
+/// alternative, with the mark before the word, is tried first; then the first alternative with the
+/// mark as a part of the word. The second alternative is never needed, since the mark alone matches
+/// L+.
 #[cold]
 fn marked(text: &[u8], start: usize, word: Word) -> usize {
     if word.kind == WordKind::EndsLow {
@@ -61,14 +61,14 @@ struct Word {
     kind: WordKind,
 }
 
-/// Which alternative the word is of.
+/// The alternative that a word matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
     /// There is no word.
     None,
     /// The first: U*L+.
     EndsLow,
-    /// The second: U+L*, where the first does not match, so that all of it is in upper case.
+    /// The second: U+L*, if the first does not match, so that the whole word is in upper case.
     AllUpper,
 }
 
@@ -92,10 +92,10 @@ impl Word {
         Self { end, kind }
     }
 
-    /// U takes all it can. If a letter in lower case follows, L+ takes it and
-    /// all it can after it. If none follows, U has to give back characters until
-    /// one is in L, which then is the last of the word: letters in upper case
-    /// follow it. If U has none to give, the word is all in upper case.
+    /// U takes as many characters as it can. If a lower case letter follows, L+ takes it and as
+    /// many as it can after it. If none follows, U has to give back characters until one is in L;
+    /// that is the last one of the word, because only upper case letters follow it. If U has none
+    /// to give back, the word is all in upper case.
     fn of_any_letters(text: &[u8], start: usize) -> Self {
         let mut end = start;
         let mut last_of_both = None;

@@ -1,10 +1,10 @@
-//! Random text that stresses the patterns: every record of it is made from its number alone.
+//! Random text that stresses the patterns. Each record depends only on its number.
 
 #![allow(clippy::cast_possible_truncation, reason = "small numbers out of random ones")]
 
 use std::ops::Range;
 
-/// A small generator of numbers (splitmix64).
+/// A small random number generator (splitmix64).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -182,7 +182,7 @@ const BLOCKS: &[Range<u32>] = &[
     0x0..0x11_0000,
 ];
 
-/// Record `number`: up to some hundred bytes, and some of them much longer runs.
+/// Record `number`: up to a few hundred bytes; some records have much longer runs.
 pub(crate) fn record(number: u64) -> String {
     let random = &mut Random::new(number.wrapping_mul(0x1000_0000_01b3));
     let mut text = String::new();
